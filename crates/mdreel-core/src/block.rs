@@ -1,0 +1,149 @@
+//! Blocks: the ranges of frames that a run is cut into.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Frames of a trajectory, in the order in which they are to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FrameSet {
+    /// `start`, `start + step`, … for `count` frames.
+    Range {
+        /// First frame.
+        start: u64,
+        /// Distance between frames; at least 1.
+        step: u64,
+        /// Number of frames.
+        count: u64,
+    },
+    /// Any frames in any order, repetitions allowed.
+    List(Arc<[u64]>),
+}
+
+impl FrameSet {
+    /// All of `n_frames` frames.
+    pub fn all(n_frames: u64) -> Self {
+        FrameSet::Range { start: 0, step: 1, count: n_frames }
+    }
+
+    /// Number of frames.
+    pub fn len(&self) -> u64 {
+        match self {
+            FrameSet::Range { count, .. } => *count,
+            FrameSet::List(list) => list.len() as u64,
+        }
+    }
+
+    /// Whether there is no frame.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The `i`-th frame's number.
+    pub fn get(&self, i: u64) -> u64 {
+        match self {
+            FrameSet::Range { start, step, .. } => start + i * step,
+            FrameSet::List(list) => list[i as usize],
+        }
+    }
+
+    /// The largest frame number, if there is one.
+    pub fn last(&self) -> Option<u64> {
+        match self {
+            FrameSet::Range { count: 0, .. } => None,
+            FrameSet::Range { start, step, count } => Some(start + (count - 1) * step),
+            FrameSet::List(list) => list.iter().copied().max(),
+        }
+    }
+
+    /// The frames from the `range.start`-th to before the `range.end`-th.
+    pub fn slice(&self, range: Range<u64>) -> FrameSet {
+        match self {
+            FrameSet::Range { start, step, .. } => {
+                FrameSet::Range { start: start + range.start * step, step: *step, count: range.end - range.start }
+            }
+            FrameSet::List(list) => FrameSet::List(list[range.start as usize..range.end as usize].into()),
+        }
+    }
+}
+
+/// What a block covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// Frames by number: the source must know where they are.
+    Frames(FrameSet),
+    /// All frames that begin within a range of bytes: for a file whose frames nobody has located yet. Such a
+    /// block numbers its frames from 0; `run` renumbers them once all blocks before it are done.
+    Bytes(Range<u64>),
+}
+
+/// A piece of work: what one worker reads and maps in one go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Position in the order of merging.
+    pub index: usize,
+    /// What it covers.
+    pub extent: Extent,
+}
+
+/// Cuts `frames` into `n_parts` blocks whose sizes differ by at most one frame; empty blocks are left out.
+pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
+    cut(frames.len(), n_parts)
+        .enumerate()
+        .map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) })
+        .collect()
+}
+
+/// Cuts the byte range of a file into `n_parts` blocks of about equal size.
+pub fn plan_bytes(bytes: Range<u64>, n_parts: u64) -> Vec<Block> {
+    cut(bytes.end - bytes.start, n_parts)
+        .enumerate()
+        .map(|(index, range)| Block {
+            index,
+            extent: Extent::Bytes(bytes.start + range.start..bytes.start + range.end),
+        })
+        .collect()
+}
+
+fn cut(length: u64, n_parts: u64) -> impl Iterator<Item = Range<u64>> {
+    let n_parts = n_parts.clamp(1, length.max(1));
+    let edge = move |k: u64| (u128::from(length) * u128::from(k) / u128::from(n_parts)) as u64;
+    (0..n_parts).map(move |k| edge(k)..edge(k + 1)).filter(|range| !range.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn blocks_cover_every_frame_once_in_order(start in 0u64..50, step in 1u64..9, count in 0u64..500, n_parts in 1u64..600) {
+            let frames = FrameSet::Range { start, step, count };
+            let blocks = plan_frames(&frames, n_parts);
+            let mut seen = Vec::new();
+            let mut sizes = Vec::new();
+            for (i, block) in blocks.iter().enumerate() {
+                prop_assert_eq!(block.index, i);
+                let Extent::Frames(set) = &block.extent else { panic!("a frame plan holds frames") };
+                sizes.push(set.len());
+                seen.extend((0..set.len()).map(|k| set.get(k)));
+            }
+            let expected: Vec<u64> = (0..count).map(|i| start + i * step).collect();
+            prop_assert_eq!(seen, expected);
+            if let (Some(least), Some(most)) = (sizes.iter().min(), sizes.iter().max()) {
+                prop_assert!(most - least <= 1);
+            }
+        }
+
+        #[test]
+        fn byte_blocks_tile_the_range(start in 0u64..1000, length in 0u64..100_000, n_parts in 1u64..200) {
+            let mut at = start;
+            for block in plan_bytes(start..start + length, n_parts) {
+                let Extent::Bytes(range) = block.extent else { panic!("a byte plan holds bytes") };
+                prop_assert_eq!(range.start, at);
+                at = range.end;
+            }
+            prop_assert_eq!(at, start + length);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Errors: every message says which file, which frame, which byte, what was expected and what was found.
+
+use std::path::{Path, PathBuf};
+
+/// The result of every fallible call of the core.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Where in a file something is wrong. Unknown parts stay `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The frame, counted from 0.
+    pub frame: Option<u64>,
+    /// The byte, counted from the start of the file.
+    pub byte: Option<u64>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(frame) = self.frame {
+            write!(f, ", frame {frame}")?;
+        }
+        if let Some(byte) = self.byte {
+            write!(f, ", byte {byte}")?;
+        }
+        Ok(())
+    }
+}
+
+/// All that can go wrong in the core. The Python exceptions of `mdreel.errors` mirror the variants.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused; keeps its error number (a missing file stays a missing file).
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        error: std::io::Error,
+    },
+    /// A file is not what its format says: truncated, corrupt, or of another format.
+    #[error("{place}: {message}")]
+    Format {
+        /// Where.
+        place: Place,
+        /// What was expected and what was found.
+        message: String,
+    },
+    /// A frame number lies outside the trajectory.
+    #[error("{path}: frame {frame} does not exist: the trajectory has {n_frames} frames", path = path.display())]
+    FrameIndex {
+        /// The file.
+        path: PathBuf,
+        /// The frame asked for.
+        frame: u64,
+        /// How many there are.
+        n_frames: u64,
+    },
+    /// Two things that must agree do not (atom counts, array lengths).
+    #[error("{0}")]
+    Mismatch(String),
+    /// Valid, but not supported.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A worker was lost.
+    #[error("{0}")]
+    Worker(String),
+    /// The caller asked to stop (Ctrl-C).
+    #[error("stopped on request")]
+    Interrupted,
+}
+
+impl Error {
+    /// An I/O error on `path`.
+    pub fn io(path: &Path, error: std::io::Error) -> Self {
+        Error::Io { path: path.to_owned(), error }
+    }
+
+    /// A format error at a place of `path`.
+    pub fn format(path: &Path, frame: Option<u64>, byte: Option<u64>, message: impl Into<String>) -> Self {
+        Error::Format { place: Place { path: path.to_owned(), frame, byte }, message: message.into() }
+    }
+}

@@ -1,0 +1,22 @@
+//! Kernels: the computations that turn frames into partial results.
+
+pub mod rmsd;
+
+use crate::error::Result;
+use crate::frame::FrameBatch;
+use crate::reduce::Partial;
+
+/// A computation over frames. It says which atoms it needs before anything is read.
+pub trait Kernel: Sync {
+    /// What a block of frames becomes.
+    type Partial: Partial;
+
+    /// Atoms in each frame that the kernel is given.
+    fn n_atoms(&self) -> usize;
+
+    /// The partial result of no frames.
+    fn empty(&self) -> Self::Partial;
+
+    /// Adds the frames of `batch` to `partial`.
+    fn map(&self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
+}

@@ -1,0 +1,20 @@
+//! mdreel-core: reading, mapping and reducing frames of molecular dynamics trajectories.
+//!
+//! The flow is `Source -> Frame -> Block -> Kernel -> Partial -> reduce -> results`; the modules
+//! below carry those nouns and import each other in that order only. The core knows atom indices,
+//! never names; it knows no Python and never prints.
+
+pub mod block;
+pub mod error;
+pub mod frame;
+pub mod kernel;
+pub mod pool;
+pub mod reduce;
+pub mod run;
+pub mod source;
+pub mod span;
+pub mod superpose;
+pub mod unit_cell;
+pub mod units;
+
+pub use error::{Error, Result};

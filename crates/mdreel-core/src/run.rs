@@ -1,0 +1,112 @@
+//! A run: blocks of a source, mapped by a kernel, merged in order.
+
+use std::time::Instant;
+
+use crate::block::{Block, Extent};
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::kernel::Kernel;
+use crate::pool::{Monitor, Shared, Worker, run_blocks};
+use crate::reduce::Partial;
+use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
+use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
+
+/// What a run gives back.
+#[derive(Debug)]
+pub struct Outcome<P> {
+    /// The merged result.
+    pub result: P,
+    /// What everything cost.
+    pub spans: Vec<Span>,
+}
+
+/// Maps the blocks of `source` with `kernel` on `n_workers` threads and merges the partial results in block order.
+/// Returns `None` when blocks of bytes did not join (see [`Source::locate`]): the caller then plans by frames.
+pub fn run<K: Kernel>(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    kernel: &K,
+    blocks: &[Block],
+    n_workers: usize,
+    monitor: &mut dyn Monitor,
+) -> Result<Option<Outcome<K::Partial>>> {
+    atoms.check(source.n_atoms())?;
+    if kernel.n_atoms() != atoms.len() {
+        return Err(Error::Mismatch(format!(
+            "the kernel wants {} atoms, the selection has {}",
+            kernel.n_atoms(),
+            atoms.len()
+        )));
+    }
+    let epoch = Instant::now();
+    let mut coordinator = Recorder::new(epoch, COORDINATOR);
+    let mut spans = Vec::new();
+    let mut located = Vec::new();
+    let mut result = kernel.empty();
+    let make_worker = |index: usize| {
+        let mut recorder = Recorder::new(epoch, index as u32);
+        let start_ns = recorder.now();
+        let reader = source.reader(atoms)?;
+        let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
+        Ok(BlockWorker { reader, kernel, blocks, batch: FrameBatch::for_atoms(atoms.len()), recorder, free_since })
+    };
+    run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut output: BlockOutput<K::Partial>| {
+        let start_ns = coordinator.now();
+        if let Some(part) = output.located {
+            output.partial.renumber(result.n_frames());
+            located.push(part);
+        }
+        let n_frames = output.partial.n_frames();
+        result.merge(output.partial);
+        spans.append(&mut output.spans);
+        coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
+        Ok(())
+    })?;
+    if !located.is_empty() && !source.locate(located)? {
+        return Ok(None);
+    }
+    spans.append(&mut coordinator.take());
+    Ok(Some(Outcome { result, spans }))
+}
+
+struct BlockOutput<P> {
+    partial: P,
+    spans: Vec<Span>,
+    located: Option<LocatedFrames>,
+}
+
+struct BlockWorker<'a, K> {
+    reader: Box<dyn Reader + 'a>,
+    kernel: &'a K,
+    blocks: &'a [Block],
+    batch: FrameBatch,
+    recorder: Recorder,
+    /// Since when the worker has been waiting for a block, in the recorder's time.
+    free_since: u64,
+}
+
+impl<K: Kernel> Worker for BlockWorker<'_, K> {
+    type Output = BlockOutput<K::Partial>;
+
+    fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
+        let extent = &self.blocks[block].extent;
+        self.recorder.set_block(block as u32);
+        self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
+        let mut partial = self.kernel.empty();
+        self.reader.start(extent)?;
+        while shared.wanted(block) {
+            self.reader.read(&mut self.batch, &mut self.recorder)?;
+            if self.batch.is_empty() {
+                break;
+            }
+            let start_ns = self.recorder.now();
+            self.kernel.map(&self.batch, &mut partial)?;
+            self.recorder.record(SpanKind::Compute, start_ns, self.batch.len() as u64, 0);
+            shared.add_frames(self.batch.len());
+            tick();
+        }
+        let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located());
+        self.free_since = self.recorder.now();
+        Ok(BlockOutput { partial, spans: self.recorder.take(), located })
+    }
+}

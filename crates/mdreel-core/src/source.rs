@@ -1,0 +1,130 @@
+//! Sources: where frames come from.
+//!
+//! A [`Source`] is a trajectory that has been opened: immutable, shared by all workers of a process. Each worker
+//! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
+
+pub mod bytes;
+
+use std::ops::Range;
+
+use crate::block::Extent;
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::span::Recorder;
+
+/// The atoms that a kernel wants: ascending, without repetition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtomSelection {
+    indices: Vec<u32>,
+}
+
+impl AtomSelection {
+    /// Checks that `indices` ascend strictly.
+    pub fn new(indices: Vec<u32>) -> Result<Self> {
+        match indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+            None => Ok(AtomSelection { indices }),
+            Some(pair) => Err(Error::Mismatch(format!(
+                "atom indices must ascend without repetition: {} comes before {}",
+                pair[0], pair[1]
+            ))),
+        }
+    }
+
+    /// All of `n_atoms` atoms.
+    pub fn all(n_atoms: usize) -> Self {
+        AtomSelection { indices: (0..n_atoms as u32).collect() }
+    }
+
+    /// The indices.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// Number of atoms wanted.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether no atom is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// Checks that a trajectory of `n_atoms` atoms has all of them.
+    pub fn check(&self, n_atoms: usize) -> Result<()> {
+        match self.indices.last() {
+            Some(&last) if last as usize >= n_atoms => {
+                Err(Error::Mismatch(format!("atom index {last} was asked for, but the trajectory has {n_atoms} atoms")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Frames that were located while a block of bytes was read. Parts of neighbouring blocks must join: the first
+/// frame of a part starts where the part before it ends.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LocatedFrames {
+    /// Where the first frame starts; `None` when no frame begins within the block.
+    pub first: Option<u64>,
+    /// Where the last frame ends.
+    pub end: u64,
+    /// Start, step and time (ps) of each frame.
+    pub frames: Vec<FrameLocation>,
+}
+
+/// Where a frame starts, and when it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrameLocation {
+    /// First byte.
+    pub offset: u64,
+    /// Integration step.
+    pub step: i64,
+    /// Time in ps.
+    pub time: f64,
+}
+
+/// A trajectory that has been opened.
+pub trait Source: Send + Sync {
+    /// Atoms in each frame.
+    fn n_atoms(&self) -> usize;
+
+    /// Number of frames; may have to locate them first.
+    fn n_frames(&self) -> Result<u64>;
+
+    /// Time in ps and step of each frame; may have to locate them first.
+    fn times(&self) -> Result<Vec<f64>>;
+
+    /// Size in bytes of the frames in storage.
+    fn n_bytes(&self) -> u64;
+
+    /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
+    /// frames from anywhere. One range for each file.
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        None
+    }
+
+    /// Takes note of the frames located by all blocks of a whole pass, in order. Returns whether the parts join
+    /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
+    fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// A reader of the selected atoms.
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>>;
+}
+
+/// One worker's way through a source.
+pub trait Reader: Send {
+    /// Prepares to read an extent from its beginning.
+    fn start(&mut self, extent: &Extent) -> Result<()>;
+
+    /// Replaces the content of `batch` with the next frames of the extent; an empty batch says that there are no
+    /// more. Records what reading and decompressing cost.
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()>;
+
+    /// What was located since `start`, for an extent in bytes.
+    fn located(&mut self) -> LocatedFrames {
+        LocatedFrames::default()
+    }
+}

@@ -1,0 +1,50 @@
+//! The periodic cell, kept as the file has it and converted when asked.
+
+/// A periodic cell. Files hold either row vectors (GROMACS) or lengths and angles (CHARMM); what the file has is
+/// kept to the bit, the other view is computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum UnitCell {
+    /// Three row vectors, Å.
+    Vectors([[f32; 3]; 3]),
+    /// Lengths in Å and the angles alpha, beta, gamma in degrees.
+    Dimensions([f32; 6]),
+}
+
+impl UnitCell {
+    /// The cell as three row vectors in Å: a along x, b in the xy plane.
+    pub fn vectors(&self) -> [[f32; 3]; 3] {
+        match *self {
+            UnitCell::Vectors(vectors) => vectors,
+            UnitCell::Dimensions(dimensions) => vectors_from_dimensions(dimensions),
+        }
+    }
+
+    /// The cell as lengths (Å) and angles alpha, beta, gamma (degrees).
+    pub fn dimensions(&self) -> [f32; 6] {
+        match *self {
+            UnitCell::Vectors(vectors) => dimensions_from_vectors(vectors),
+            UnitCell::Dimensions(dimensions) => dimensions,
+        }
+    }
+}
+
+fn vectors_from_dimensions(dimensions: [f32; 6]) -> [[f32; 3]; 3] {
+    let [a, b, c, alpha, beta, gamma] = dimensions.map(f64::from);
+    // The cosine and sine of 90 degrees are exact, so that a rectangular cell has exact zeros.
+    let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { angle.to_radians().cos() };
+    let sine = |angle: f64| if angle == 90.0 { 1.0 } else { angle.to_radians().sin() };
+    let (cos_alpha, cos_beta, cos_gamma, sin_gamma) = (cosine(alpha), cosine(beta), cosine(gamma), sine(gamma));
+    let cx = c * cos_beta;
+    let cy = c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma;
+    let cz = (c * c - cx * cx - cy * cy).max(0.0).sqrt();
+    [[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]].map(|row| row.map(|v| v as f32))
+}
+
+fn dimensions_from_vectors(vectors: [[f32; 3]; 3]) -> [f32; 6] {
+    let [a, b, c] = vectors.map(|row| row.map(f64::from));
+    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let length = |u: [f64; 3]| dot(u, u).sqrt();
+    let (la, lb, lc) = (length(a), length(b), length(c));
+    let angle = |u: [f64; 3], v: [f64; 3], lengths: f64| (dot(u, v) / lengths).clamp(-1.0, 1.0).acos().to_degrees();
+    [la, lb, lc, angle(b, c, lb * lc), angle(a, c, la * lc), angle(a, b, la * lb)].map(|v| v as f32)
+}

@@ -1,0 +1,7 @@
+//! Units: Å, ps and degrees inside; each source converts once, when it reads.
+
+/// Å in a nanometre, as the float32 factor that GROMACS readers apply to float32 coordinates.
+pub const ANGSTROM_PER_NANOMETRE: f32 = 10.0;
+
+/// Picoseconds in one AKMA time unit (CHARMM's and NAMD's DCD time step), the value MDAnalysis uses.
+pub const PICOSECOND_PER_AKMA: f64 = 4.888821e-2;
