@@ -79,10 +79,10 @@ impl Operation for MapBatch<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
         for (i, header) in self.batch.headers().iter().enumerate() {
-            let columns = self.batch.columns(i);
+            let frame = self.batch.octets(i);
             let value = match self.measure {
-                Measure::Superposed(reference) => reference.minimum_rmsd::<L>(columns),
-                Measure::AsIs(points) => Some(points.rmsd::<L>(columns)).filter(|value| value.is_finite()),
+                Measure::Superposed(reference) => reference.minimum_rmsd::<L>(frame),
+                Measure::AsIs(points) => Some(points.rmsd::<L>(frame)).filter(|value| value.is_finite()),
             };
             match value {
                 Some(value) => self.partial.push(header.index, header.time, value),
@@ -203,7 +203,8 @@ mod tests {
     #[test]
     fn test_new_refuses_what_has_no_rmsd() {
         let two = [[0.0; 3], [1.0, 2.0, 3.0]];
-        let cases: [(&[[f64; 3]], Option<&[f64]>, &str); 7] = [
+        type Case<'a> = (&'a [[f64; 3]], Option<&'a [f64]>, &'a str);
+        let cases: [Case<'_>; 7] = [
             (&[], None, "no atoms"),
             (&two, Some(&[1.0]), "expected 2 weights, one for each atom, got 1"),
             (&two, Some(&[1.0, -0.5]), "weight 1 is -0.5"),

@@ -1,7 +1,7 @@
 //! The sums over the atoms of a frame that a superposition needs.
 
-use super::points::{WeightedPoints, WholeAndTail};
-use crate::frame::{Columns, LANES};
+use super::points::WeightedPoints;
+use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
 
 /// Octets of a tile: what the reference takes of the first-level cache while three columns pass over it.
@@ -43,16 +43,16 @@ impl<L: Lanes> ColumnSums<L> {
     }
 }
 
-/// The moments of `columns` against the centred points that, times their weights, are `weighted`.
+/// The moments of `frame` against the centred points that, times their weights, are `weighted`.
 ///
 /// One pass: distances are taken from the first atom, and the centre is removed from the sums afterwards. As the
 /// reference is centred, its products with the frame need no such correction.
 #[inline(always)]
-pub(super) fn moments<L: Lanes>(points: &WeightedPoints, weighted: &[[Octet; 3]], columns: Columns<'_>) -> Moments {
+pub(super) fn moments<L: Lanes>(points: &WeightedPoints, weighted: &[[Octet; 3]], frame: Octets<'_>) -> Moments {
     if points.is_uniform {
-        column_sums::<L, false>(points, weighted, columns)
+        column_sums::<L, false>(points, weighted, frame)
     } else {
-        column_sums::<L, true>(points, weighted, columns)
+        column_sums::<L, true>(points, weighted, frame)
     }
 }
 
@@ -60,19 +60,18 @@ pub(super) fn moments<L: Lanes>(points: &WeightedPoints, weighted: &[[Octet; 3]]
 fn column_sums<L: Lanes, const WEIGHTED: bool>(
     points: &WeightedPoints,
     weighted: &[[Octet; 3]],
-    columns: Columns<'_>,
+    frame: Octets<'_>,
 ) -> Moments {
-    let frame = WholeAndTail::new(columns, points.n_points);
-    let origin = [columns.x[0], columns.y[0], columns.z[0]].map(f64::from);
+    let origin = frame.map(|column| f64::from(column[0][0]));
     let zero = L::splat(0.0);
     let mut sums = [ColumnSums { total: zero, square: zero, inner: [zero; 3] }; 3];
-    let n_whole = frame.whole[0].len();
+    let n_whole = points.n_points / LANES;
     for start in (0..n_whole).step_by(TILE) {
         let stop = n_whole.min(start + TILE);
         let (weighted, weights) = (&weighted[start..stop], &points.weights[start..stop]);
         for k in 0..3 {
             let (mut sum, origin) = (sums[k], L::splat(origin[k]));
-            for ((x, weighted), weight) in frame.whole[k][start..stop].iter().zip(weighted).zip(weights) {
+            for ((x, weighted), weight) in frame[k][start..stop].iter().zip(weighted).zip(weights) {
                 sum.add::<WEIGHTED>(x, origin, weighted, weight);
             }
             sums[k] = sum;
@@ -81,7 +80,7 @@ fn column_sums<L: Lanes, const WEIGHTED: bool>(
     if n_whole < weighted.len() {
         for k in 0..3 {
             // The weights of the padding are 0.
-            sums[k].add::<true>(&frame.tail[k], L::splat(origin[k]), &weighted[n_whole], &points.weights[n_whole]);
+            sums[k].add::<true>(&frame[k][n_whole], L::splat(origin[k]), &weighted[n_whole], &points.weights[n_whole]);
         }
     }
     let mean: [f64; 3] = std::array::from_fn(|k| sums[k].total.sum() / points.total_weight);

@@ -1,7 +1,7 @@
 //! Points with weights, in the form in which vector instructions take them.
 
 use crate::error::{Error, Result};
-use crate::frame::{Columns, LANES};
+use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
 
 /// Reference points and their weights, eight to a vector, padded with points of weight 0.
@@ -53,22 +53,22 @@ impl WeightedPoints {
         self.n_points
     }
 
-    /// Weighted root mean square distance to `columns` as they are, Å; not finite where they are not.
+    /// Weighted root mean square distance to `frame` as it is, Å; not finite where the frame is not.
     #[inline(always)]
-    pub(crate) fn rmsd<L: Lanes>(&self, columns: Columns<'_>) -> f64 {
-        (self.square_distance::<L>(columns, |x| x) / self.total_weight).sqrt()
+    pub(crate) fn rmsd<L: Lanes>(&self, frame: Octets<'_>) -> f64 {
+        (self.square_distance::<L>(frame, |x| x) / self.total_weight).sqrt()
     }
 
-    /// Weighted sum of the square distances to `columns` after `moved`.
+    /// Weighted sum of the square distances to `frame` after `moved`.
     #[inline(always)]
-    pub(super) fn square_distance<L: Lanes>(&self, columns: Columns<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
-        let whole = WholeAndTail::new(columns, self.n_points);
+    pub(super) fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
         let mut total = [L::splat(0.0); 3];
-        for i in 0..self.points.len() {
-            let position = moved(whole.octet(i).map(|octet| L::widen(&octet)));
-            let weight = L::load(&self.weights[i]);
+        let [x, y, z] = frame;
+        for ((((x, y), z), point), weight) in x.iter().zip(y).zip(z).zip(&self.points).zip(&self.weights) {
+            let position = moved([L::widen(x), L::widen(y), L::widen(z)]);
+            let weight = L::load(weight);
             for k in 0..3 {
-                let distance = position[k].sub(L::load(&self.points[i][k]));
+                let distance = position[k].sub(L::load(&point[k]));
                 total[k] = weight.mul(distance).mul_add(distance, total[k]);
             }
         }
@@ -92,33 +92,4 @@ fn relative_weights(weights: &[f64], n_points: usize) -> Result<Vec<f64>> {
     let scaled: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
     let mean = scaled.iter().sum::<f64>() / n_points as f64;
     Ok(scaled.iter().map(|weight| weight / mean).collect())
-}
-
-/// The columns of a frame cut into octets, the last one padded with zeros.
-pub(super) struct WholeAndTail<'a> {
-    /// The octets that are whole, for x, y and z.
-    pub whole: [&'a [[f32; LANES]]; 3],
-    /// What remains.
-    pub tail: [[f32; LANES]; 3],
-}
-
-impl<'a> WholeAndTail<'a> {
-    /// Panics where the frame has another number of atoms: its batch was made for another selection.
-    #[inline(always)]
-    pub fn new(columns: Columns<'a>, n_atoms: usize) -> Self {
-        let cut = |column: &'a [f32]| {
-            let (whole, rest) = column[..n_atoms].as_chunks::<LANES>();
-            let mut tail = [0.0; LANES];
-            tail[..rest.len()].copy_from_slice(rest);
-            (whole, tail)
-        };
-        let [(x, tail_x), (y, tail_y), (z, tail_z)] = [cut(columns.x), cut(columns.y), cut(columns.z)];
-        WholeAndTail { whole: [x, y, z], tail: [tail_x, tail_y, tail_z] }
-    }
-
-    /// The i-th octet of each column.
-    #[inline(always)]
-    fn octet(&self, i: usize) -> [[f32; LANES]; 3] {
-        std::array::from_fn(|k| self.whole[k].get(i).copied().unwrap_or(self.tail[k]))
-    }
 }

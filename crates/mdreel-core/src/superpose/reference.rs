@@ -5,7 +5,7 @@ use super::moments::{Moments, moments};
 use super::points::WeightedPoints;
 use super::quartic::gap_below_one;
 use crate::error::{Error, Result};
-use crate::frame::Columns;
+use crate::frame::{Columns, LANES, Octets};
 use crate::simd::{Lanes, Level, Octet, Operation};
 
 /// Share of the terms of a difference below which the difference is summed anew, atom by atom: above it, at least
@@ -85,10 +85,10 @@ impl Reference {
         self.centre
     }
 
-    /// Weighted RMSD to `columns` after optimal superposition, Å; `None` where they are not finite.
+    /// Weighted RMSD to `frame` after optimal superposition, Å; `None` where it is not finite.
     #[inline(always)]
-    pub(crate) fn minimum_rmsd<L: Lanes>(&self, columns: Columns<'_>) -> Option<f64> {
-        let moments = moments::<L>(&self.points, &self.weighted, columns);
+    pub(crate) fn minimum_rmsd<L: Lanes>(&self, frame: Octets<'_>) -> Option<f64> {
+        let moments = moments::<L>(&self.points, &self.weighted, frame);
         if !moments.uncentred.is_finite() {
             return None;
         }
@@ -99,7 +99,7 @@ impl Reference {
         {
             return Some((2.0 * mean_moment * gap / self.points.total_weight).sqrt());
         }
-        Some(self.by_eigenvector(columns, &moments).rmsd)
+        Some(self.by_eigenvector(frame, &moments).rmsd)
     }
 
     /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
@@ -108,11 +108,13 @@ impl Reference {
         if got != [expected; 3] {
             return Err(Error::Mismatch(format!("the reference has {expected} atoms, the columns have {got:?}")));
         }
-        let moments = self.level.run(MomentsOf { reference: self, columns });
+        let padded = [columns.x, columns.y, columns.z].map(padded);
+        let frame = [&padded[0][..], &padded[1], &padded[2]];
+        let moments = self.level.run(MomentsOf { reference: self, frame });
         if !moments.uncentred.is_finite() {
             return Err(Error::Mismatch("the coordinates to be superposed are not finite".into()));
         }
-        Ok(self.by_eigenvector(columns, &moments))
+        Ok(self.by_eigenvector(frame, &moments))
     }
 
     /// Half the sum of both second moments: what the largest eigenvalue is when the structures are the same.
@@ -129,7 +131,7 @@ impl Reference {
 
     #[cold]
     #[inline(never)]
-    fn by_eigenvector(&self, columns: Columns<'_>, moments: &Moments) -> Superposition {
+    fn by_eigenvector(&self, frame: Octets<'_>, moments: &Moments) -> Superposition {
         let mean_moment = self.mean_moment(moments);
         // All points of both structures in one place: every rotation is as good.
         let scale = if mean_moment > 0.0 { 1.0 / mean_moment } else { 0.0 };
@@ -137,7 +139,7 @@ impl Reference {
         let rotation = rotation_matrix(vector);
         let gap = (1.0 - value).max(0.0);
         let square = if self.is_cancelled(moments, gap) || gap == 0.0 {
-            self.level.run(Residual { points: &self.points, columns, rotation, centre: moments.centre })
+            self.level.run(Residual { points: &self.points, frame, rotation, centre: moments.centre })
         } else {
             2.0 * mean_moment * gap
         };
@@ -161,9 +163,15 @@ fn remove_mean(points: &mut WeightedPoints, k: usize) -> f64 {
     mean
 }
 
+/// The column in whole octets, padded with zeros.
+fn padded(column: &[f32]) -> Vec<[f32; LANES]> {
+    let octet = |part: &[f32]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
+    column.chunks(LANES).map(octet).collect()
+}
+
 struct MomentsOf<'a> {
     reference: &'a Reference,
-    columns: Columns<'a>,
+    frame: Octets<'a>,
 }
 
 impl Operation for MomentsOf<'_> {
@@ -171,14 +179,14 @@ impl Operation for MomentsOf<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> Moments {
-        moments::<L>(&self.reference.points, &self.reference.weighted, self.columns)
+        moments::<L>(&self.reference.points, &self.reference.weighted, self.frame)
     }
 }
 
 /// The weighted sum of the square distances that a rotation about the centres leaves.
 struct Residual<'a> {
     points: &'a WeightedPoints,
-    columns: Columns<'a>,
+    frame: Octets<'a>,
     rotation: [[f64; 3]; 3],
     centre: [f64; 3],
 }
@@ -189,7 +197,7 @@ impl Operation for Residual<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> f64 {
         let (centre, rotation) = (self.centre.map(L::splat), self.rotation.map(|row| row.map(L::splat)));
-        self.points.square_distance::<L>(self.columns, |x| {
+        self.points.square_distance::<L>(self.frame, |x| {
             let d: [L; 3] = std::array::from_fn(|k| x[k].sub(centre[k]));
             rotation.map(|[x, y, z]| x.mul_add(d[0], y.mul_add(d[1], z.mul(d[2]))))
         })

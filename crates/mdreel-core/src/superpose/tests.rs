@@ -3,25 +3,22 @@
 use proptest::prelude::*;
 
 use super::Reference;
-use crate::frame::Columns;
+use crate::frame::{FrameBatch, FrameHeader, Octets};
 use crate::simd::{Lanes, Level, Operation};
 
 type Points = Vec<[f64; 3]>;
 
-/// Points that float32 holds, as three columns.
-struct Frame([Vec<f32>; 3]);
-
-impl Frame {
-    fn new(points: &[[f64; 3]]) -> Self {
-        Frame([0, 1, 2].map(|k| points.iter().map(|point| point[k] as f32).collect()))
+/// A frame of points that float32 holds.
+fn frame(points: &[[f64; 3]]) -> FrameBatch {
+    let mut batch = FrameBatch::with_capacity(points.len(), 1);
+    let columns = batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None });
+    for (i, point) in points.iter().enumerate() {
+        (columns.x[i], columns.y[i], columns.z[i]) = (point[0] as f32, point[1] as f32, point[2] as f32);
     }
-
-    fn columns(&self) -> Columns<'_> {
-        Columns { x: &self.0[0], y: &self.0[1], z: &self.0[2] }
-    }
+    batch
 }
 
-struct Minimum<'a>(&'a Reference, Columns<'a>);
+struct Minimum<'a>(&'a Reference, Octets<'a>);
 
 impl Operation for Minimum<'_> {
     type Output = f64;
@@ -33,9 +30,9 @@ impl Operation for Minimum<'_> {
 }
 
 fn rmsd_at(mobile: &[[f64; 3]], reference: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> f64 {
-    let (reference, frame) = (Reference::new(reference, weights, level).unwrap(), Frame::new(mobile));
-    let rmsd = level.run(Minimum(&reference, frame.columns()));
-    let superposition = reference.superpose(frame.columns()).unwrap();
+    let (reference, frame) = (Reference::new(reference, weights, level).unwrap(), frame(mobile));
+    let rmsd = level.run(Minimum(&reference, frame.octets(0)));
+    let superposition = reference.superpose(frame.columns(0)).unwrap();
     assert!((superposition.rmsd - rmsd).abs() < 1e-9, "{} and {rmsd}", superposition.rmsd);
     rmsd
 }
@@ -74,11 +71,9 @@ fn kabsch(mobile: &[[f64; 3]], reference: &[[f64; 3]], weights: &[f64]) -> f64 {
             let zeta = (dot(columns[q], columns[q]) - dot(columns[p], columns[p])) / (2.0 * off);
             let tangent = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
             let cosine = 1.0 / tangent.hypot(1.0);
-            for i in 0..3 {
-                let (x, y) = (columns[p][i], columns[q][i]);
-                columns[p][i] = cosine * (x - tangent * y);
-                columns[q][i] = cosine * (tangent * x + y);
-            }
+            let (x, y) = (columns[p], columns[q]);
+            columns[p] = std::array::from_fn(|i| cosine * (x[i] - tangent * y[i]));
+            columns[q] = std::array::from_fn(|i| cosine * (tangent * x[i] + y[i]));
         }
     }
     let mut singular = columns.map(|column| dot(column, column).sqrt());
@@ -207,7 +202,7 @@ proptest! {
     #[test]
     fn test_superposition_leaves_the_distance_it_says((mobile, reference, weights) in pair(1..60)) {
         let superposition =
-            Reference::new(&reference, Some(&weights), Level::detect()).unwrap().superpose(Frame::new(&mobile).columns()).unwrap();
+            Reference::new(&reference, Some(&weights), Level::detect()).unwrap().superpose(frame(&mobile).columns(0)).unwrap();
         let square: f64 = mobile.iter().zip(&reference).zip(&weights).map(|((m, r), w)| {
             let moved = superposition.apply(*m);
             w * (0..3).map(|k| (moved[k] - r[k]).powi(2)).sum::<f64>()
@@ -259,7 +254,7 @@ proptest! {
 fn rmsd_scaled(mobile: &[[f64; 3]], reference: &[[f64; 3]]) -> f64 {
     let level = Level::detect();
     let reference = Reference::new(reference, None, level).unwrap();
-    level.run(Minimum(&reference, Frame::new(mobile).columns()))
+    level.run(Minimum(&reference, frame(mobile).octets(0)))
 }
 
 #[test]
@@ -303,6 +298,6 @@ fn test_rmsd_is_precise_far_from_the_origin() {
 #[test]
 fn test_superpose_refuses_another_number_of_atoms() {
     let reference = Reference::new(&[[0.0; 3]; 3], None, Level::detect()).unwrap();
-    let error = reference.superpose(Frame::new(&[[0.0; 3]; 2]).columns()).unwrap_err();
+    let error = reference.superpose(frame(&[[0.0; 3]; 2]).columns(0)).unwrap_err();
     assert!(error.to_string().contains("has 3 atoms"), "{error}");
 }
