@@ -99,7 +99,8 @@ impl Header {
         })
     }
 
-    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so that the bits are, too.
+    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so that the bits are, too (but for
+    /// CHARMM files in big-endian order, whose time step MDAnalysis 2.11 does not turn around).
     pub fn time(&self, frame: u64) -> f64 {
         let interval = f64::from(self.steps_per_frame);
         let time_per_frame = self.time_step * PICOSECOND_PER_AKMA * interval;
