@@ -89,7 +89,7 @@ fn test_dcd_gives_what_was_written_in_every_flavour() {
 
 #[test]
 fn test_dcd_gives_times_and_steps_of_the_header() {
-    for (charmm_version, time_step) in [(24, f64::from(0.0204548273f32)), (0, 0.020454827300000001)] {
+    for (charmm_version, time_step) in [(24, f64::from(0.020_454_828_f32)), (0, 0.0204548273)] {
         let writer = DcdWriter { charmm_version, time_step, first_step: 7, steps_per_frame: 3, ..DcdWriter::default() };
         let dcd = open(&writer.write().bytes).unwrap();
         let frames = read_all(&writer.write().bytes).unwrap();
