@@ -259,6 +259,8 @@ impl<'a> XtcReader<'a> {
 
 impl Reader for XtcReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
+        // An error may have left frames behind that were not decoded.
+        self.loaded.clear();
         self.rest = match extent {
             Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
             Extent::Bytes(range) => {
