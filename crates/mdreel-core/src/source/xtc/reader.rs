@@ -267,7 +267,7 @@ impl Reader for XtcReader<'_> {
                 let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
                 let at = first.unwrap_or(range.end);
                 self.located = LocatedFrames { first, end: at, frames: Vec::new() };
-                Rest::Bytes { at, end: range.end, number: 0 }
+                Rest::Bytes { at, end: range.end.min(self.xtc.file.len()), number: 0 }
             }
         };
         Ok(())
