@@ -13,11 +13,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Barrier;
+use std::time::Instant;
 
-use mdreel_core::source::Source;
+use mdreel_core::block::{Extent, FrameSet};
+use mdreel_core::error::Error;
+use mdreel_core::frame::FrameBatch;
 use mdreel_core::source::bytes::FileBytes;
 use mdreel_core::source::frame_index::{FrameIndex, Keep, place};
 use mdreel_core::source::xtc::Xtc;
+use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::span::Recorder;
 use tempfile::TempDir;
 use xtc_oracle::decode_file;
 use xtc_stream::{Coverage, Dice, random_file};
@@ -32,7 +37,11 @@ struct Trajectory {
 
 impl Trajectory {
     fn new(n_frames: usize) -> Self {
-        let bytes = random_file(&mut Dice::new(&[3]), 100, n_frames, &mut Coverage::default());
+        Trajectory::of_atoms(100, n_frames)
+    }
+
+    fn of_atoms(n_atoms: usize, n_frames: usize) -> Self {
+        let bytes = random_file(&mut Dice::new(&[3]), n_atoms, n_frames, &mut Coverage::default());
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join("run.xtc"), &bytes).expect("room for a small file");
         Trajectory { directory, bytes }
@@ -224,6 +233,46 @@ fn a_damaged_index_is_made_anew() {
     check(&vec![0xff; good.len()], "filled with ones");
     assert_eq!(trajectory.times(), trajectory.true_times());
     assert_eq!(fs::read(trajectory.index_path()).expect("a new index"), good);
+}
+
+#[test]
+fn an_index_whose_frames_are_not_in_order_is_made_anew() {
+    let trajectory = Trajectory::new(5);
+    trajectory.times();
+    let file = trajectory.file();
+    let good = FrameIndex::load(&file, Keep::Beside).expect("an index");
+    let mut swapped = good.clone();
+    swapped.frames.swap(1, 2);
+    let mut behind = good;
+    behind.frames[4].offset = behind.end;
+    for index in [swapped, behind] {
+        index.save(&file, Keep::Beside).expect("room for a small file");
+        assert_eq!(FrameIndex::load(&file, Keep::Beside), None);
+        assert_eq!(trajectory.times(), trajectory.true_times());
+    }
+}
+
+#[test]
+fn an_index_that_does_not_fit_its_frames_is_an_error_at_the_frame() {
+    // The middle of a file can change under the same size, time and ends.
+    for n_atoms in [5, 100] {
+        let trajectory = Trajectory::of_atoms(n_atoms, 9);
+        trajectory.times();
+        let file = trajectory.file();
+        let mut index = FrameIndex::load(&file, Keep::Beside).expect("an index");
+        index.frames[5].offset -= 8;
+        index.save(&file, Keep::Beside).expect("room for a small file");
+        let xtc = trajectory.open();
+        let atoms = AtomSelection::all(n_atoms);
+        for frame in [4, 5] {
+            let mut reader = xtc.reader(&atoms).expect("all atoms");
+            reader.start(&Extent::Frames(FrameSet::List([frame].into()))).expect("located");
+            let mut recorder = Recorder::new(Instant::now(), 0);
+            let error = reader.read(&mut FrameBatch::for_atoms(n_atoms), &mut recorder).expect_err("no such frame");
+            let Error::Format { place, .. } = &error else { panic!("{error}") };
+            assert_eq!((place.frame, place.byte), (Some(frame), Some(index.frames[frame as usize].offset)), "{error}");
+        }
+    }
 }
 
 #[test]

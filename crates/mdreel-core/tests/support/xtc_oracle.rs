@@ -74,8 +74,7 @@ fn decode_frame(bytes: &[u8], start: usize) -> Option<OracleFrame> {
     if next()? != n_atoms || n_atoms == 0 || n_atoms > i32::MAX as u32 {
         return None;
     }
-    let mut frame =
-        OracleFrame { start, end: 0, step, time, box_vectors, coordinates: Vec::new(), needed: Vec::new() };
+    let mut frame = OracleFrame { start, end: 0, step, time, box_vectors, coordinates: Vec::new(), needed: Vec::new() };
     if n_atoms <= 9 {
         for _ in 0..n_atoms {
             let mut coordinate = [0.0; 3];
@@ -100,7 +99,8 @@ fn decode_frame(bytes: &[u8], start: usize) -> Option<OracleFrame> {
     if !precision.is_finite() || precision <= 0.0 || sizes.contains(&0) || !(9..=72).contains(&small_index) {
         return None;
     }
-    let n_bytes = usize::try_from(n_bytes).ok()?;
+    // No atom takes more than three fields of 32 bits and six control bits. More bytes than that are refused.
+    let n_bytes = usize::try_from(n_bytes).ok().filter(|&n| n <= (102 * n_atoms as usize + 64).div_ceil(8))?;
     let data = bytes.get(at..at.checked_add(n_bytes)?)?;
     frame.end = at + n_bytes.checked_next_multiple_of(4)?;
     if frame.end > bytes.len() {

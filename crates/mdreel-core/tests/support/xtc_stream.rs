@@ -194,7 +194,13 @@ pub fn append_frame(dice: &mut Dice<'_>, shape: Shape, file: &mut Vec<u8>, cover
     }
 }
 
-fn draw_groups(dice: &mut Dice<'_>, shape: Shape, sizes: [u32; 3], mut small_index: u32, coverage: &mut Coverage) -> Vec<u8> {
+fn draw_groups(
+    dice: &mut Dice<'_>,
+    shape: Shape,
+    sizes: [u32; 3],
+    mut small_index: u32,
+    coverage: &mut Coverage,
+) -> Vec<u8> {
     let mut bits = BitWriter::default();
     let fields = sizes.iter().any(|&size| size >= 1 << 24);
     let mut left = shape.n_atoms as i64;
