@@ -101,22 +101,27 @@ impl<'a> XtcReader<'a> {
                 let n_frames = index.len() as u64;
                 return Err(Error::FrameIndex { path: self.xtc.file.path().to_owned(), frame: number, n_frames });
             }
-            let range = index.range(number as usize);
-            let range = range.start..range.start + self.prefix(range.end - range.start);
+            let whole = index.range(number as usize);
+            let frame_len = whole.end - whole.start;
+            let range = whole.start..whole.start + self.prefix(frame_len);
             // Ranges are loaded in ascending order: a step back ends the batch.
             if self.ranges.last().is_some_and(|last| range.start < last.end) {
                 break;
             }
             total += range.end - range.start;
             self.ranges.push(range);
-            numbers.push(number);
+            numbers.push((number, frame_len));
             i += 1;
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
-        for (slot, number) in numbers.into_iter().enumerate() {
+        for (slot, (number, frame_len)) in numbers.into_iter().enumerate() {
             let bytes = self.bytes.get(slot);
             let range = &self.ranges[slot];
             let header = check_header(bytes, range.start, self.xtc.file.len(), self.xtc.first.n_atoms)
+                .and_then(|header| match header.frame_len() {
+                    len if len == frame_len => Ok(header),
+                    len => Err(Fault::new(0, format!("the frame has {len} bytes, its index says {frame_len}"))),
+                })
                 .map_err(|fault| error_at(self.xtc.file.path(), Some(number), range.start, &fault))?;
             self.loaded.push(Loaded { number, offset: range.start, header, slot, place: 0..bytes.len() });
         }
@@ -257,13 +262,15 @@ impl<'a> XtcReader<'a> {
 
 impl Reader for XtcReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
+        // An error may have left frames behind that were not decoded.
+        self.loaded.clear();
         self.rest = match extent {
             Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
             Extent::Bytes(range) => {
                 let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
                 let at = first.unwrap_or(range.end);
                 self.located = LocatedFrames { first, end: at, frames: Vec::new() };
-                Rest::Bytes { at, end: range.end, number: 0 }
+                Rest::Bytes { at, end: range.end.min(self.xtc.file.len()), number: 0 }
             }
         };
         Ok(())
