@@ -11,7 +11,7 @@ use mdreel_core::kernel::Kernel;
 use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Partial;
 use mdreel_core::run::run;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, LocatedFrames, Source};
@@ -59,7 +59,7 @@ pub fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
 
 /// Opens a file whose index is kept nowhere.
 pub fn open(path: &Path) -> Result<Xtc> {
-    Xtc::open(FileBytes::open(path)?, Keep::Nowhere)
+    Xtc::open(FileBytes::open(path, Access::Auto)?, Keep::Nowhere)
 }
 
 /// Reads an extent through the reader interface, `capacity` frames at a time.
