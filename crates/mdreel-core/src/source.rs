@@ -6,6 +6,8 @@
 pub mod bytes;
 pub mod chain;
 pub mod memory;
+pub mod open;
+pub mod read;
 
 use std::ops::Range;
 
