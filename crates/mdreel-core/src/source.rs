@@ -102,6 +102,11 @@ pub trait Source: Send + Sync {
     /// Size in bytes of the frames in storage.
     fn n_bytes(&self) -> u64;
 
+    /// Checks that nothing stands behind the last whole frame: a torn frame must not be taken for the end.
+    fn check_end(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
     /// frames from anywhere. One range for each file.
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {

@@ -1,7 +1,16 @@
 //! Opening files by what is in them, whatever they are called.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
-use crate::source::bytes::FileBytes;
+use crate::source::Source;
+use crate::source::bytes::{Access, FileBytes};
+use crate::source::chain::ChainSource;
+use crate::source::dcd::Dcd;
+use crate::source::frame_index::Keep;
+use crate::source::memory::MemorySource;
+use crate::source::xtc::Xtc;
 
 /// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +60,103 @@ impl Format {
             Error::format(file.path(), None, Some(0), message)
         })
     }
+}
+
+/// How files are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The format, where the content is not to decide.
+    pub format: Option<Format>,
+    /// The way to the bytes.
+    pub access: Access,
+    /// Where an index of the frames is kept.
+    pub keep: Keep,
+}
+
+impl Options {
+    /// The options of these names.
+    pub fn from_names(format: Option<&str>, access: &str, index: &str) -> Result<Self> {
+        let format = format.map(Format::from_name).transpose()?;
+        let access = match access {
+            "auto" => Access::Auto,
+            "map" => Access::Map,
+            "read" => Access::Read,
+            _ => return Err(Error::Unsupported(format!("unknown access {access:?}; known: auto, map, read"))),
+        };
+        let keep = match index {
+            "cache" => Keep::Cache,
+            "beside" => Keep::Beside,
+            "none" => Keep::Nowhere,
+            _ => {
+                return Err(Error::Unsupported(format!(
+                    "unknown place of the index {index:?}; known: cache, beside, none"
+                )));
+            }
+        };
+        Ok(Options { format, access, keep })
+    }
+}
+
+/// A trajectory that has been opened, and what it is.
+#[derive(Clone)]
+pub enum Opened {
+    /// An XTC file.
+    Xtc(Arc<Xtc>),
+    /// A DCD file.
+    Dcd(Arc<Dcd>),
+    /// Frames in memory.
+    Memory(Arc<MemorySource>),
+    /// Several of them.
+    Chain(Arc<ChainSource>, Vec<Opened>),
+}
+
+impl Opened {
+    /// The trajectory as a source.
+    pub fn source(&self) -> Arc<dyn Source> {
+        match self {
+            Opened::Xtc(xtc) => Arc::clone(xtc) as _,
+            Opened::Dcd(dcd) => Arc::clone(dcd) as _,
+            Opened::Memory(memory) => Arc::clone(memory) as _,
+            Opened::Chain(chain, _) => Arc::clone(chain) as _,
+        }
+    }
+
+    /// The trajectories that it is made of: itself, or the segments of a chain.
+    pub fn parts(&self) -> &[Opened] {
+        match self {
+            Opened::Chain(_, parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// The name of the format.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Opened::Xtc(_) => Format::Xtc.name(),
+            Opened::Dcd(_) => Format::Dcd.name(),
+            Opened::Memory(_) => "memory",
+            Opened::Chain(..) => "chain",
+        }
+    }
+}
+
+/// Opens files as one trajectory.
+pub fn open(paths: &[PathBuf], options: Options) -> Result<Opened> {
+    if let [path] = paths {
+        return open_file(path, options);
+    }
+    let parts = paths.iter().map(|path| open_file(path, options)).collect::<Result<Vec<_>>>()?;
+    let segments = paths.iter().cloned().zip(parts.iter().map(Opened::source)).collect();
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments)?), parts))
+}
+
+fn open_file(path: &Path, options: Options) -> Result<Opened> {
+    let file = FileBytes::open(path, options.access)?;
+    let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
+    Ok(match format {
+        Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),
+        Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
+    })
 }
 
 fn signature(head: &[u8]) -> Option<Format> {
