@@ -5,9 +5,11 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod frame_index;
 pub mod memory;
 pub mod open;
 pub mod read;
+pub mod xtc;
 
 use std::ops::Range;
 
