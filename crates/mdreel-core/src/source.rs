@@ -5,6 +5,7 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod dcd;
 pub mod frame_index;
 pub mod memory;
 pub mod open;
