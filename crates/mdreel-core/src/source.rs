@@ -4,6 +4,8 @@
 //! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
 
 pub mod bytes;
+pub mod chain;
+pub mod memory;
 
 use std::ops::Range;
 
