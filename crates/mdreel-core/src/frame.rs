@@ -66,7 +66,7 @@ impl FrameBatch {
 
     /// An empty batch for up to `capacity` frames of `n_atoms` atoms. Memory is taken as frames come.
     pub fn with_capacity(n_atoms: usize, capacity: usize) -> Self {
-        let stride = n_atoms.div_ceil(LANES) * LANES;
+        let stride = n_atoms.div_ceil(LANES).max(1) * LANES;
         FrameBatch { n_atoms, stride, capacity: capacity.max(1), headers: Vec::new(), coordinates: Vec::new() }
     }
 
@@ -102,9 +102,20 @@ impl FrameBatch {
         if self.coordinates.len() < start + 3 * self.stride {
             self.coordinates.resize(start + 3 * self.stride, 0.0);
         }
-        let (x, rest) = self.coordinates[start..start + 3 * self.stride].split_at_mut(self.stride);
-        let (y, z) = rest.split_at_mut(self.stride);
-        ColumnsMut { x: &mut x[..self.n_atoms], y: &mut y[..self.n_atoms], z: &mut z[..self.n_atoms] }
+        self.columns_mut(self.headers.len() - 1)
+    }
+
+    /// The columns of the `i`-th frame held, to be filled.
+    pub fn columns_mut(&mut self, i: usize) -> ColumnsMut<'_> {
+        let start = i * 3 * self.stride;
+        split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms)
+    }
+
+    /// The columns of the `first`-th frame held and of all behind it, to be filled side by side.
+    pub fn columns_from_mut(&mut self, first: usize) -> impl Iterator<Item = ColumnsMut<'_>> {
+        let (stride, n_atoms) = (self.stride, self.n_atoms);
+        let held = &mut self.coordinates[first * 3 * stride..self.headers.len() * 3 * stride];
+        held.chunks_exact_mut(3 * stride).map(move |frame| split(frame, stride, n_atoms))
     }
 
     /// The header of the `i`-th frame held.
@@ -128,4 +139,10 @@ impl FrameBatch {
         let column = |k: usize| &self.coordinates[start + k * self.stride..][..self.n_atoms];
         Columns { x: column(0), y: column(1), z: column(2) }
     }
+}
+
+fn split(frame: &mut [f32], stride: usize, n_atoms: usize) -> ColumnsMut<'_> {
+    let (x, rest) = frame.split_at_mut(stride);
+    let (y, z) = rest.split_at_mut(stride);
+    ColumnsMut { x: &mut x[..n_atoms], y: &mut y[..n_atoms], z: &mut z[..n_atoms] }
 }

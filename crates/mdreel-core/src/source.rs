@@ -5,7 +5,12 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod dcd;
+pub mod frame_index;
 pub mod memory;
+pub mod open;
+pub mod read;
+pub mod xtc;
 
 use std::ops::Range;
 
@@ -99,6 +104,11 @@ pub trait Source: Send + Sync {
 
     /// Size in bytes of the frames in storage.
     fn n_bytes(&self) -> u64;
+
+    /// Checks that nothing stands behind the last whole frame: a torn frame must not be taken for the end.
+    fn check_end(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
     /// frames from anywhere. One range for each file.

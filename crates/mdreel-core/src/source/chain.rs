@@ -137,6 +137,10 @@ impl Source for ChainSource {
         self.segments.iter().map(|segment| segment.source.n_bytes()).sum()
     }
 
+    fn check_end(&self) -> Result<()> {
+        self.segments.iter().try_for_each(|segment| segment.source.check_end())
+    }
+
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         let mut all = Vec::new();
         for segment in &self.segments {

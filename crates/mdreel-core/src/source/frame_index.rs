@@ -1,0 +1,185 @@
+//! The frame index: where each frame of a file starts, kept in the user's cache between runs.
+//!
+//! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
+//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, and a
+//! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
+//! part is located and appended.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::FrameLocation;
+use super::bytes::FileBytes;
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8; 8] = b"mdreelX1";
+/// Bytes at either end of the covered part that the checksum covers.
+const CHECKED_BYTES: u64 = 4096;
+const RECORD: usize = 20;
+const HEAD: usize = 8 * 7;
+
+/// Where the index of a file is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// In the user's cache directory.
+    #[default]
+    Cache,
+    /// Next to the data.
+    Beside,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Where each frame of a file is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrameIndex {
+    /// The frames, in order.
+    pub frames: Vec<FrameLocation>,
+    /// Where the last frame ends.
+    pub end: u64,
+}
+
+impl FrameIndex {
+    /// The bytes of frame `i`.
+    pub fn range(&self, i: usize) -> std::ops::Range<u64> {
+        self.frames[i].offset..self.frames.get(i + 1).map_or(self.end, |next| next.offset)
+    }
+
+    /// Number of frames.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Whether there is no frame.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
+    /// has grown. An index that cannot be read is no error: it is made anew.
+    pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
+        let bytes = fs::read(place(file.path(), keep)?).ok()?;
+        if bytes.len() < HEAD + 8 || &bytes[..8] != MAGIC {
+            return None;
+        }
+        let (body, sum) = bytes.split_at(bytes.len() - 8);
+        let word = |k: usize| u64::from_le_bytes(body[8 * k..8 * k + 8].try_into().unwrap_or_default());
+        let [size, modified, end, n_frames, ends_sum] = [1, 2, 3, 4, 5].map(word);
+        let whole = HEAD as u64 + n_frames.checked_mul(RECORD as u64)? == body.len() as u64;
+        if !whole || sum != checksum(body, 0).to_le_bytes() || end > file.len() || end > size {
+            return None;
+        }
+        // Same size and time, or grown: in both cases the covered part must look as it did.
+        let unchanged = size == file.len() && modified == modified_ns(file.path())?;
+        if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
+            return None;
+        }
+        let frames = body[HEAD..]
+            .chunks_exact(RECORD)
+            .map(|record| FrameLocation {
+                offset: u64::from_le_bytes(record[..8].try_into().unwrap_or_default()),
+                step: i64::from(i32::from_le_bytes(record[8..12].try_into().unwrap_or_default())),
+                time: f64::from_le_bytes(record[12..].try_into().unwrap_or_default()),
+            })
+            .collect();
+        Some(FrameIndex { frames, end })
+    }
+
+    /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
+    /// caller's to ignore: the index is a help, not a result.
+    pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
+        let Some(path) = place(file.path(), keep) else { return Ok(()) };
+        let Some(modified) = modified_ns(file.path()) else { return Ok(()) };
+        let mut body = Vec::with_capacity(HEAD + RECORD * self.frames.len() + 8);
+        body.extend(MAGIC);
+        for word in [file.len(), modified, self.end, self.frames.len() as u64, ends_checksum(file, self.end)?, 0] {
+            body.extend(word.to_le_bytes());
+        }
+        for frame in &self.frames {
+            body.extend(frame.offset.to_le_bytes());
+            body.extend((frame.step as i32).to_le_bytes());
+            body.extend(frame.time.to_le_bytes());
+        }
+        body.extend(checksum(&body, 0).to_le_bytes());
+        let directory = path.parent().unwrap_or(Path::new("."));
+        if keep == Keep::Cache {
+            fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
+        }
+        let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
+        let write = || -> std::io::Result<()> {
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+            file.write_all(&body)?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            Error::io(&path, error)
+        })
+    }
+}
+
+/// Two threads of a process must not share a temporary name.
+fn thread_number() -> u64 {
+    let here = 0u8;
+    std::ptr::from_ref(&here) as u64
+}
+
+/// Where the index of `data` is kept.
+pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
+    match keep {
+        Keep::Nowhere => None,
+        Keep::Beside => {
+            let mut name = std::ffi::OsString::from(".");
+            name.push(data.file_name()?);
+            name.push(".mdreel-index");
+            Some(data.with_file_name(name))
+        }
+        Keep::Cache => {
+            let absolute = fs::canonicalize(data).ok()?;
+            let name = absolute.file_name()?.to_string_lossy().into_owned();
+            let sum = checksum(absolute.as_os_str().as_encoded_bytes(), 0);
+            Some(cache_directory()?.join("index").join(format!("{name}.{sum:016x}.index")))
+        }
+    }
+}
+
+/// mdreel's cache directory: `$MDREEL_CACHE_DIR`, else `mdreel` in the user's cache directory.
+fn cache_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(own) = set("MDREEL_CACHE_DIR") {
+        return Some(own);
+    }
+    if let Some(cache) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+        return Some(cache.join("mdreel"));
+    }
+    let home = set("HOME")?;
+    Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
+}
+
+fn modified_ns(path: &Path) -> Option<u64> {
+    let modified = fs::metadata(path).ok()?.modified().ok()?;
+    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64)
+}
+
+fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {
+    let first = file.read_vec(0..end.min(CHECKED_BYTES))?;
+    let last = file.read_vec(end.saturating_sub(CHECKED_BYTES)..end)?;
+    Ok(checksum(&last, checksum(&first, 0)))
+}
+
+/// FNV-1a: enough to notice change and damage, not made against malice.
+fn checksum(bytes: &[u8], seed: u64) -> u64 {
+    let mut words = bytes.chunks_exact(8);
+    let mut sum = seed ^ 0xcbf2_9ce4_8422_2325;
+    for word in &mut words {
+        sum = (sum ^ u64::from_le_bytes(word.try_into().unwrap_or_default()))
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29);
+    }
+    for &byte in words.remainder() {
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    }
+    sum
+}

@@ -1,0 +1,159 @@
+//! XTC: GROMACS's compressed trajectories.
+
+mod control;
+mod decode;
+mod header;
+mod locate;
+mod radix;
+mod reader;
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::bytes::FileBytes;
+use super::frame_index::{FrameIndex, Keep};
+use super::{AtomSelection, LocatedFrames, Reader, Source};
+use crate::error::{Error, Result};
+use header::{Compression, Header, Storage};
+use locate::{Located, error_at};
+
+/// An XTC file that has been opened.
+#[derive(Debug)]
+pub struct Xtc {
+    file: FileBytes,
+    first: Header,
+    keep: Keep,
+    located: OnceLock<Located>,
+}
+
+/// What `info` tells about an XTC file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts {
+    /// The magic number: 1995, or 2023 for frames of any size.
+    pub magic: u32,
+    /// Integers per nm of the first frame; `None` where coordinates are plain floats.
+    pub precision: Option<f32>,
+    /// Time of the first frame, ps.
+    pub first_time: f64,
+}
+
+impl Xtc {
+    /// Whether bytes at the start of a file are those of an XTC file.
+    pub fn recognises(start: &[u8]) -> bool {
+        matches!(start.get(..4), Some([0, 0, 7, 0xcb | 0xe7]))
+    }
+
+    /// Opens a file. Its frames are located only when they have to be, and not at all when `keep` has an index of
+    /// the file.
+    pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
+        if file.is_empty() {
+            return Err(Error::format(file.path(), None, Some(0), "expected an XTC trajectory, the file is empty"));
+        }
+        let start = file.read_vec(0..file.len().min(header::MAX_HEADER_LEN as u64))?;
+        let first = match Header::parse(&start) {
+            Ok(Some(first)) => first,
+            Ok(None) => {
+                let message =
+                    format!("the first frame is torn: the file ends after {} bytes, within its header", file.len());
+                return Err(Error::format(file.path(), Some(0), Some(file.len()), message));
+            }
+            Err(fault) => return Err(error_at(file.path(), Some(0), 0, &fault)),
+        };
+        if let Err(fault) = locate::check_header(&start, 0, file.len(), first.n_atoms) {
+            return Err(error_at(file.path(), Some(0), 0, &fault));
+        }
+        let xtc = Xtc { file, first, keep, located: OnceLock::new() };
+        if let Some(index) = FrameIndex::load(&xtc.file, keep) {
+            if index.end == xtc.file.len() {
+                let _ = xtc.located.set(Located { index, rest: None });
+            } else {
+                xtc.set_located(locate::scan(&xtc.file, xtc.first.n_atoms, Some(index))?);
+            }
+        }
+        Ok(xtc)
+    }
+
+    /// What the first header says.
+    pub fn facts(&self) -> Facts {
+        let precision = match self.first.storage {
+            Storage::Plain => None,
+            Storage::Compressed(Compression { precision, .. }) => Some(precision),
+        };
+        Facts { magic: self.first.magic, precision, first_time: f64::from(self.first.time) }
+    }
+
+    fn located(&self) -> Result<&Located> {
+        if let Some(located) = self.located.get() {
+            return Ok(located);
+        }
+        Ok(self.set_located(locate::scan(&self.file, self.first.n_atoms, None)?))
+    }
+
+    fn set_located(&self, located: Located) -> &Located {
+        self.located.get_or_init(|| {
+            // That the index cannot be kept costs time in the next run, and nothing in this one.
+            let _ = located.index.save(&self.file, self.keep);
+            located
+        })
+    }
+}
+
+impl Source for Xtc {
+    fn n_atoms(&self) -> usize {
+        self.first.n_atoms
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        Ok(self.located()?.index.len() as u64)
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        Ok(self.located()?.index.frames.iter().map(|frame| frame.time).collect())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    fn check_end(&self) -> Result<()> {
+        let located = self.located()?;
+        match &located.rest {
+            None => Ok(()),
+            Some(fault) => {
+                let n = located.index.len();
+                let message = format!(
+                    "{}; {n} whole frames come before it (ask for no more than these to use them)",
+                    fault.message
+                );
+                Err(Error::format(self.file.path(), Some(n as u64), Some(fault.byte), message))
+            }
+        }
+    }
+
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        let whole = 0..self.file.len();
+        self.located.get().is_none().then(|| [whole].into())
+    }
+
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
+        let mut index = FrameIndex::default();
+        for part in parts {
+            let Some(first) = part.first else { continue };
+            if first != index.end {
+                return Ok(false);
+            }
+            index.frames.extend(part.frames);
+            index.end = part.end;
+        }
+        if index.end != self.file.len() {
+            return Ok(false);
+        }
+        self.set_located(Located { index, rest: None });
+        Ok(true)
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+        atoms.check(self.n_atoms())?;
+        Ok(Box::new(reader::XtcReader::new(self, atoms)))
+    }
+}

@@ -1,0 +1,163 @@
+//! The header of an XTC frame: all that stands before the compressed coordinates.
+//!
+//! Source: the XDR layout written by GROMACS (`xtc_header`, `xdr3dfcoord`): big-endian 32-bit words
+//! `magic natoms step time box[9] natoms`, then, for more than 9 atoms, `precision min[3] max[3] smallidx nbytes`
+//! and the compressed bytes padded to a whole word; for 9 atoms and fewer the coordinates as plain floats. The
+//! magic number of 2023 widens `nbytes` to 64 bits.
+
+/// The magic number of 1995.
+const MAGIC_1995: u32 = 1995;
+/// The magic number of 2023: frames of any size.
+const MAGIC_2023: u32 = 2023;
+/// Up to this many atoms are stored as plain floats.
+pub const MAX_PLAIN_ATOMS: usize = 9;
+/// Bytes up to and with the second atom count.
+const PLAIN_HEADER_LEN: usize = 56;
+/// Bytes of the longest header.
+pub const MAX_HEADER_LEN: usize = 96;
+
+/// How a frame's coordinates are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Storage {
+    /// Big-endian floats, nm.
+    Plain,
+    /// Compressed integers.
+    Compressed(Compression),
+}
+
+/// The parameters of a frame's compression.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compression {
+    /// Integers per nm.
+    pub precision: f32,
+    /// Least integer coordinate of each axis.
+    pub min: [i32; 3],
+    /// Number of integers of each axis, at least 1.
+    pub sizes: [u32; 3],
+    /// The small index that the frame starts with.
+    pub small_index: u32,
+    /// Compressed bytes, without the padding.
+    pub n_bytes: u64,
+}
+
+/// A frame's header, in the file's own units (ps, nm).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Header {
+    /// Which magic number the frame starts with.
+    pub magic: u32,
+    /// Number of atoms.
+    pub n_atoms: usize,
+    /// Integration step.
+    pub step: i32,
+    /// Time in ps.
+    pub time: f32,
+    /// Box vectors in nm, by rows.
+    pub box_vectors: [[f32; 3]; 3],
+    /// How the coordinates are stored.
+    pub storage: Storage,
+    /// Length of the header in bytes.
+    pub header_len: usize,
+}
+
+impl Header {
+    /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
+    ///
+    /// # Errors
+    /// What is wrong, and at which byte of the frame.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Header>, Fault> {
+        let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+        let Some(magic) = word(0) else { return Ok(None) };
+        if magic != MAGIC_1995 && magic != MAGIC_2023 {
+            return Err(Fault::new(0, format!("expected the magic number 1995 or 2023 of an XTC frame, got {magic}")));
+        }
+        let Some(n_atoms) = word(4) else { return Ok(None) };
+        if n_atoms == 0 || n_atoms > i32::MAX as u32 {
+            return Err(Fault::new(4, format!("expected a positive number of atoms, got {}", n_atoms as i32)));
+        }
+        let Some(plain) = bytes.get(..PLAIN_HEADER_LEN) else { return Ok(None) };
+        let float =
+            |at: usize| f32::from_bits(u32::from_be_bytes([plain[at], plain[at + 1], plain[at + 2], plain[at + 3]]));
+        let repeated = word(52).unwrap_or_default();
+        if repeated != n_atoms {
+            return Err(Fault::new(52, format!("the frame says {n_atoms} atoms, its coordinates {}", repeated as i32)));
+        }
+        let mut header = Header {
+            magic,
+            n_atoms: n_atoms as usize,
+            step: word(8).unwrap_or_default() as i32,
+            time: float(12),
+            box_vectors: [0, 1, 2].map(|row| [0, 1, 2].map(|column| float(16 + 12 * row + 4 * column))),
+            storage: Storage::Plain,
+            header_len: PLAIN_HEADER_LEN,
+        };
+        if header.n_atoms > MAX_PLAIN_ATOMS {
+            header.header_len = if magic == MAGIC_2023 { MAX_HEADER_LEN } else { MAX_HEADER_LEN - 4 };
+            let Some(bytes) = bytes.get(..header.header_len) else { return Ok(None) };
+            header.storage = Storage::Compressed(Compression::parse(&bytes[PLAIN_HEADER_LEN..], n_atoms)?);
+        }
+        Ok(Some(header))
+    }
+
+    /// Length of the whole frame in bytes, padding included.
+    pub fn frame_len(&self) -> u64 {
+        self.header_len as u64
+            + match self.storage {
+                Storage::Plain => 12 * self.n_atoms as u64,
+                Storage::Compressed(compression) => compression.n_bytes.next_multiple_of(4),
+            }
+    }
+}
+
+impl Compression {
+    /// Reads what stands behind the second atom count; `bytes` ends with `nbytes`.
+    fn parse(bytes: &[u8], n_atoms: u32) -> Result<Compression, Fault> {
+        let word = |k: usize| u32::from_be_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]);
+        let byte = |k: usize| (PLAIN_HEADER_LEN + 4 * k) as u64;
+        let precision = f32::from_bits(word(0));
+        if !(precision.is_finite() && precision > 0.0) {
+            return Err(Fault::new(byte(0), format!("expected a positive precision, got {precision}")));
+        }
+        let min = [1, 2, 3].map(|k| word(k) as i32);
+        let max = [4, 5, 6].map(|k| word(k) as i32);
+        let mut sizes = [0; 3];
+        for axis in 0..3 {
+            let size = i64::from(max[axis]) - i64::from(min[axis]) + 1;
+            sizes[axis] = u32::try_from(size).ok().filter(|&size| size > 0).ok_or_else(|| {
+                let message = format!("the coordinates of axis {axis} run from {} to {}", min[axis], max[axis]);
+                Fault::new(byte(1 + axis), message)
+            })?;
+        }
+        let small_index = word(7);
+        if !super::radix::SMALL_INDICES.contains(&small_index) {
+            return Err(Fault::new(
+                byte(7),
+                format!("expected a small index from 9 to 72, got {}", small_index as i32),
+            ));
+        }
+        let n_bytes = if bytes.len() > 36 { u64::from(word(8)) << 32 | u64::from(word(9)) } else { u64::from(word(8)) };
+        // The longest group needs 96 bits for a big coordinate and 6 for its control bits; a run adds at most 72
+        // bits an atom.
+        let most = (u64::from(n_atoms) * (96 + 6) + 64).div_ceil(8);
+        if n_bytes == 0 || n_bytes > most {
+            let message = format!("expected 1 to {most} compressed bytes for {n_atoms} atoms, got {n_bytes}");
+            return Err(Fault::new(byte(8), message));
+        }
+        Ok(Compression { precision, min, sizes, small_index, n_bytes })
+    }
+}
+
+/// What is wrong with a frame, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Byte, counted from the start of the frame.
+    pub byte: u64,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault at `byte` of the frame.
+    pub fn new(byte: u64, message: impl Into<String>) -> Self {
+        Fault { byte, message: message.into() }
+    }
+}

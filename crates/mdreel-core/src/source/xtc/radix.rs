@@ -1,0 +1,250 @@
+//! Mixed-radix numbers: three components packed into one number of `bits` bits.
+//!
+//! The number is stored byte by byte, least significant byte first, its last `bits % 8` bits at the end; inside it
+//! `value = (x * size_y + y) * size_z + z`. Taking it apart needs two divisions, which become multiplications by
+//! reciprocals (exact: Granlund & Montgomery 1994, theorem 4.2, and `tests` below).
+
+use std::ops::RangeInclusive;
+
+/// The small indices that a frame may use; an index is also the number of bits of a small coordinate.
+pub const SMALL_INDICES: RangeInclusive<u32> = 9..=72;
+
+/// Radix of each small index: about `2^(index / 3)`, so that three components fit `index` bits. The values are part
+/// of the format (`magicints` of the 3dfcoord description).
+pub const SMALL_RADICES: [u32; 73] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 101, 128, 161, 203, 256, 322, 406, 512, 645,
+    812, 1024, 1290, 1625, 2048, 2580, 3250, 4096, 5060, 6501, 8192, 10321, 13003, 16384, 20642, 26007, 32768, 41285,
+    52015, 65536, 82570, 104031, 131072, 165140, 208063, 262144, 330280, 416127, 524287, 660561, 832255, 1048576,
+    1321122, 1664510, 2097152, 2642245, 3329021, 4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216,
+];
+
+/// The widest number that one 64-bit load brings whole, whatever bit it starts at.
+pub const MAX_WORD_BITS: u32 = 57;
+
+/// Loads 64 bits that start at `bit` of `bytes`, first bit at the top. The last up to 7 bits are zero.
+///
+/// # Safety
+/// `bytes + bit / 8` must be readable for 8 bytes.
+#[inline(always)]
+pub unsafe fn load_bits(bytes: *const u8, bit: u64) -> u64 {
+    // SAFETY: the caller vouches for the 8 bytes.
+    let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u64>().read_unaligned() };
+    u64::from_be(word) << (bit & 7)
+}
+
+/// Exact division of numbers below `2^bits` by a fixed divisor of at least 2.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reciprocal {
+    multiplier: u64,
+    shift: u32,
+}
+
+impl Reciprocal {
+    /// For dividends below `2^bits`, `bits <= 63`; `divisor >= 2`.
+    pub const fn new(divisor: u64, bits: u32) -> Self {
+        debug_assert!(divisor >= 2 && bits <= 63);
+        let log = 64 - (divisor - 1).leading_zeros();
+        let shift = if bits + log > 64 { bits + log } else { 64 };
+        // multiplier * divisor exceeds 2^shift by less than the divisor, that is by less than 2^log: the quotient
+        // of any dividend below 2^bits is too large by less than 2^(bits + log - shift) / divisor <= 1 / divisor.
+        let multiplier = (1u128 << shift).div_ceil(divisor as u128);
+        Reciprocal { multiplier: multiplier as u64, shift: shift - 64 }
+    }
+
+    /// The quotient of `dividend`.
+    #[inline(always)]
+    pub fn divide(self, dividend: u64) -> u64 {
+        ((u128::from(dividend) * u128::from(self.multiplier)) >> 64) as u64 >> self.shift
+    }
+}
+
+/// How to take apart a mixed-radix number of at most [`MAX_WORD_BITS`] bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Radix {
+    /// Bits of the number.
+    pub bits: u32,
+    /// Bits in whole bytes.
+    whole: u32,
+    /// 63 less the bits behind the whole bytes.
+    rest: u32,
+    /// Covers the whole bytes.
+    mask: u64,
+    size_z: u64,
+    size_yz: u64,
+    by_z: Reciprocal,
+    by_yz: Reciprocal,
+}
+
+impl Radix {
+    /// For components below `sizes`, packed into `bits` bits. `None` when the number is too wide for one load, or
+    /// a size of 1 leaves a division by 1, which has no reciprocal: [`unpack_wide`] is for these.
+    pub const fn new(sizes: [u32; 3], bits: u32) -> Option<Self> {
+        let (size_z, size_yz) = (sizes[2] as u64, sizes[1] as u64 * sizes[2] as u64);
+        if bits > MAX_WORD_BITS || bits == 0 || size_z < 2 {
+            return None;
+        }
+        let whole = bits & !7;
+        Some(Radix {
+            bits,
+            whole,
+            rest: 63 - (bits & 7),
+            mask: (1 << whole) - 1,
+            size_z,
+            size_yz,
+            by_z: Reciprocal::new(size_z, bits),
+            by_yz: Reciprocal::new(size_yz, bits),
+        })
+    }
+
+    /// The three components of the number at `bit`.
+    ///
+    /// # Safety
+    /// `bytes + bit / 8` must be readable for 8 bytes.
+    #[inline(always)]
+    pub unsafe fn unpack(&self, bytes: *const u8, bit: u64) -> [i32; 3] {
+        // SAFETY: as the caller's.
+        let word = unsafe { load_bits(bytes, bit) };
+        let value = (word.swap_bytes() & self.mask) | ((((word << self.whole) >> 1) >> self.rest) << self.whole);
+        let x = self.by_yz.divide(value);
+        let yz = value.wrapping_sub(x.wrapping_mul(self.size_yz));
+        let y = self.by_z.divide(yz);
+        let z = yz.wrapping_sub(y.wrapping_mul(self.size_z));
+        [x as i32, y as i32, z as i32]
+    }
+}
+
+/// The three components of a mixed-radix number of up to 72 bits, any sizes: slow, for what [`Radix`] cannot do.
+///
+/// # Safety
+/// `bytes + bit / 8` must be readable for 16 bytes.
+pub unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bits: u32) -> [i32; 3] {
+    // SAFETY: the caller vouches for 16 bytes.
+    let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u128>().read_unaligned() };
+    let word = u128::from_be(word) << (bit & 7);
+    let whole = bits & !7;
+    let rest = bits & 7;
+    let low = word.swap_bytes() & ((1 << whole) - 1);
+    let high = if rest == 0 { 0 } else { (word << whole) >> (128 - rest) << whole };
+    let value = low | high;
+    let (size_y, size_z) = (u128::from(sizes[1]), u128::from(sizes[2]));
+    [(value / (size_y * size_z)) as i32, (value / size_z % size_y) as i32, (value % size_z) as i32]
+}
+
+/// A field of `bits <= 32` bits at `bit`, first bit on top: big coordinates of very wide boxes.
+///
+/// # Safety
+/// `bytes + bit / 8` must be readable for 8 bytes.
+#[inline(always)]
+pub unsafe fn unpack_field(bytes: *const u8, bit: u64, bits: u32) -> i32 {
+    if bits == 0 {
+        return 0;
+    }
+    // SAFETY: as the caller's.
+    (unsafe { load_bits(bytes, bit) } >> (64 - bits)) as i32
+}
+
+/// Number of bits that a mixed-radix number with these sizes takes.
+pub fn packed_bits(sizes: [u32; 3]) -> u32 {
+    128 - sizes.iter().map(|&size| u128::from(size)).product::<u128>().leading_zeros()
+}
+
+/// Small coordinates of one index: differences to the atom before, offset by half the radix.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Small {
+    /// How to take them apart; all zero for indices wider than one load.
+    pub radix: Radix,
+    /// Half the radix.
+    pub half: i32,
+}
+
+/// All small indices. Longer than needed, so that an index kept in a byte needs no check.
+pub static SMALL: [Small; 256] = {
+    let mut table = [Small {
+        radix: Radix {
+            bits: 0,
+            whole: 0,
+            rest: 63,
+            mask: 0,
+            size_z: 0,
+            size_yz: 0,
+            by_z: Reciprocal { multiplier: 0, shift: 0 },
+            by_yz: Reciprocal { multiplier: 0, shift: 0 },
+        },
+        half: 0,
+    }; 256];
+    let mut index = *SMALL_INDICES.start();
+    while index <= *SMALL_INDICES.end() {
+        let size = SMALL_RADICES[index as usize];
+        if let Some(radix) = Radix::new([size; 3], index) {
+            table[index as usize].radix = radix;
+        }
+        table[index as usize].half = (size / 2) as i32;
+        index += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Dividends at which a reciprocal that is slightly off would fail first: around multiples of the divisor,
+    /// the largest ones above all, since the error of the quotient grows with the dividend.
+    fn check_division(divisor: u64, bits: u32) {
+        let reciprocal = Reciprocal::new(divisor, bits);
+        let most = (1u64 << bits) - 1;
+        let largest = most / divisor;
+        for quotient in [0, 1, 2, largest / 2, largest.saturating_sub(1), largest] {
+            let multiple = quotient * divisor;
+            for dividend in [multiple.saturating_sub(1), multiple, multiple + 1, most] {
+                if dividend <= most {
+                    assert_eq!(reciprocal.divide(dividend), dividend / divisor, "{dividend} / {divisor}, {bits} bits");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reciprocals_divide_exactly_for_every_small_radix() {
+        for index in SMALL_INDICES {
+            let radix = u64::from(SMALL_RADICES[index as usize]);
+            if index <= MAX_WORD_BITS {
+                check_division(radix, index);
+                check_division(radix * radix, index);
+            }
+        }
+    }
+
+    #[test]
+    fn reciprocals_divide_exactly_for_every_size_of_a_big_coordinate() {
+        // Sizes of one axis go up to 2^24 - 1. The proof needs: multiplier fits 64 bits, and its excess over
+        // 2^shift / divisor, times the largest dividend, stays below 2^shift.
+        for divisor in 2u64..1 << 24 {
+            let reciprocal = Reciprocal::new(divisor, MAX_WORD_BITS);
+            let shift = reciprocal.shift + 64;
+            let excess = u128::from(reciprocal.multiplier) * u128::from(divisor) - (1u128 << shift);
+            assert!(excess << MAX_WORD_BITS < 1u128 << shift || excess == 0, "divisor {divisor}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reciprocals_divide_exactly_for_products_of_sizes(y in 2u64..1 << 24, z in 2u64..1 << 24, bits in 1u32..=57, dividend: u64) {
+            check_division(y * z, bits);
+            let dividend = dividend >> (64 - bits);
+            prop_assert_eq!(Reciprocal::new(y * z, bits).divide(dividend), dividend / (y * z));
+        }
+
+        #[test]
+        fn both_ways_of_unpacking_agree(bytes in proptest::collection::vec(any::<u8>(), 40), bit in 0u64..64, sizes in proptest::array::uniform3(1u32..1 << 19)) {
+            let bits = packed_bits(sizes);
+            // SAFETY: at most byte 8 + 16 of 40 is read.
+            let wide = unsafe { unpack_wide(bytes.as_ptr(), bit, sizes, bits) };
+            if let Some(radix) = Radix::new(sizes, bits) {
+                // SAFETY: at most byte 8 + 8 of 40 is read.
+                prop_assert_eq!(unsafe { radix.unpack(bytes.as_ptr(), bit) }, wide);
+            }
+        }
+    }
+}

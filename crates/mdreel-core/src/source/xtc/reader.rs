@@ -1,0 +1,319 @@
+//! Reading: which frames come next, where their bytes are, and what they decode to.
+
+use std::ops::Range;
+
+use super::Xtc;
+use super::control::{LANES, Wanted};
+use super::decode::{Coded, Decoded, Decoder};
+use super::header::{Fault, Header, MAX_HEADER_LEN, Storage};
+use super::locate::{check_header, error_at, find_frame, header_at, location};
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
+use crate::source::bytes::ByteReader;
+use crate::source::{AtomSelection, LocatedFrames, Reader};
+use crate::span::{Recorder, SpanKind};
+use crate::unit_cell::UnitCell;
+use crate::units::ANGSTROM_PER_NANOMETRE;
+
+/// Bytes that are brought into memory at a time: large enough for storage, small enough for the cache.
+const WINDOW: u64 = 1 << 20;
+/// Frames below this size are read whole: leaving out the rest would save less than a page.
+const SMALL_FRAME: u64 = 32 << 10;
+
+/// A frame whose bytes are in memory.
+#[derive(Debug, Clone)]
+struct Loaded {
+    /// Number in the trajectory, or in the block if the frames before it are not known.
+    number: u64,
+    /// First byte in the file.
+    offset: u64,
+    header: Header,
+    /// Which of the loaded ranges holds it, and where in that.
+    slot: usize,
+    place: Range<usize>,
+}
+
+/// What is still to be read of an extent.
+#[derive(Debug)]
+enum Rest {
+    /// Frames by number, from the `next`-th on.
+    Frames { set: FrameSet, next: u64 },
+    /// Frames that start from `at` to before `end`; the next one is the `number`-th.
+    Bytes { at: u64, end: u64, number: u64 },
+}
+
+/// One worker's way through an XTC file.
+pub(super) struct XtcReader<'a> {
+    xtc: &'a Xtc,
+    atoms: &'a AtomSelection,
+    wanted: Wanted,
+    bytes: ByteReader<'a>,
+    decoder: Decoder,
+    rest: Rest,
+    located: LocatedFrames,
+    loaded: Vec<Loaded>,
+    ranges: Vec<Range<u64>>,
+    ends: Vec<Decoded>,
+    /// Bytes of a frame that decoding has needed so far, with its header; 0 as long as nobody knows.
+    needed: u64,
+}
+
+impl<'a> XtcReader<'a> {
+    pub fn new(xtc: &'a Xtc, atoms: &'a AtomSelection) -> Self {
+        XtcReader {
+            xtc,
+            atoms,
+            wanted: Wanted::new(atoms.indices()),
+            bytes: xtc.file.reader(),
+            decoder: Decoder::default(),
+            rest: Rest::Bytes { at: 0, end: 0, number: 0 },
+            located: LocatedFrames::default(),
+            loaded: Vec::new(),
+            ranges: Vec::new(),
+            ends: Vec::new(),
+            needed: 0,
+        }
+    }
+
+    /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some more.
+    fn prefix(&self, frame_len: u64) -> u64 {
+        let prefix = self.needed + self.needed / 16 + 256;
+        if self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 { frame_len } else { prefix }
+    }
+
+    fn error(&self, frame: &Loaded, fault: &Fault) -> Error {
+        error_at(self.xtc.file.path(), Some(frame.number), frame.offset, fault)
+    }
+
+    /// Brings the next frames of a list of frames into memory; at most `capacity`.
+    fn load_listed(&mut self, capacity: usize) -> Result<u64> {
+        let Rest::Frames { set, next } = &self.rest else { return Ok(0) };
+        let index = &self.xtc.located()?.index;
+        self.ranges.clear();
+        let mut numbers = Vec::with_capacity(capacity);
+        let mut total = 0;
+        let mut i = *next;
+        while i < set.len() && numbers.len() < capacity && (total < WINDOW || numbers.len() < LANES) {
+            let number = set.get(i);
+            if number >= index.len() as u64 {
+                let n_frames = index.len() as u64;
+                return Err(Error::FrameIndex { path: self.xtc.file.path().to_owned(), frame: number, n_frames });
+            }
+            let range = index.range(number as usize);
+            let range = range.start..range.start + self.prefix(range.end - range.start);
+            // Ranges are loaded in ascending order: a step back ends the batch.
+            if self.ranges.last().is_some_and(|last| range.start < last.end) {
+                break;
+            }
+            total += range.end - range.start;
+            self.ranges.push(range);
+            numbers.push(number);
+            i += 1;
+        }
+        let n_bytes = self.bytes.load(&self.ranges)?;
+        for (slot, number) in numbers.into_iter().enumerate() {
+            let bytes = self.bytes.get(slot);
+            let range = &self.ranges[slot];
+            let header = check_header(bytes, range.start, self.xtc.file.len(), self.xtc.first.n_atoms)
+                .map_err(|fault| error_at(self.xtc.file.path(), Some(number), range.start, &fault))?;
+            self.loaded.push(Loaded { number, offset: range.start, header, slot, place: 0..bytes.len() });
+        }
+        self.rest = Rest::Frames { set: set.clone(), next: i };
+        Ok(n_bytes)
+    }
+
+    /// Brings the next frames of a range of bytes into memory and takes note of where they are.
+    fn load_unlocated(&mut self, capacity: usize) -> Result<u64> {
+        let Rest::Bytes { mut at, end, mut number } = self.rest else { return Ok(0) };
+        if at >= end {
+            return Ok(0);
+        }
+        let file = &self.xtc.file;
+        let first = match header_at(file, at, self.xtc.first.n_atoms)? {
+            Ok(first) => first,
+            Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
+        };
+        let n_bytes;
+        if self.prefix(first.frame_len()) == first.frame_len() {
+            // Frames are wanted whole: one window, and as many of them as it holds.
+            let window = at..file.len().min(at + WINDOW.max(LANES as u64 * first.frame_len()));
+            n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
+            let bytes = self.bytes.get(0);
+            while at < end && self.loaded.len() < capacity {
+                let start = (at - window.start) as usize;
+                let rest = &bytes[start..];
+                // The window ends within this frame: the next window starts with it.
+                if rest.len() < MAX_HEADER_LEN && window.end < file.len() {
+                    break;
+                }
+                match check_header(rest, at, file.len(), self.xtc.first.n_atoms) {
+                    Ok(header) if header.frame_len() <= rest.len() as u64 => {
+                        let place = start..start + header.frame_len() as usize;
+                        self.loaded.push(Loaded { number, offset: at, header, slot: 0, place });
+                        at += header.frame_len();
+                        number += 1;
+                    }
+                    Ok(_) => break,
+                    Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
+                }
+            }
+        } else {
+            // Only the first part of large frames is wanted: hop from header to header.
+            self.ranges.clear();
+            while at < end && self.loaded.len() < capacity.min(LANES * 4) {
+                let header = match header_at(file, at, self.xtc.first.n_atoms)? {
+                    Ok(header) => header,
+                    Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
+                };
+                let len = self.prefix(header.frame_len());
+                self.ranges.push(at..at + len);
+                let slot = self.loaded.len();
+                self.loaded.push(Loaded { number, offset: at, header, slot, place: 0..len as usize });
+                at += header.frame_len();
+                number += 1;
+            }
+            n_bytes = self.bytes.load(&self.ranges)?;
+        }
+        for frame in &self.loaded {
+            self.located.frames.push(location(&frame.header, frame.offset));
+        }
+        self.located.end = at;
+        self.rest = Rest::Bytes { at, end, number };
+        Ok(n_bytes)
+    }
+
+    /// Decodes the loaded frames into `batch`.
+    fn decode(&mut self, batch: &mut FrameBatch) -> Result<()> {
+        let loaded = std::mem::take(&mut self.loaded);
+        for frames in loaded.chunks(LANES) {
+            self.decode_lanes(frames, batch)?;
+        }
+        self.loaded = loaded;
+        self.loaded.clear();
+        Ok(())
+    }
+
+    fn decode_lanes(&mut self, frames: &[Loaded], batch: &mut FrameBatch) -> Result<()> {
+        let at = batch.len();
+        for frame in frames {
+            batch.push(frame_header(frame));
+        }
+        let mut coded = Vec::with_capacity(LANES);
+        for (i, frame) in frames.iter().enumerate() {
+            let bytes = &self.bytes.get(frame.slot)[frame.place.clone()];
+            let data = &bytes[frame.header.header_len..];
+            match &frame.header.storage {
+                Storage::Plain => decode_plain(data, self.atoms, &mut batch.columns_mut(at + i)),
+                Storage::Compressed(compression) => {
+                    let data = &data[..data.len().min(compression.n_bytes as usize)];
+                    // SAFETY: ranges handed out by a ByteReader have the margin behind them.
+                    coded.push(unsafe { Coded::new(compression, frame.header.n_atoms, data) });
+                }
+            }
+        }
+        if coded.is_empty() {
+            return Ok(());
+        }
+        self.decoder.decode(&self.wanted, &coded, &mut batch.columns_from_mut(at).collect::<Vec<_>>(), &mut self.ends);
+        drop(coded);
+        let ends = std::mem::take(&mut self.ends);
+        for (i, (frame, end)) in frames.iter().zip(&ends).enumerate() {
+            match end {
+                Decoded::Whole(n) => self.needed = self.needed.max(frame.header.header_len as u64 + n),
+                Decoded::NeedsMore => self.decode_again(frame, &mut batch.columns_mut(at + i))?,
+                Decoded::Corrupt(fault) => {
+                    let byte = frame.header.header_len as u64 + fault.byte;
+                    return Err(self.error(frame, &Fault { byte, message: fault.message.clone() }));
+                }
+            }
+        }
+        self.ends = ends;
+        Ok(())
+    }
+
+    /// Decodes a frame of which too little was brought, from all of its bytes.
+    fn decode_again(&mut self, frame: &Loaded, columns: &mut ColumnsMut<'_>) -> Result<()> {
+        let Storage::Compressed(compression) = &frame.header.storage else { return Ok(()) };
+        let mut bytes = self.xtc.file.reader();
+        let start = frame.offset + frame.header.header_len as u64;
+        bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
+        // SAFETY: as in `decode_lanes`.
+        let coded = unsafe { Coded::new(compression, frame.header.n_atoms, bytes.get(0)) };
+        let mut ends = Vec::new();
+        self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends);
+        bytes.confirm()?;
+        match ends.pop() {
+            Some(Decoded::Whole(n)) => {
+                self.needed = self.needed.max(frame.header.header_len as u64 + n);
+                Ok(())
+            }
+            Some(Decoded::Corrupt(fault)) => {
+                let byte = frame.header.header_len as u64 + fault.byte;
+                Err(self.error(frame, &Fault { byte, message: fault.message }))
+            }
+            Some(Decoded::NeedsMore) | None => Err(Error::Worker("a whole frame cannot need more bytes".into())),
+        }
+    }
+}
+
+impl Reader for XtcReader<'_> {
+    fn start(&mut self, extent: &Extent) -> Result<()> {
+        self.rest = match extent {
+            Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
+            Extent::Bytes(range) => {
+                let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
+                let at = first.unwrap_or(range.end);
+                self.located = LocatedFrames { first, end: at, frames: Vec::new() };
+                Rest::Bytes { at, end: range.end, number: 0 }
+            }
+        };
+        Ok(())
+    }
+
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        batch.clear();
+        let start = recorder.now();
+        let n_bytes = match self.rest {
+            Rest::Frames { .. } => self.load_listed(batch.capacity())?,
+            Rest::Bytes { .. } => self.load_unlocated(batch.capacity())?,
+        };
+        if self.loaded.is_empty() {
+            return Ok(());
+        }
+        let n_frames = self.loaded.len() as u64;
+        let start = recorder.record(SpanKind::Read, start, n_frames, n_bytes);
+        let decoded = self.decode(batch);
+        // Bytes that were not the file's may have looked corrupt: that the file was cut is the truth then.
+        self.bytes.confirm()?;
+        decoded?;
+        recorder.record(SpanKind::Decompress, start, n_frames, n_bytes);
+        Ok(())
+    }
+
+    fn located(&mut self) -> LocatedFrames {
+        std::mem::take(&mut self.located)
+    }
+}
+
+fn frame_header(frame: &Loaded) -> FrameHeader {
+    let nanometres = frame.header.box_vectors;
+    let has_cell = nanometres.iter().flatten().any(|&v| v != 0.0);
+    FrameHeader {
+        index: frame.number,
+        step: i64::from(frame.header.step),
+        time: f64::from(frame.header.time),
+        unit_cell: has_cell.then(|| UnitCell::Vectors(nanometres.map(|row| row.map(|v| v * ANGSTROM_PER_NANOMETRE)))),
+    }
+}
+
+fn decode_plain(data: &[u8], atoms: &AtomSelection, columns: &mut ColumnsMut<'_>) {
+    for (i, &atom) in atoms.indices().iter().enumerate() {
+        let value = |axis: usize| {
+            let at = 12 * atom as usize + 4 * axis;
+            let word = [data[at], data[at + 1], data[at + 2], data[at + 3]];
+            f32::from_be_bytes(word) * ANGSTROM_PER_NANOMETRE
+        };
+        (columns.x[i], columns.y[i], columns.z[i]) = (value(0), value(1), value(2));
+    }
+}
