@@ -96,7 +96,7 @@ def test_progress_imports_rich_only_when_it_draws():
 
 
 NOTEBOOK = """
-import json
+import json, sys
 from ipykernel.inprocess import InProcessKernelManager
 
 manager = InProcessKernelManager()
@@ -114,14 +114,14 @@ with Progress("RMSD <1>", 98, clock=lambda: next(seconds)) as progress:
 while client.iopub_channel.msg_ready():
     message = client.get_iopub_msg(timeout=1)
     if "data" in message["content"] or message["msg_type"] == "error":
-        print(json.dumps([message["msg_type"], message["content"]]))
+        print(json.dumps([message["msg_type"], message["content"]]), file=sys.__stdout__)
 """
 
 
 def test_progress_draws_one_bar_in_a_notebook():
     pytest.importorskip("ipykernel.inprocess")
     notebook = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=True)
-    shown = [json.loads(line) for line in notebook.stdout.splitlines()]
+    shown = [json.loads(line) for line in notebook.stdout.splitlines() if line.startswith("[")]
     assert [kind for kind, _ in shown] == ["display_data"] + ["update_display_data"] * 3
     assert len({content["transient"]["display_id"] for _, content in shown}) == 1
     last = shown[-1][1]["data"]["text/html"]
