@@ -68,10 +68,15 @@ def test_progress_redraws_at_most_five_times_a_second():
 
 def test_progress_shows_the_cursor_again_when_the_run_fails():
     stream, clock = Terminal(), Clock()
-    with pytest.raises(KeyboardInterrupt), Progress("RMSD", 10, stream=stream, clock=clock) as progress:
-        clock.seconds = 1
-        progress.update(1)
-        raise KeyboardInterrupt
+
+    def run():
+        with Progress("RMSD", 10, stream=stream, clock=clock) as progress:
+            clock.seconds = 1
+            progress.update(1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
     assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
 
 
@@ -92,7 +97,7 @@ def test_describe_says_frames_rate_and_time(facts, expected):
 
 def test_progress_imports_rich_only_when_it_draws():
     program = "import sys, mdreel.progress; sys.exit('rich' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 NOTEBOOK = """

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
 _REDRAW_SECONDS = 0.2

@@ -19,13 +19,14 @@ def run(tmp_path: Path) -> Run:
 
     def run_mdreel(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "mdreel", *map(str, arguments)],
+            [sys.executable, "-m", "mdreel.cli", *map(str, arguments)],
             cwd=tmp_path,
             env={**os.environ, **settings},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=120,
+            check=False,
         )
 
     return run_mdreel

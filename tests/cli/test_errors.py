@@ -137,7 +137,7 @@ def test_disk_that_is_full_is_an_error_of_output(adk, tmp_path):
         "from mdreel.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, "rmsd", "-s", adk["psf"], "-f", adk["dcd"], "-o", "rmsd.csv", "-q"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     refused(done, OUTPUT, "rmsd.csv", "large")
     assert list(tmp_path.iterdir()) == []
 
@@ -151,8 +151,8 @@ def test_faults_show_where_when_they_are_asked_to(run):
 def test_pipe_that_closes_early_is_no_news(adk):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "mdreel", "rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet"]
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "mdreel.cli", "rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert done.stderr == b""
     assert done.returncode == -signal.SIGPIPE
@@ -161,7 +161,7 @@ def test_pipe_that_closes_early_is_no_news(adk):
 def test_interrupt_ends_quietly_and_leaves_nothing(adk, tmp_path):
     """A trajectory long enough to be caught in the middle: its progress bar says when."""
     many = [word for _ in range(2_000) for word in ("-f", str(adk["dcd"]))]
-    command = [sys.executable, "-m", "mdreel", "rmsd", "-s", str(adk["psf"]), *many, "-o", "rmsd.csv", "-nt", "1"]
+    command = [sys.executable, "-m", "mdreel.cli", "rmsd", "-s", str(adk["psf"]), *many, "-o", "rmsd.csv", "-nt", "1"]
     controller, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)

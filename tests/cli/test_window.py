@@ -54,9 +54,7 @@ def test_window_tells_neighbours_apart_when_float32_hardly_does():
 def test_window_agrees_with_integer_arithmetic(steps, begin, end, interval):
     times = [sum(steps[:index]) for index in range(len(steps))]
     expected = [
-        index
-        for index, time in enumerate(times)
-        if (begin is None or time >= begin) and (end is None or time <= end)
+        index for index, time in enumerate(times) if (begin is None or time >= begin) and (end is None or time <= end)
     ]
     if interval is not None:
         expected = [index for index in expected if (times[index] - times[expected[0]]) % interval == 0]

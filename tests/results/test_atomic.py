@@ -26,26 +26,30 @@ def test_replacing_shows_nothing_before_the_end(tmp_path):
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("out.csv", "done")]
 
 
-@pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit, ValueError, OSError(errno.ENOSPC, "full")])
-def test_replacing_leaves_nothing_when_the_writer_fails(tmp_path, failure):
-    with pytest.raises(failure if isinstance(failure, type) else OSError), replacing(tmp_path / "out.csv") as temporary:
+def fail_in_the_middle(path, failure):
+    with replacing(path, force=True) as temporary:
         temporary.write_text("half")
         raise failure
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit, ValueError, OSError(errno.ENOSPC, "full")])
+def test_replacing_leaves_nothing_when_the_writer_fails(tmp_path, failure):
+    with pytest.raises(failure if isinstance(failure, type) else OSError):
+        fail_in_the_middle(tmp_path / "out.csv", failure)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_replacing_keeps_the_old_file_when_the_writer_fails(tmp_path):
     path = tmp_path / "out.csv"
     path.write_text("old")
-    with pytest.raises(ValueError), replacing(path, force=True) as temporary:
-        temporary.write_text("half")
-        raise ValueError
+    with pytest.raises(ValueError, match="enough"):
+        fail_in_the_middle(path, ValueError("enough"))
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("out.csv", "old")]
 
 
 def test_replacing_names_the_final_file_when_the_system_refuses(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(OSError) as caught, replacing(path):
+    with pytest.raises(OSError, match="No space") as caught, replacing(path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
 
@@ -60,8 +64,7 @@ def test_replacing_refuses_an_existing_file(tmp_path):
 
 def test_replacing_refuses_a_file_that_came_into_being_meanwhile(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(FileExistsError), replacing(path) as temporary:
-        temporary.write_text("new")
+    with pytest.raises(FileExistsError), replacing(path):
         path.write_text("another's")
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("out.csv", "another's")]
 
@@ -135,7 +138,7 @@ def full_disk(tmp_path):
     """A file system of 16 KiB: a real one for root, elsewhere the kernel's limit on the size of a file."""
     if os.geteuid() == 0:
         mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
-        if subprocess.run(mount, capture_output=True).returncode == 0:
+        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
             try:
                 yield tmp_path
             finally:
@@ -157,11 +160,11 @@ def full_disk(tmp_path):
 def test_write_leaves_nothing_when_the_disk_is_full(tmp_path, columns, metadata, ending):
     path = tmp_path / f"rmsd{ending}"
     with full_disk(tmp_path):
-        with pytest.raises(OSError) as caught:
+        with pytest.raises(OSError, match=ending) as caught:
             write(path, columns, metadata)
         assert caught.value.errno in (errno.ENOSPC, errno.EFBIG)
         assert caught.value.filename == str(path)
-        assert os.listdir(tmp_path) == []
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -14,7 +14,9 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from mdreel.cli.exits import CommandError, ExitCode, one_line
+from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
+from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
 from mdreel.cli.rmsd import rmsd
 from mdreel.cli.sections import SectionedCommand
 from mdreel.errors import MdreelError
@@ -48,8 +50,8 @@ def _mdreel(
         typer.echo(context.get_help())
 
 
-app.command(cls=SectionedCommand)(rmsd)
-app.command(cls=SectionedCommand)(info)
+app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
+app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
 
 
 def main() -> NoReturn:

@@ -1,6 +1,5 @@
 """``mdreel rmsd``: the minimum RMSD of a selection, over time."""
 
-import sys
 import textwrap
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +12,13 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
-    from mdreel.sources.source import Source
+
+
+EXAMPLES = """\b
+Examples:
+  mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
+  mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
+"""
 
 
 class Weights(StrEnum):
@@ -68,9 +73,7 @@ def rmsd(
             help="Frame of the trajectory to compare with.  [default: 0]",
         ),
     ] = None,
-    weights: Annotated[
-        Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")
-    ] = Weights.NONE,
+    weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.NONE,
     no_superposition: Annotated[
         bool,
         typer.Option(
@@ -111,20 +114,15 @@ def rmsd(
     n_workers: options.Threads = 0,
     n_parts: options.Parts = None,
 ) -> None:
-    """Minimum RMSD of a selection to a reference, for every frame.
-
-    \b
-    Examples:
-      mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
-      mdreel rmsd -s adk.psf -f adk.dcd --select "backbone" -b 1000 -dt 10
-    """
+    """Minimum RMSD of a selection to a reference, for every frame."""
     _check_options(reference, reference_frame, (begin, end, interval), (start, stop, step))
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.sources.open import open_source
+
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.window import TimeWindow
-    from mdreel.sources.open import open_source
 
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None

@@ -1,5 +1,0 @@
-"""``python -m mdreel``: the command line, where no script directory is on the path."""
-
-from mdreel.cli.main import main
-
-main()
