@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
 _REDRAW_SECONDS = 0.2
+_PATIENCE_SECONDS = 0.4  # what takes less needs no bar on a terminal
 
 
 class Progress:
@@ -49,6 +49,7 @@ class Progress:
         self._enabled = enabled
         self._stream = stream
         self._clock = clock
+        self._make_bar: Callable[[], _Bar] | None = None
         self._bar: _Bar | None = None
         self._started = 0.0
         self._next_drawing = 0.0
@@ -56,12 +57,12 @@ class Progress:
 
     def __enter__(self) -> Self:
         stream = self._stream if self._stream is not None else sys.stderr
+        self._started = self._next_drawing = self._clock()
         if self._enabled and self._stream is None and _in_notebook():
-            self._bar = _NotebookBar(self._description, self._n_frames)
+            self._make_bar = lambda: _NotebookBar(self._description, self._n_frames)
         elif self._enabled and stream is not None and stream.isatty():
-            self._bar = _TerminalBar(self._description, self._n_frames, stream)
-        self._started = self._clock()
-        self._next_drawing = self._started
+            self._make_bar = lambda: _TerminalBar(self._description, self._n_frames, stream)
+            self._next_drawing += _PATIENCE_SECONDS
         return self
 
     def update(self, frames_done: int) -> None:
@@ -74,7 +75,9 @@ class Progress:
         """
         self._frames_done = frames_done
         now = self._clock()
-        if self._bar is not None and now >= self._next_drawing:
+        if self._make_bar is not None and now >= self._next_drawing:
+            if self._bar is None:
+                self._bar = self._make_bar()
             self._bar.draw(frames_done, now - self._started)
             self._next_drawing = now + _REDRAW_SECONDS
 

@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,8 +30,8 @@ def check_target(path: Path, force: bool = False) -> None:
         If the directory of `path` does not exist.
     NotADirectoryError
         If it is not a directory.
-    PermissionError
-        If it may not be written to.
+    OSError
+        If no file can be made in it, for example PermissionError.
     """
     directory = path.resolve().parent
     if path.is_dir():
@@ -41,8 +42,11 @@ def check_target(path: Path, force: bool = False) -> None:
         raise _refusal(errno.ENOTDIR, directory)
     if path.exists() and not force:
         raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise _refusal(errno.EACCES, directory)
+    try:
+        # Only trying tells: permissions, a read-only file system and a quota are refused by different parts.
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise _refusal(error.errno or errno.EIO, directory) from error
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ ENDINGS = (".png", ".pdf", ".svg")
 
 # Blue and vermilion of Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision.
 _RAW, _RAW_ALONE, _SMOOTH, _INK, _GRID = "#8FB8D8", "#0072B2", "#D55E00", "#333333", "#E3E3E3"
-_STYLE = {
+_STYLE: Any = {  # matplotlib's type for it lists all its settings
     "font.family": "sans-serif",
     "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
     "font.size": 15,

@@ -34,7 +34,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
         variable.long_name = column.name
         variable[:] = values
     file.flush()
-    path.write_bytes(memory.getbuffer())
+    path.write_bytes(memory.getvalue())
 
 
 def _attribute(value: str | int | float | bool) -> bytes | int | float:

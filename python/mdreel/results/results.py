@@ -25,7 +25,7 @@ class Results(dict[str, Any]):
             self[name] = value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if not isinstance(name, str) or not name.isidentifier():
+        if not str.isidentifier(name):
             raise TypeError(f"{name!r} cannot name a result: expected an identifier")
         if hasattr(dict, name):
             raise AttributeError(f"{name!r} cannot name a result: it is a method of every mapping")
