@@ -1,0 +1,136 @@
+"""The core crate: modules import downwards only, and the crate knows no Python."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from architecture.checkout import CORE, ROOT, layers, tracked_files, where
+
+PERMISSIVE = {"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib", "0BSD"}
+
+
+def rust_code(text: str) -> str:
+    """The text without comments, with the lines kept."""
+    return re.sub(r"//.*", "", text)
+
+
+def top_level_modules() -> set[str]:
+    text = rust_code((CORE / "src" / "lib.rs").read_text(encoding="utf-8"))
+    return set(re.findall(r"^(?:pub(?:\([^)]*\))? )?mod (\w+);", text, re.MULTILINE))
+
+
+def module_path(path: Path) -> list[str]:
+    return list(path.relative_to(CORE / "src").with_suffix("").parts)
+
+
+def names_at_the_root(text: str, depth: int) -> list[tuple[int, str]]:
+    """Line and first name of each path that starts at the root of the crate, for a module at `depth` below it."""
+    found = []
+    start = r"\b(?:crate|(?:super::){%d}super)::" % (depth - 1)
+    for match in re.finditer(start + r"(?:(\w+)|\{([^;]*?)\}\s*;)", text):
+        line = text.count("\n", 0, match.start()) + 1
+        group = re.sub(r"\{[^{}]*\}", "", match[2]) if match[2] else match[1]
+        found += [(line, name.split("::")[0].strip()) for name in group.split(",") if name.strip()]
+    return found
+
+
+def source_files() -> list[Path]:
+    return [p for p in tracked_files(".rs") if p.is_relative_to(CORE / "src") and p.name != "lib.rs"]
+
+
+def test_every_module_of_the_core_has_a_layer() -> None:
+    named = [module for layer in layers("Rust") for module in layer]
+    missing = top_level_modules() - set(named)
+    assert not missing, f"ARCHITECTURE.md's table of layers lacks {sorted(missing)}"
+
+
+def test_modules_of_the_core_import_downwards_only() -> None:
+    level = {module: height for height, layer in enumerate(layers("Rust")) for module in layer}
+    wrong = []
+    for path in source_files():
+        parts = module_path(path)
+        for line, name in names_at_the_root(rust_code(path.read_text(encoding="utf-8")), len(parts)):
+            if name in level and name != parts[0] and level[name] >= level[parts[0]]:
+                wrong.append(f"{where(path, line)}: {parts[0]} imports {name}")
+    assert not wrong, "the table of layers in ARCHITECTURE.md allows imports of lower rows only:\n" + "\n".join(wrong)
+
+
+def test_modules_of_the_core_import_nothing_from_the_crate_root() -> None:
+    wrong = [
+        f"{where(path, line)}: crate::{name}"
+        for path in source_files()
+        for line, name in names_at_the_root(rust_code(path.read_text(encoding="utf-8")), 99)
+        if name not in top_level_modules()
+    ]
+    assert not wrong, "import from the module that defines the name:\n" + "\n".join(wrong)
+
+
+def test_search_for_imports_sees_every_way_of_writing_them() -> None:
+    text = "use crate::error::{Error, Result};\nuse crate::{frame::{Columns, FrameBatch}, span};\nlet a = super::run::run();"
+    assert names_at_the_root(text, 1) == [(1, "error"), (2, "frame"), (2, "span"), (3, "run")]
+    assert names_at_the_root("use super::header;\nuse super::super::kernel;", 2) == [(2, "kernel")]
+
+
+@cache
+def cargo_metadata() -> Any:
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path.home() / ".cargo" / "bin")])
+    cargo = shutil.which("cargo", path=path)
+    assert cargo is not None, "cargo is needed to look at the dependencies of the core"
+    command = [cargo, "metadata", "--locked", "--format-version", "1", "--manifest-path", str(ROOT / "Cargo.toml")]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def shipped_packages(root: str) -> list[dict[str, Any]]:
+    """The packages that end up in what we ship of a crate of the workspace: no development dependencies."""
+    metadata = cargo_metadata()
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    waiting = [identity for identity, package in packages.items() if package["name"] == root]
+    seen: set[str] = set()
+    while waiting:
+        identity = waiting.pop()
+        if identity not in seen:
+            seen.add(identity)
+            kinds = {dep["pkg"]: {kind["kind"] for kind in dep["dep_kinds"]} for dep in nodes[identity]["deps"]}
+            waiting += [dep for dep, of in kinds.items() if of != {"dev"}]
+    return [packages[identity] for identity in seen]
+
+
+def is_permissive(expression: str) -> bool:
+    """Whether one of the alternatives of an SPDX expression is permissive throughout."""
+    flat = expression.replace("/", " OR ").replace("(", " ").replace(")", " ")
+    alternatives = re.split(r"\s+OR\s+", flat)
+    if " AND " in flat and "(" in expression:
+        return all(is_permissive(part) for part in re.split(r"\s+AND\s+", expression.replace("(", "").replace(")", "")))
+    return any(all(name.split(" WITH ")[0].strip() in PERMISSIVE for name in a.split(" AND ")) for a in alternatives)
+
+
+def test_core_depends_on_no_python() -> None:
+    names = {package["name"] for package in shipped_packages("mdreel-core")}
+    assert "mdreel-core" in names
+    python = {name for name in names if "python" in name or name.startswith("pyo3") or name == "numpy"}
+    assert not python, f"the core knows no Python, but depends on {sorted(python)}"
+
+
+def test_core_is_the_only_crate_of_ours_that_the_core_needs() -> None:
+    ours = {package["name"] for package in shipped_packages("mdreel-core") if package["source"] is None}
+    assert ours == {"mdreel-core"}
+
+
+def test_shipped_crates_have_permissive_licences() -> None:
+    packages = shipped_packages("mdreel-py")
+    assert {"mdreel-core", "pyo3"} <= {package["name"] for package in packages}
+    wrong = [f"{p['name']} {p['version']}: {p['license']}" for p in packages if not is_permissive(p["license"] or "none")]
+    assert not wrong, "licences that do not go with Apache-2.0 OR MIT:\n" + "\n".join(wrong)
+
+
+def test_licence_check_tells_permissive_from_copyleft() -> None:
+    for expression in ("MIT", "MIT/Apache-2.0", "MIT OR Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0", "Apache-2.0 WITH LLVM-exception OR GPL-2.0"):
+        assert is_permissive(expression), expression
+    for expression in ("GPL-3.0", "LGPL-2.1", "MIT AND GPL-3.0", "(MIT OR Apache-2.0) AND LGPL-3.0", "none"):
+        assert not is_permissive(expression), expression
