@@ -102,12 +102,10 @@ def shipped_packages(root: str) -> list[dict[str, Any]]:
 
 
 def is_permissive(expression: str) -> bool:
-    """Whether one of the alternatives of an SPDX expression is permissive throughout."""
-    flat = expression.replace("/", " OR ").replace("(", " ").replace(")", " ")
-    alternatives = re.split(r"\s+OR\s+", flat)
-    if " AND " in flat and "(" in expression:
-        return all(is_permissive(part) for part in re.split(r"\s+AND\s+", expression.replace("(", "").replace(")", "")))
-    return any(all(name.split(" WITH ")[0].strip() in PERMISSIVE for name in a.split(" AND ")) for a in alternatives)
+    """Whether an SPDX expression leaves a choice in which every licence is permissive."""
+    words = re.findall(r"[()]|[\w.+-]+", re.sub(r"\bWITH [\w.-]+", "", expression.replace("/", " OR ")))
+    operators = {"(": "(", ")": ")", "AND": "and", "OR": "or"}
+    return bool(eval(" ".join(operators.get(word) or str(word in PERMISSIVE) for word in words)))
 
 
 def test_core_depends_on_no_python() -> None:
