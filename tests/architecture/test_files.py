@@ -91,7 +91,10 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
     project = pyproject["project"]
     base = [*project["dependencies"], *pyproject["build-system"]["requires"]]
     extras = project["optional-dependencies"]
-    wanted = {"demo": [*base, *extras["demo"]], "develop": [*base, *(name for extra in extras.values() for name in extra)]}
+    wanted = {
+        "demo": [*base, *extras["demo"]],
+        "develop": [*base, *(name for extra in extras.values() for name in extra)],
+    }
     for lock, requirements in wanted.items():
         text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
         locked = set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE))
