@@ -14,12 +14,12 @@ OUTPUT = ROOT / "demo"
 SELECTION = "protein and name CA"
 
 
-def make_trajectories() -> dict[str, Path]:
-    """Bring the files of MDAnalysisTests to ``demo/``, and write the trajectory as XTC beside them."""
+def make_trajectories(folder: Path) -> dict[str, Path]:
+    """Bring the files of MDAnalysisTests to a folder, and write the trajectory as XTC beside them."""
     import MDAnalysis
     from MDAnalysisTests.datafiles import DCD, PSF
 
-    paths = {"psf": OUTPUT / "adk.psf", "dcd": OUTPUT / "adk_dims.dcd", "xtc": OUTPUT / "adk_dims.xtc"}
+    paths = {"psf": folder / "adk.psf", "dcd": folder / "adk_dims.dcd", "xtc": folder / "adk_dims.xtc"}
     for name, original in (("psf", PSF), ("dcd", DCD)):
         paths[name].write_bytes(Path(original).read_bytes())
     with warnings.catch_warnings():
@@ -50,7 +50,7 @@ def analyse(topology: Path, trajectory: Path) -> list[Path]:
 def main() -> None:
     """Make the trajectories, analyse both, and say where everything is."""
     OUTPUT.mkdir(exist_ok=True)
-    paths = make_trajectories()
+    paths = make_trajectories(OUTPUT)
     made = [path for name in ("dcd", "xtc") for path in analyse(paths["psf"], paths[name])]
     print("\nTable, plot and timing summary of each:")
     for path in made:
