@@ -35,8 +35,12 @@ def analyse(topology: Path, trajectory: Path) -> list[Path]:
     """Run ``mdreel rmsd`` and return the files that it made: table, plot, timing summary."""
     stem = OUTPUT / f"adk-{trajectory.suffix[1:]}"
     table, plot, timing = stem.with_suffix(".csv"), stem.with_suffix(".png"), stem.with_suffix(".txt")
-    command = ["mdreel", "rmsd", "-s", topology, "-f", trajectory, "--select", SELECTION, "-o", table, "--plot", plot]
-    words = [str(word.relative_to(ROOT)) if isinstance(word, Path) else word for word in [*command, "--force"]]
+    inputs, outputs = (
+        ["-s", topology, "-f", trajectory, "--select", SELECTION],
+        ["-o", table, "--plot", plot, "--force"],
+    )
+    command = ["mdreel", "rmsd", *inputs, *outputs]
+    words = [str(word.relative_to(ROOT) if isinstance(word, Path) else word) for word in command]
     print(f"\n$ {shlex.join(words)}", flush=True)
     program = Path(sys.executable).parent / words[0]
     answer = subprocess.run([program, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
