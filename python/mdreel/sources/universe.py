@@ -30,10 +30,13 @@ def source_of(universe: "Universe") -> Source:
     Raises
     ------
     UnsupportedError
-        If the trajectory has a format that the core does not read, or the Universe changes what is in the file:
+        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in the file:
         transformations, another time step or offset, no conversion of units, overlapping segments left out.
     """
-    reader = universe.trajectory
+    try:
+        reader = universe.trajectory
+    except AttributeError as error:
+        raise UnsupportedError("the Universe has no trajectory: give one with trajectory=") from error
     if getattr(reader, "transformations", ()):
         raise UnsupportedError(
             "the trajectory has transformations, which act on MDAnalysis's frames only: write the transformed "
@@ -64,7 +67,9 @@ def _check(reader: Any) -> None:
     """Refuse what would give other frames than those in the file."""
     supported = f"supported are {', '.join(FORMATS)}, frames in memory, and chains of files"
     if reader.format not in FORMATS:
-        raise UnsupportedError(f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}")
+        raise UnsupportedError(
+            f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}"
+        )
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
     # MDAnalysis keeps these options nowhere else.
