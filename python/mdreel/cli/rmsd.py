@@ -119,10 +119,9 @@ def rmsd(
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
-    from mdreel.sources.open import open_source
-
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.window import TimeWindow
+    from mdreel.sources.open import open_source
 
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
