@@ -235,7 +235,8 @@ def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArra
     """Read positions of one frame, shape (n_atoms, 3), Å; a negative frame counts from the end."""
     chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
     assert chosen is not None
-    return source.read(chosen, atoms)[0][0].astype(np.float64)
+    positions = source.read(chosen, atoms)[0]
+    return np.array(positions[0], np.float64)
 
 
 def _positions_at(group: "AtomGroup", frame: int) -> NDArray[np.float64]:
