@@ -121,7 +121,7 @@ def test_coordinates_that_are_no_numbers_are_refused(run, adk, tmp_path):
     at = len(content) - 3 * (record + 8) + 4
     content[at : at + record] = np.full(3341, np.nan, "<f4").tobytes()
     (tmp_path / "nan.dcd").write_bytes(content)
-    refused(run("rmsd", "-s", adk["psf"], "-f", "nan.dcd", "-o", "a.csv"), INPUT, "nan.dcd", "frame 97")
+    refused(run("rmsd", "-s", adk["psf"], "-f", "nan.dcd", "-o", "a.csv"), INPUT, "frame 97", "finite")
     assert not (tmp_path / "a.csv").exists()
 
 
