@@ -39,6 +39,7 @@ def test_rmsd_options_mean_what_they_mean_in_mdanalysis(run, adk, expected, tmp_
     np.testing.assert_allclose(table(tmp_path / "rmsd.csv"), expected(**settings), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MDAnalysis, about its own future
 def test_rmsd_without_superposition_is_the_distance_as_it_is(run, adk, tmp_path):
     # MDAnalysis's RMSD class always superimposes; its function does not.
     from MDAnalysis import Universe
@@ -114,3 +115,9 @@ def test_rmsd_replaces_an_output_only_when_forced(run, adk, tmp_path):
     assert run(*arguments, "--force").returncode == 0
     assert len(table(tmp_path / "rmsd.csv")) == 98
     assert (tmp_path / "rmsd.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rmsd_prints_its_summary_where_there_is_no_angstrom(run, adk):
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.000 ?" in done.stdout
