@@ -12,6 +12,7 @@ pub mod plan;
 pub mod pool;
 pub mod reduce;
 pub mod run;
+pub mod simd;
 pub mod source;
 pub mod span;
 pub mod superpose;

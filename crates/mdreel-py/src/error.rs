@@ -50,5 +50,5 @@ fn os_error(path: std::path::PathBuf, error: &std::io::Error) -> PyErr {
     });
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-    PyOSError::new_err((number, text, path))
+    PyOSError::new_err((number, text, path.into_os_string()))
 }

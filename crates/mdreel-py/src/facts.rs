@@ -52,6 +52,7 @@ fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
     facts.set_item("frames counted by the header", header.n_frames_counted)?;
     facts.set_item("first step", header.first_step)?;
     facts.set_item("steps per frame", header.steps_per_frame)?;
+    facts.set_item("frame interval", header.time(1) - header.time(0))?;
     facts.set_item("unit cell", header.has_unit_cell)?;
     facts.set_item("fourth dimension", header.has_fourth_dimension)?;
     let n_fixed = header.free_atoms.as_ref().map_or(0, |free| header.n_atoms - free.len());
