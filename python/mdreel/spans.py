@@ -154,7 +154,9 @@ class Timing:
         n_workers = max(len(self.workers), 1)
         wall = max(self.wall_seconds, 1e-9)
         threads = f"{n_workers} thread{'s' if n_workers > 1 else ''}"
-        rate = f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
+        rate = (
+            f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
+        )
         total = max(self.seconds(), 1e-9)
         shares = {kind: self.seconds(kind) / total for kind in KINDS}
         parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())

@@ -119,10 +119,9 @@ def rmsd(
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
-    from mdreel.sources.open import open_source
-
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.window import TimeWindow
+    from mdreel.sources.open import open_source
 
     with failing_with(ExitCode.INPUT):
         source = open_source(trajectories)  # first, for it takes no time, and to import MDAnalysis does

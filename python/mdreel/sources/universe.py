@@ -64,7 +64,9 @@ def _check(reader: Any) -> None:
     """Refuse what would give other frames than those in the file."""
     supported = f"supported are {', '.join(FORMATS)}, frames in memory, and chains of files"
     if reader.format not in FORMATS:
-        raise UnsupportedError(f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}")
+        raise UnsupportedError(
+            f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}"
+        )
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
     # MDAnalysis keeps these options nowhere else.
