@@ -89,8 +89,15 @@ class Timing:
     @cached_property
     def workers(self) -> NDArray[np.uint32]:
         """Workers that took part, shape (n_workers,), uint32."""
-        workers: NDArray[np.uint32] = np.unique(self.spans["worker"])
-        return workers[workers != COORDINATOR]
+        workers = self.spans["worker"]
+        return np.unique(workers[workers != COORDINATOR]).astype(np.uint32)
+
+    @cached_property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        blocks = self.spans["block"]
+        blocks = blocks[blocks != NO_BLOCK]
+        return int(blocks.max()) + 1 if len(blocks) else 0
 
     def seconds(self, kind: str | None = None) -> float:
         """Summed time of all workers.
@@ -123,7 +130,7 @@ class Timing:
         spans = self._busy() if kind is None else self._of_kind(kind)
         spans = spans[spans["worker"] != COORDINATOR]
         places = np.searchsorted(self.workers, spans["worker"])
-        return np.bincount(places, weights=_durations(spans), minlength=len(self.workers))
+        return _sums(places, spans, len(self.workers))
 
     def per_block(self, kind: str | None = None) -> NDArray[np.float64]:
         """Summed time of each block.
@@ -140,14 +147,20 @@ class Timing:
         """
         spans = self._busy() if kind is None else self._of_kind(kind)
         spans = spans[spans["block"] != NO_BLOCK]
-        blocks = self.spans["block"]
-        n_blocks = int(blocks[blocks != NO_BLOCK].max(initial=0)) + 1 if len(blocks) else 0
-        return np.bincount(spans["block"], weights=_durations(spans), minlength=n_blocks)
+        return _sums(spans["block"], spans, self.n_blocks)
+
+    def worker_seconds(self) -> NDArray[np.float64]:
+        """Time from the first worker's beginning to the end of each worker, shape (n_workers,), float64, s."""
+        spans = self.spans[self.spans["worker"] != COORDINATOR]
+        ends = np.zeros(len(self.workers), np.uint64)
+        np.maximum.at(ends, np.searchsorted(self.workers, spans["worker"]), spans["stop_ns"])
+        beginning = spans["start_ns"].min(initial=ends.max(initial=0))
+        return np.asarray(ends - beginning, np.float64) * 1e-9
 
     def stragglers(self) -> NDArray[np.uint32]:
-        """Workers that were busy for more than `STRAGGLER` times the median, shape (n,), uint32."""
-        busy = self.per_worker()
-        return self.workers[busy > STRAGGLER * np.median(busy)] if len(busy) else self.workers
+        """Workers that took more than `STRAGGLER` times the median, shape (n,), uint32."""
+        taken = self.worker_seconds()
+        return self.workers[taken > STRAGGLER * np.median(taken)] if len(taken) else self.workers
 
     def summary(self) -> str:
         """Where the time went, in three lines."""
@@ -160,8 +173,8 @@ class Timing:
         total = max(self.seconds(), 1e-9)
         shares = {kind: self.seconds(kind) / total for kind in KINDS}
         parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())
-        busy = self.per_worker()
-        slowest = busy.max() / max(float(np.median(busy)), 1e-9) if len(busy) else 1.0
+        taken = self.worker_seconds()
+        slowest = taken.max() / max(float(np.median(taken)), 1e-9) if len(taken) else 1.0
         stragglers = ", ".join(map(str, self.stragglers())) or "none"
         return "\n".join(
             (
@@ -188,14 +201,21 @@ class Timing:
         return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"
 
     def _of_kind(self, kind: str) -> NDArray[np.void]:
-        return self.spans[self.spans["kind"] == KINDS.index(kind)]
+        return np.asarray(self.spans[self.spans["kind"] == KINDS.index(kind)])
 
     def _busy(self) -> NDArray[np.void]:
-        return self.spans[self.spans["kind"] != KINDS.index("wait")]
+        return np.asarray(self.spans[self.spans["kind"] != KINDS.index("wait")])
 
 
 def _durations(spans: NDArray[np.void]) -> NDArray[np.float64]:
-    return (spans["stop_ns"] - spans["start_ns"]).astype(np.float64) * 1e-9
+    return np.asarray(spans["stop_ns"] - spans["start_ns"], np.float64) * 1e-9
+
+
+def _sums(places: NDArray[np.integer], spans: NDArray[np.void], n_places: int) -> NDArray[np.float64]:
+    """Sum the spans of each place."""
+    sums = np.zeros(n_places)
+    np.add.at(sums, places, _durations(spans))
+    return sums
 
 
 def _three_digits(value: float) -> str:

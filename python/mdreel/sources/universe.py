@@ -30,10 +30,13 @@ def source_of(universe: "Universe") -> Source:
     Raises
     ------
     UnsupportedError
-        If the trajectory has a format that the core does not read, or the Universe changes what is in the file:
+        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in the file:
         transformations, another time step or offset, no conversion of units, overlapping segments left out.
     """
-    reader = universe.trajectory
+    try:
+        reader = universe.trajectory
+    except AttributeError as error:
+        raise UnsupportedError("the Universe has no trajectory: give one with trajectory=") from error
     if getattr(reader, "transformations", ()):
         raise UnsupportedError(
             "the trajectory has transformations, which act on MDAnalysis's frames only: write the transformed "
