@@ -7,7 +7,7 @@ use crate::block::{Blocks, FrameSet};
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Cuts `frames`, or the whole trajectory if `None`, into blocks.
+/// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers.
 #[pyfunction]
 #[pyo3(signature = (source, frames, n_parts, n_workers))]
 pub fn plan(

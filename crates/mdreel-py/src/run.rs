@@ -15,7 +15,10 @@ use crate::span::{Columns, columns};
 
 type Outcome<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Columns<'py>);
 
-/// Maps the blocks of a source with a kernel. `None` when blocks of bytes did not join: plan by frames then.
+/// Map blocks with a kernel on `n_workers` threads: frames, times (ps), values, columns of spans.
+///
+/// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the run. None is
+/// returned when blocks of bytes did not join: plan by frames then.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None))]
 pub fn run<'py>(

@@ -21,7 +21,9 @@ use crate::error::to_python;
 use crate::facts::facts;
 use crate::patience::patiently;
 
-/// A trajectory that has been opened.
+/// A trajectory that has been opened: immutable, and safe to use from several threads.
+///
+/// A pickled source opens its files again. Calls that may take long see Ctrl-C.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
@@ -51,7 +53,7 @@ pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
 
 #[pymethods]
 impl Source {
-    /// Opens files, one after another in one trajectory.
+    /// Open files as one trajectory; see `mdreel.sources.open.open_source`.
     #[staticmethod]
     #[pyo3(signature = (paths, format=None, access="auto", index="cache"))]
     fn open(py: Python<'_>, paths: Vec<PathBuf>, format: Option<&str>, access: &str, index: &str) -> PyResult<Self> {
@@ -61,7 +63,8 @@ impl Source {
         Ok(Source { opened, origin })
     }
 
-    /// Copies frames that are in memory.
+    /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
+    /// (n_frames, 6) as lengths in Å and angles in degrees, zeros for none.
     #[staticmethod]
     #[pyo3(signature = (positions, times, dimensions=None))]
     fn memory(
@@ -93,46 +96,57 @@ impl Source {
         Ok(Source { opened, origin: None })
     }
 
+    /// The format's name; `chain` for several files, `memory` for arrays.
     #[getter]
     fn format(&self) -> &'static str {
         self.opened.format()
     }
 
+    /// Atoms in each frame.
     #[getter]
     fn n_atoms(&self) -> usize {
         self.shared().n_atoms()
     }
 
+    /// Number of frames; locates them if nobody has.
     #[getter]
     fn n_frames(&self, py: Python<'_>) -> PyResult<u64> {
         let source = self.shared();
         patiently(py, move || source.n_frames())
     }
 
+    /// Size in storage.
     #[getter]
     fn n_bytes(&self) -> u64 {
         self.shared().n_bytes()
     }
 
+    /// Whether it is known where each frame is.
     #[getter]
     fn is_located(&self) -> bool {
         self.shared().unlocated_bytes().is_none()
     }
 
+    /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let source = self.shared();
         Ok(patiently(py, move || source.times())?.into_pyarray(py))
     }
 
+    /// Raise FormatError if there is a torn frame behind the last whole one.
     fn check_end(&self, py: Python<'_>) -> PyResult<()> {
         let source = self.shared();
         patiently(py, move || source.check_end())
     }
 
+    /// Facts about each file: format, path, size, and what only that format has.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
+    /// Read positions (n, a, 3) in Å, cell vectors (n, 3, 3) in Å, cell lengths in Å and angles in degrees (n, 6),
+    /// whether there is a cell (n,) (where there is none the other two are NaN), times (n,) in ps, and integration
+    /// steps (n,).
     fn read<'py>(
         &self,
         py: Python<'py>,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,17 +94,18 @@ class RMSD(Analysis):
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
-        self._reference = None if reference is None or _is_group(reference) else np.array(reference, np.float64)
-        self._reference_group = reference if _is_group(reference) else None
-        self._ref_frame = ref_frame
         self._weights = self._selection.add_up(_weights(atomgroup, weights))
         self._superposition = superposition
-        if self._reference is not None:
-            self._reference = self._selection.gather(self._reference, "reference")
-        elif self._reference_group is not None:
-            given = Selection.of(self._reference_group, "reference").n_given
+        self._ref_frame = ref_frame
+        self._reference_group: Any = None
+        self._reference: NDArray[np.float64] | None = None
+        if _is_group(reference):
+            given = Selection.of(reference, "reference").n_given
             if given != self._selection.n_given:
                 raise MismatchError(f"atomgroup has {self._selection.n_given} atoms, reference has {given}")
+            self._reference_group = reference
+        elif reference is not None:
+            self._reference = self._selection.gather(np.asarray(reference, np.float64), "reference")
 
     def run(
         self,
@@ -232,7 +233,8 @@ def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArra
     """Read positions of one frame, shape (n_atoms, 3), Å; a negative frame counts from the end."""
     chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
     assert chosen is not None
-    return source.read(chosen, atoms)[0][0].astype(np.float64)
+    positions = source.read(chosen, atoms)[0]
+    return positions[0].astype(np.float64)
 
 
 def _positions_at(group: "AtomGroup", frame: int) -> NDArray[np.float64]:
@@ -242,7 +244,8 @@ def _positions_at(group: "AtomGroup", frame: int) -> NDArray[np.float64]:
     try:
         if frame != current:
             trajectory[frame]
-        return np.asarray(group.positions, np.float64)
+        positions: NDArray[np.float64] = np.asarray(group.positions, np.float64)
+        return positions
     finally:
         if frame != current:
             trajectory[current]

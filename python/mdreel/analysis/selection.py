@@ -109,7 +109,11 @@ class Selection:
             If there is another number of weights.
         """
         if weights is None:
-            return np.bincount(self.places).astype(np.float64) if self.has_repetitions else None
+            if not self.has_repetitions:
+                return None
+            weights = np.ones(self.n_given)
         if weights.shape != (self.n_given,):
             raise MismatchError(f"weights must have the shape ({self.n_given},), got {weights.shape}")
-        return np.bincount(self.places, weights=weights)
+        sums = np.zeros(len(self.atoms))
+        np.add.at(sums, self.places, weights)
+        return sums

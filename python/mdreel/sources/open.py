@@ -46,5 +46,5 @@ def open_source(
     -----
     Only the header is read. The frames of several files are numbered on; their times stay as each file has them.
     """
-    single = isinstance(paths, str | PathLike)
-    return Source.open([fspath(path) for path in ([paths] if single else paths)], format, access, index)
+    several = [paths] if isinstance(paths, (str, PathLike)) else paths
+    return Source.open([fspath(path) for path in several], format, access, index)
