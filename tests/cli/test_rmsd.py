@@ -118,6 +118,6 @@ def test_rmsd_replaces_an_output_only_when_forced(run, adk, tmp_path):
 
 
 def test_rmsd_prints_its_summary_where_there_is_no_angstrom(run, adk):
-    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet", PYTHONIOENCODING="ascii")
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet", PYTHONIOENCODING="iso8859-7")
     assert (done.returncode, done.stderr) == (0, "")
     assert "0.000 ?" in done.stdout
