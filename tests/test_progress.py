@@ -133,3 +133,22 @@ def test_progress_draws_one_bar_in_a_notebook():
     assert "RMSD &lt;1&gt;" in last
     assert 'max="98" value="98"' in last
     assert "98/98 frames" in last
+
+
+def test_progress_says_in_a_notebook_that_a_run_was_stopped():
+    pytest.importorskip("ipykernel.inprocess")
+    program = NOTEBOOK.replace("progress.update(98)", "raise KeyboardInterrupt")
+    notebook = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    shown = [json.loads(line) for line in notebook.stdout.splitlines() if line.startswith("[")]
+    last = [content for kind, content in shown if kind == "update_display_data"][-1]["data"]["text/html"]
+    assert "stopped after 49 frames" in last
+    assert 'max="98" value="49"' in last
+
+
+def test_progress_counts_frames_when_nobody_knows_how_many_there_are():
+    stream, clock = Terminal(), Clock()
+    with Progress("RMSD", stream=stream, clock=clock) as progress:
+        clock.seconds = 2
+        progress.update(10_000)
+    assert "10,000 frames · 5,000 frames/s" in stream.getvalue()
+    assert "left" not in stream.getvalue()

@@ -85,15 +85,14 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.draw(self._frames_done, self._clock() - self._started)
-            self._bar.close()
+            self._bar.close(self._frames_done, self._clock() - self._started, failed=error is not None)
             self._bar = None
 
 
 class _Bar(Protocol):
     def draw(self, frames_done: int, seconds: float) -> None: ...
 
-    def close(self) -> None: ...
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None: ...
 
 
 class _TerminalBar:
@@ -123,7 +122,7 @@ class _TerminalBar:
         facts = describe(frames_done, self._n_frames, seconds)
         self._progress.update(self._task, completed=frames_done, facts=facts, refresh=True)
 
-    def close(self) -> None:
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None:
         self._progress.stop()
 
 
@@ -139,21 +138,27 @@ class _NotebookBar:
         self._display: Any = display(self._html(""), display_id=True)  # type: ignore[no-untyped-call]
 
     def draw(self, frames_done: int, seconds: float) -> None:
-        self._display.update(self._html(self._page(frames_done, seconds)))
+        self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))
 
-    def close(self) -> None:
-        """The last drawing stays in the notebook, as the record of the run."""
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None:
+        """Leave the last drawing in the notebook, as the record of the run."""
+        if failed:
+            self._show(frames_done, self._n_frames or frames_done, f"stopped after {frames_done:,} frames")
+        else:
+            self._show(frames_done, frames_done, describe(frames_done, frames_done, seconds))
 
-    def _page(self, frames_done: int, seconds: float) -> str:
+    def _show(self, frames_done: int, n_frames: int | None, facts: str) -> None:
         from html import escape
 
-        ending = f' max="{self._n_frames}" value="{frames_done}"' if self._n_frames else ""
-        return (
-            '<div style="display:flex;align-items:center;gap:0.8em;font-size:0.9em">'
-            f"<b>{escape(self._description)}</b>"
-            f'<progress{ending} style="flex:1;max-width:32em;height:1em;accent-color:#0072B2"></progress>'
-            f'<span style="font-variant-numeric:tabular-nums;opacity:0.75">'
-            f"{describe(frames_done, self._n_frames, seconds)}</span></div>"
+        # Without a value the bar moves to and fro.
+        ending = f' max="{max(n_frames, 1)}" value="{frames_done}"' if n_frames is not None else ""
+        self._display.update(
+            self._html(
+                '<div style="display:flex;align-items:center;gap:0.8em;font-size:0.9em">'
+                f"<b>{escape(self._description)}</b>"
+                f'<progress{ending} style="flex:1;max-width:32em;height:1em;accent-color:#0072B2"></progress>'
+                f'<span style="font-variant-numeric:tabular-nums;opacity:0.75">{escape(facts)}</span></div>'
+            )
         )
 
 

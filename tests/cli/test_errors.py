@@ -121,7 +121,7 @@ def test_coordinates_that_are_no_numbers_are_refused(run, adk, tmp_path):
     at = len(content) - 3 * (record + 8) + 4
     content[at : at + record] = np.full(3341, np.nan, "<f4").tobytes()
     (tmp_path / "nan.dcd").write_bytes(content)
-    refused(run("rmsd", "-s", adk["psf"], "-f", "nan.dcd", "-o", "a.csv"), INPUT, "nan.dcd", "frame 97")
+    refused(run("rmsd", "-s", adk["psf"], "-f", "nan.dcd", "-o", "a.csv"), INPUT, "frame 97", "finite")
     assert not (tmp_path / "a.csv").exists()
 
 
@@ -158,7 +158,10 @@ def test_pipe_that_closes_early_is_no_news(adk):
     assert done.returncode == -signal.SIGPIPE
 
 
-def test_interrupt_ends_quietly_and_leaves_nothing(adk, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
+)
+def test_interrupt_ends_quietly_and_leaves_nothing(adk, tmp_path, number, code, word):
     """A trajectory long enough to be caught in the middle: its progress bar says when."""
     many = [word for _ in range(2_000) for word in ("-f", str(adk["dcd"]))]
     command = [sys.executable, "-m", "mdreel.cli", "rmsd", "-s", str(adk["psf"]), *many, "-o", "rmsd.csv", "-nt", "1"]
@@ -169,7 +172,7 @@ def test_interrupt_ends_quietly_and_leaves_nothing(adk, tmp_path):
         while b"frames/s" not in shown:
             assert select.select([controller], [], [], 60)[0], shown
             shown += os.read(controller, 4096)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         while True:  # until the other end closes
             try:
                 shown += os.read(controller, 4096)
@@ -177,7 +180,7 @@ def test_interrupt_ends_quietly_and_leaves_nothing(adk, tmp_path):
                 break
         process.wait()
     os.close(controller)
-    assert process.returncode == 130
-    assert shown.rstrip().endswith(b"mdreel: interrupted")
+    assert process.returncode == code
+    assert shown.rstrip().endswith(word)
     assert b"Traceback" not in shown
     assert list(tmp_path.iterdir()) == []

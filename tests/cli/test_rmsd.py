@@ -27,7 +27,6 @@ def test_rmsd_agrees_with_mdanalysis(run, adk, expected, tmp_path, kind):
         (["--select", "backbone"], {"selection": "backbone"}),
         (["--ref-frame", "40"], {"ref_frame": 40}),
         (["--weights", "mass"], {"weights": "mass"}),
-        (["--no-superposition"], {"superposition": False}),
         (["--start", "10", "--stop", "-5", "--step", "3"], {"start": 10, "stop": -5, "step": 3}),
         (["-b", "10", "-e", "50", "-dt", "5"], {"start": 9, "stop": 50, "step": 5}),
         (["-nt", "1", "--n-parts", "7"], {}),
@@ -38,6 +37,21 @@ def test_rmsd_options_mean_what_they_mean_in_mdanalysis(run, adk, expected, tmp_
     done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], *arguments, "-o", "rmsd.csv")
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(table(tmp_path / "rmsd.csv"), expected(**settings), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MDAnalysis, about its own future
+def test_rmsd_without_superposition_is_the_distance_as_it_is(run, adk, tmp_path):
+    # MDAnalysis's RMSD class always superimposes; its function does not.
+    from MDAnalysis import Universe
+    from MDAnalysis.analysis.rms import rmsd
+
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--no-superposition", "-o", "rmsd.csv")
+    assert done.returncode == 0, done.stderr
+    atoms = Universe(str(adk["psf"]), str(adk["dcd"])).select_atoms(CA)
+    frames = [atoms.positions.astype(np.float64) for _ in atoms.universe.trajectory]
+    np.testing.assert_allclose(
+        table(tmp_path / "rmsd.csv")[:, 2], [rmsd(frame, frames[0]) for frame in frames], atol=1e-6
+    )
 
 
 def test_rmsd_compares_with_another_structure(run, adk, expected, tmp_path):
@@ -101,3 +115,9 @@ def test_rmsd_replaces_an_output_only_when_forced(run, adk, tmp_path):
     assert run(*arguments, "--force").returncode == 0
     assert len(table(tmp_path / "rmsd.csv")) == 98
     assert (tmp_path / "rmsd.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rmsd_prints_its_summary_where_there_is_no_angstrom(run, adk):
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet", PYTHONIOENCODING="iso8859-7")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.000 ?" in done.stdout

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
 
 import numpy as np
 import pytest
@@ -44,6 +46,16 @@ def test_xvg_has_title_labels_and_legend(tmp_path, columns, metadata):
     assert '@ s0 legend "RMSD (angstrom)"' in head
     assert "@TYPE xy" in head
     assert "# n_atoms: 214" in head
+
+
+@pytest.mark.skipif(shutil.which("gmx") is None, reason="needs GROMACS")
+def test_xvg_is_read_by_gromacs(tmp_path):
+    values = np.array([1.0, 2.0, 6.0])
+    write(tmp_path / "rmsd.xvg", [Column("time", "ps", np.arange(3.0)), Column("rmsd", "Å", values)], {"title": "a"})
+    command = ["gmx", "-quiet", "analyze", "-f", "rmsd.xvg"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Read 1 sets of 3 points, dt = 1" in done.stdout + done.stderr
+    assert re.search(r"SS1\s+3\.0+e\+00", done.stdout + done.stderr)
 
 
 def test_xvg_stays_readable_when_the_title_has_quotes_and_lines(tmp_path, columns):

@@ -11,7 +11,7 @@ from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 if TYPE_CHECKING:
-    from mdreel.sources.source import Source
+    from mdreel._core import Source
 
 EXAMPLES = """\b
 Examples:
@@ -74,8 +74,12 @@ def _facts(source: "Source") -> Facts:
 
 def _box(source: "Source") -> list[float] | None:
     """Lengths (Å) and angles (degrees) of the first frame's cell."""
-    dimensions = source.read([0], atoms=[]).dimensions[0]
-    return None if dimensions is None else [float(value) for value in dimensions]
+    import numpy as np
+
+    from mdreel._core import FrameSet
+
+    _, _, dimensions, has_cell, _, _ = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
+    return [float(value) for value in dimensions[0]] if has_cell[0] else None
 
 
 def _topology(path: Path, n_atoms: int) -> Facts:
@@ -128,8 +132,9 @@ def _times(facts: Facts) -> str:
         return f"{first:.6g} ps"
     # Times are rounded to float32 in files.
     regular = longest - shortest <= 1e-6 * max(abs(first), abs(last))
-    interval = f"{(last - first) / (facts['n_frames'] - 1):.6g}" if regular else f"{shortest:.6g} to {longest:.6g}"
-    return f"{first:.6g} to {last:.6g} ps, every {interval} ps"
+    if regular:
+        return f"{first:.6g} to {last:.6g} ps, every {(last - first) / (facts['n_frames'] - 1):.6g} ps"
+    return f"{first:.6g} to {last:.6g} ps, in intervals from {shortest:.6g} to {longest:.6g} ps"
 
 
 def _cell(box: list[float] | None) -> str:

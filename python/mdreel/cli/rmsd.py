@@ -123,10 +123,11 @@ def rmsd(
     from mdreel.cli.window import TimeWindow
     from mdreel.sources.open import open_source
 
+    with failing_with(ExitCode.INPUT):
+        source = open_source(trajectories)  # first, for it takes no time, and to import MDAnalysis does
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
     with failing_with(ExitCode.INPUT):
-        source = open_source(trajectories)
         by_time = any(limit is not None for limit in (begin, end, interval))
         frames = TimeWindow(begin, end, interval).frames(source.times()) if by_time else None
         analysis = RMSD(

@@ -186,7 +186,7 @@ def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64])
     first, last = float(x[0]), float(x[-1])
     if last > first:
         # One frame longer, so that the round number at which a simulation ends gets its tick.
-        ax.set_xlim(first, last + (last - first) * min(1 / (len(x) - 1), 0.01))
+        ax.set_xlim(first, last + (last - first) * min(1.001 / (len(x) - 1), 0.01))
     else:
         ax.set_xticks([first])
 
