@@ -10,7 +10,7 @@ use std::time::Instant;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::frame::FrameBatch;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
@@ -26,7 +26,7 @@ fn read(criterion: &mut Criterion) {
     for (order, big_endian) in [("native", false), ("foreign", true)] {
         let writer = DcdWriter { n_atoms: N_ATOMS, n_frames: N_FRAMES as usize, big_endian, ..DcdWriter::default() };
         let file = dcd_reading::file_of(&writer.write().bytes);
-        let dcd = FileBytes::open(file.path()).and_then(Dcd::open).expect("a good file");
+        let dcd = FileBytes::open(file.path(), Access::Auto).and_then(Dcd::open).expect("a good file");
         let selections =
             [("214 atoms", (0..214).map(|i| i * 15 + i % 7).collect()), ("all atoms", (0..N_ATOMS as u32).collect())];
         for (name, indices) in selections {

@@ -82,7 +82,18 @@ impl Set {
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => is_x86_feature_detected!("avx512f") && Set::Avx2.is_here(),
+            // All of what server processors have had since 2017: F alone (Xeon Phi) does not count.
+            Set::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+                    && Set::Avx2.is_here()
+            }
             #[cfg(target_arch = "aarch64")]
             Set::Neon => std::arch::is_aarch64_feature_detected!("neon"),
         }
@@ -98,6 +109,15 @@ impl Level {
     /// All that this processor has, the portable one first: for tests and benchmarks.
     pub fn available() -> Vec<Self> {
         Set::ALL.iter().copied().filter(|set| set.is_here()).map(Level).collect()
+    }
+
+    /// Whether AVX-512 F, BW, DQ and VL, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these
+    /// instructions alone.
+    pub fn is_avx512(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.0 == Set::Avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
     }
 
     /// Its name.

@@ -1,8 +1,9 @@
 //! Decoding: from groups to coordinates, of the wanted atoms and no others.
 
-use super::control::{CHUNK, End, Group, Groups, LANES, MAX_RUN, Walk, Wanted, walk};
+use super::control::{End, Groups, LANES, Walk, Wanted, walk};
+use super::gather::Gather;
 use super::header::{Compression, Fault};
-use super::radix::{MAX_WORD_BITS, Radix, SMALL, SMALL_RADICES, packed_bits, unpack_field, unpack_wide};
+use super::radix::{Radix, packed_bits, unpack_field, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
@@ -11,7 +12,7 @@ const MAX_PACKED_SIZE: u32 = 0xff_ffff;
 
 /// How a frame's big coordinates are packed.
 #[derive(Debug, Clone, Copy)]
-enum Big {
+pub(super) enum Big {
     /// A mixed-radix number that fits one load.
     Word(Radix),
     /// A mixed-radix number that does not, or with an axis of size 1.
@@ -29,7 +30,7 @@ impl Big {
         Radix::new(sizes, bits).map_or(Big::Wide { sizes, bits }, Big::Word)
     }
 
-    fn bits(&self) -> u32 {
+    pub fn bits(&self) -> u32 {
         match self {
             Big::Word(radix) => radix.bits,
             Big::Wide { bits, .. } => *bits,
@@ -41,10 +42,10 @@ impl Big {
 /// A frame to be decoded.
 #[derive(Debug)]
 pub struct Coded<'a> {
-    data: &'a [u8],
+    pub(super) data: &'a [u8],
     whole: bool,
     min: [i32; 3],
-    big: Big,
+    pub(super) big: Big,
     small_index: u32,
     inverse_precision: f32,
     n_atoms: u64,
@@ -67,7 +68,8 @@ impl<'a> Coded<'a> {
         }
     }
 
-    fn walk(&self) -> Walk {
+    /// A walk over its groups.
+    pub fn walk(&self) -> Walk {
         // SAFETY: `new` was promised the margin.
         unsafe { Walk::new(self.data, self.big.bits(), self.small_index) }
     }
@@ -88,23 +90,7 @@ pub enum Decoded {
 #[derive(Debug, Default)]
 pub struct Decoder {
     groups: Box<Groups>,
-    scratch: Scratch,
-}
-
-/// Integer coordinates of one chunk of groups.
-#[derive(Debug)]
-struct Scratch {
-    x: Box<[i32]>,
-    y: Box<[i32]>,
-    z: Box<[i32]>,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        // One place more than atoms, since an atom that is not wanted is written before it is passed over.
-        let column = || vec![0; CHUNK * (MAX_RUN + 1) + 1].into_boxed_slice();
-        Scratch { x: column(), y: column(), z: column() }
-    }
+    gather: Box<Gather>,
 }
 
 impl Decoder {
@@ -130,23 +116,15 @@ impl Decoder {
             }
             for (lane, frame) in frames.iter().enumerate() {
                 let groups = self.groups.lane(lane);
-                let n = match (wanted.all, frame.big) {
-                    (true, Big::Word(radix)) => {
-                        self.scratch.gather::<true>(frame, groups, |bit| frame.word(&radix, bit))
-                    }
-                    (false, Big::Word(radix)) => {
-                        self.scratch.gather::<false>(frame, groups, |bit| frame.word(&radix, bit))
-                    }
-                    (_, Big::Wide { sizes, bits }) => {
-                        self.scratch.gather::<false>(frame, groups, |bit| frame.wide(sizes, bits, bit))
-                    }
-                    (_, Big::Fields(bits)) => {
-                        self.scratch.gather::<false>(frame, groups, |bit| frame.fields(bits, bit))
-                    }
+                let n = if wanted.all {
+                    self.gather.gather::<true>(frame, groups)
+                } else {
+                    self.gather.gather::<false>(frame, groups)
                 };
-                let room = columns[lane].x.len() - filled[lane];
-                self.scratch.scale(n.min(room), frame.inverse_precision, &mut columns[lane], filled[lane]);
-                filled[lane] += n.min(room);
+                // The last group may go on behind the last wanted atom.
+                let n = n.min(columns[lane].x.len() - filled[lane]);
+                scale(self.gather.columns(), frame.inverse_precision, &mut columns[lane], filled[lane], n);
+                filled[lane] += n;
             }
         }
         ends.clear();
@@ -177,92 +155,29 @@ impl Coded<'_> {
     }
 
     #[inline(always)]
-    fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
+    pub(super) fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
         // SAFETY: groups come from a walk over `data`, and the margin covers the load.
         self.offset(unsafe { radix.unpack(self.data.as_ptr(), bit) })
     }
 
-    fn wide(&self, sizes: [u32; 3], bits: u32, bit: u64) -> [i32; 3] {
+    pub(super) fn wide(&self, sizes: [u32; 3], bits: u32, bit: u64) -> [i32; 3] {
         // SAFETY: as for `word`.
         self.offset(unsafe { unpack_wide(self.data.as_ptr(), bit, sizes, bits) })
     }
 
-    fn fields(&self, bits: [u32; 3], bit: u64) -> [i32; 3] {
+    pub(super) fn fields(&self, bits: [u32; 3], bit: u64) -> [i32; 3] {
         let starts = [bit, bit + u64::from(bits[0]), bit + u64::from(bits[0] + bits[1])];
         // SAFETY: as for `word`.
         self.offset([0, 1, 2].map(|axis| unsafe { unpack_field(self.data.as_ptr(), starts[axis], bits[axis]) }))
     }
-
-    /// The difference stored as a small coordinate at `bit`.
-    #[inline(always)]
-    fn small(&self, index: u8, bit: u64) -> [i32; 3] {
-        let small = &SMALL[index as usize];
-        let c = if u32::from(index) <= MAX_WORD_BITS {
-            // SAFETY: as for `word`; a group's small coordinates lie within the frame.
-            unsafe { small.radix.unpack(self.data.as_ptr(), bit) }
-        } else {
-            // SAFETY: as above.
-            unsafe { unpack_wide(self.data.as_ptr(), bit, [SMALL_RADICES[index as usize]; 3], u32::from(index)) }
-        };
-        [c[0].wrapping_sub(small.half), c[1].wrapping_sub(small.half), c[2].wrapping_sub(small.half)]
-    }
 }
 
-impl Scratch {
-    /// Decodes the wanted atoms of `groups`; returns how many.
-    #[inline(always)]
-    fn gather<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group], big: impl Fn(u64) -> [i32; 3]) -> usize {
-        let mut n = 0;
-        for group in groups {
-            let wanted = group.wanted;
-            let first = big(group.bit);
-            if group.run == 0 {
-                self.put(n, first);
-                n += 1;
-                continue;
-            }
-            let bits = u64::from(group.small_index);
-            let mut bit = group.bit + frame.big.bits() as u64 + u64::from(group.control_bits);
-            // The first small coordinate belongs before the big one; the others follow it.
-            let mut atom = add(first, frame.small(group.small_index, bit));
-            self.put(n, atom);
-            n += if ALL { 1 } else { (wanted & 1) as usize };
-            self.put(n, first);
-            n += if ALL { 1 } else { (wanted >> 1 & 1) as usize };
-            let last = if ALL { u32::from(group.run) + 1 } else { 32 - wanted.leading_zeros() };
-            for k in 2..last {
-                bit += bits;
-                atom = add(atom, frame.small(group.small_index, bit));
-                self.put(n, atom);
-                n += if ALL { 1 } else { (wanted >> k & 1) as usize };
-            }
-        }
-        n
-    }
-
-    #[inline(always)]
-    fn put(&mut self, n: usize, c: [i32; 3]) {
-        debug_assert!(n < self.x.len());
-        // SAFETY: a chunk has at most CHUNK groups of MAX_RUN + 1 atoms, and there is one place more.
-        unsafe {
-            *self.x.get_unchecked_mut(n) = c[0];
-            *self.y.get_unchecked_mut(n) = c[1];
-            *self.z.get_unchecked_mut(n) = c[2];
+/// Turns integer coordinates into Å. The two multiplications in float32 are those of the reference reader and of
+/// MDAnalysis, so that the bits agree.
+fn scale(integers: [&[i32]; 3], inverse_precision: f32, columns: &mut ColumnsMut<'_>, at: usize, n: usize) {
+    for (source, target) in integers.into_iter().zip([&mut columns.x, &mut columns.y, &mut columns.z]) {
+        for (value, place) in source[..n].iter().zip(&mut target[at..at + n]) {
+            *place = *value as f32 * inverse_precision * ANGSTROM_PER_NANOMETRE;
         }
     }
-
-    /// Turns the first `n` integer coordinates into Å. The two multiplications in float32 are those of the
-    /// reference reader and of MDAnalysis, so that the bits agree.
-    fn scale(&self, n: usize, inverse_precision: f32, columns: &mut ColumnsMut<'_>, at: usize) {
-        for (source, target) in [(&self.x, &mut columns.x), (&self.y, &mut columns.y), (&self.z, &mut columns.z)] {
-            for (value, place) in source[..n].iter().zip(&mut target[at..at + n]) {
-                *place = *value as f32 * inverse_precision * ANGSTROM_PER_NANOMETRE;
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
-    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1]), a[2].wrapping_add(b[2])]
 }
