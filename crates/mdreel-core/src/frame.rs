@@ -131,6 +131,11 @@ impl FrameBatch {
         &self.headers
     }
 
+    /// Adds `first` to the number of every frame held.
+    pub fn renumber(&mut self, first: u64) {
+        self.headers.iter_mut().for_each(|header| header.index += first);
+    }
+
     /// The coordinates of the `i`-th frame held.
     pub fn columns(&self, i: usize) -> Columns<'_> {
         let start = i * 3 * self.stride;

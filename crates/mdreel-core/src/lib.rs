@@ -8,6 +8,7 @@ pub mod block;
 pub mod error;
 pub mod frame;
 pub mod kernel;
+pub mod plan;
 pub mod pool;
 pub mod reduce;
 pub mod run;

@@ -4,8 +4,12 @@
 //! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
 
 pub mod bytes;
+pub mod chain;
 pub mod dcd;
 pub mod frame_index;
+pub mod memory;
+pub mod open;
+pub mod read;
 pub mod xtc;
 
 use std::ops::Range;

@@ -1,7 +1,31 @@
-//! The Python face of mdreel-core.
+//! The Python face of mdreel-core: one file for each file of the core that it exposes. Nothing is computed here; the
+//! interpreter is released around every call of the core.
+
+mod block;
+mod error;
+mod facts;
+mod kernel;
+mod patience;
+mod plan;
+mod run;
+mod source;
+mod span;
 
 use pyo3::prelude::*;
 
 /// The core, as Python sees it.
 #[pymodule]
-mod _core {}
+mod _core {
+    #[pymodule_export]
+    use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::kernel::RmsdKernel;
+    #[pymodule_export]
+    use crate::plan::plan;
+    #[pymodule_export]
+    use crate::run::run;
+    #[pymodule_export]
+    use crate::source::Source;
+    #[pymodule_export]
+    use crate::span::span_kinds;
+}

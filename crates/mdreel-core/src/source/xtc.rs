@@ -9,6 +9,7 @@ pub mod radix;
 mod reader;
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use super::bytes::FileBytes;
@@ -72,6 +73,11 @@ impl Xtc {
             }
         }
         Ok(xtc)
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        self.file.path()
     }
 
     /// What the first header says.

@@ -1,0 +1,233 @@
+//! Opening files by what is in them, whatever they are called.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::source::Source;
+use crate::source::bytes::{Access, FileBytes};
+use crate::source::chain::ChainSource;
+use crate::source::dcd::Dcd;
+use crate::source::frame_index::Keep;
+use crate::source::memory::MemorySource;
+use crate::source::xtc::Xtc;
+
+/// The formats that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// GROMACS' compressed trajectory.
+    Xtc,
+    /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
+    Dcd,
+}
+
+/// Bytes that are enough to tell the formats apart.
+const SIGNATURE: u64 = 16;
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 2] = [Format::Xtc, Format::Dcd];
+
+    /// The format's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Xtc => "XTC",
+            Format::Dcd => "DCD",
+        }
+    }
+
+    /// The format of that name, in capitals or not.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let known = Self::ALL.map(Format::name).join(", ");
+            Error::Unsupported(format!("unknown trajectory format {name:?}; known: {known}"))
+        })
+    }
+
+    /// The format of a file, by its first bytes.
+    pub fn detect(file: &FileBytes) -> Result<Self> {
+        if file.is_empty() {
+            return Err(Error::format(
+                file.path(),
+                None,
+                Some(0),
+                "the file is empty; expected a trajectory (XTC, DCD)",
+            ));
+        }
+        let head = file.read_vec(0..file.len().min(SIGNATURE))?;
+        signature(&head).ok_or_else(|| {
+            let message = format!("expected a trajectory (XTC, DCD), found {}", describe(&head));
+            Error::format(file.path(), None, Some(0), message)
+        })
+    }
+}
+
+/// How files are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The format, where the content is not to decide.
+    pub format: Option<Format>,
+    /// The way to the bytes.
+    pub access: Access,
+    /// Where an index of the frames is kept.
+    pub keep: Keep,
+}
+
+impl Options {
+    /// The options of these names.
+    pub fn from_names(format: Option<&str>, access: &str, index: &str) -> Result<Self> {
+        let format = format.map(Format::from_name).transpose()?;
+        let access = match access {
+            "auto" => Access::Auto,
+            "map" => Access::Map,
+            "read" => Access::Read,
+            _ => return Err(Error::Unsupported(format!("unknown access {access:?}; known: auto, map, read"))),
+        };
+        let keep = match index {
+            "cache" => Keep::Cache,
+            "beside" => Keep::Beside,
+            "none" => Keep::Nowhere,
+            _ => {
+                return Err(Error::Unsupported(format!(
+                    "unknown place of the index {index:?}; known: cache, beside, none"
+                )));
+            }
+        };
+        Ok(Options { format, access, keep })
+    }
+}
+
+/// A trajectory that has been opened, and what it is.
+#[derive(Clone)]
+pub enum Opened {
+    /// An XTC file.
+    Xtc(Arc<Xtc>),
+    /// A DCD file.
+    Dcd(Arc<Dcd>),
+    /// Frames in memory.
+    Memory(Arc<MemorySource>),
+    /// Several of them.
+    Chain(Arc<ChainSource>, Vec<Opened>),
+}
+
+impl Opened {
+    /// The trajectory as a source.
+    pub fn source(&self) -> Arc<dyn Source> {
+        match self {
+            Opened::Xtc(xtc) => Arc::clone(xtc) as _,
+            Opened::Dcd(dcd) => Arc::clone(dcd) as _,
+            Opened::Memory(memory) => Arc::clone(memory) as _,
+            Opened::Chain(chain, _) => Arc::clone(chain) as _,
+        }
+    }
+
+    /// The trajectories that it is made of: itself, or the segments of a chain.
+    pub fn parts(&self) -> &[Opened] {
+        match self {
+            Opened::Chain(_, parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// The name of the format.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Opened::Xtc(_) => Format::Xtc.name(),
+            Opened::Dcd(_) => Format::Dcd.name(),
+            Opened::Memory(_) => "memory",
+            Opened::Chain(..) => "chain",
+        }
+    }
+}
+
+/// Opens files as one trajectory.
+pub fn open(paths: &[PathBuf], options: Options) -> Result<Opened> {
+    if let [path] = paths {
+        return open_file(path, options);
+    }
+    let parts = paths.iter().map(|path| open_file(path, options)).collect::<Result<Vec<_>>>()?;
+    let segments = paths.iter().cloned().zip(parts.iter().map(Opened::source)).collect();
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments)?), parts))
+}
+
+fn open_file(path: &Path, options: Options) -> Result<Opened> {
+    let file = FileBytes::open(path, options.access)?;
+    let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
+    Ok(match format {
+        Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),
+        Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
+    })
+}
+
+fn signature(head: &[u8]) -> Option<Format> {
+    let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
+    // XTC: 1995, or 2023 for frames that may be larger, big-endian. DCD: a Fortran record of 84 bytes that begins
+    // with CORD; its length is in either byte order, in 4 or 8 bytes.
+    match i32::from_be_bytes(word) {
+        1995 | 2023 => return Some(Format::Xtc),
+        _ => {}
+    }
+    let is_record = |length: &[u8]| {
+        let mut expected = vec![0; length.len()];
+        expected[0] = 84;
+        let little = length == expected;
+        expected.reverse();
+        little || length == expected
+    };
+    let short = is_record(&word) && head.get(4..8) == Some(b"CORD");
+    let long = head.get(..8).is_some_and(is_record) && head.get(8..12) == Some(b"CORD");
+    (short || long).then_some(Format::Dcd)
+}
+
+/// What a file is that is no trajectory that we read, as well as its first bytes tell.
+fn describe(head: &[u8]) -> String {
+    let known: [(&[u8], &str); 8] = [
+        (&1993i32.to_be_bytes(), "a TRR trajectory"),
+        (b"CDF", "a NetCDF file"),
+        (b"\x89HDF", "an HDF5 file"),
+        (b"\x1f\x8b", "a file compressed with gzip"),
+        (b"BZh", "a file compressed with bzip2"),
+        (b"\xfd7zXZ", "a file compressed with xz"),
+        (b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
+        (b"PSF", "a PSF topology"),
+    ];
+    if let Some((_, name)) = known.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return (*name).to_owned();
+    }
+    if head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+        return format!("text that begins with {:?}", String::from_utf8_lossy(head));
+    }
+    let bytes: Vec<String> = head.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("a file that begins with the bytes {}", bytes.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signature_tells_the_formats_apart() {
+        assert_eq!(signature(&[0, 0, 7, 203, 1]), Some(Format::Xtc));
+        assert_eq!(signature(&[0, 0, 7, 231]), Some(Format::Xtc));
+        assert_eq!(signature(b"\x54\0\0\0CORD"), Some(Format::Dcd));
+        assert_eq!(signature(b"\0\0\0\x54CORD"), Some(Format::Dcd));
+        assert_eq!(signature(b"\x54\0\0\0\0\0\0\0CORD"), Some(Format::Dcd));
+        assert_eq!(signature(b"\0\0\0\0\0\0\0\x54CORD"), Some(Format::Dcd));
+        assert_eq!(signature(b"\x54\0\0\0VELD"), None);
+        assert_eq!(signature(b"\0\0\x07"), None);
+        assert_eq!(signature(b""), None);
+    }
+
+    #[test]
+    fn description_says_what_was_found() {
+        assert_eq!(describe(&1993i32.to_be_bytes()), "a TRR trajectory");
+        assert_eq!(describe(b"HEADER    HYDROL"), "text that begins with \"HEADER    HYDROL\"");
+        assert_eq!(describe(&[0, 255]), "a file that begins with the bytes 00 ff");
+    }
+
+    #[test]
+    fn name_of_a_format_is_found_in_capitals_or_not() {
+        assert_eq!(Format::from_name("xtc").unwrap(), Format::Xtc);
+        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, DCD"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Frames read into one array, for callers that want the coordinates themselves.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, FrameHeader};
+use crate::source::{AtomSelection, Source};
+use crate::span::{NO_BLOCK, Recorder};
+
+/// Frames with their coordinates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameArray {
+    /// What each frame carries besides coordinates.
+    pub headers: Vec<FrameHeader>,
+    /// Coordinates in Å: frame after frame, atom after atom, x y z.
+    pub positions: Vec<f32>,
+}
+
+/// Reads `frames` of `source`. The first frame alone is read without locating the others.
+pub fn read_frames(source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<FrameArray> {
+    atoms.check(source.n_atoms())?;
+    let extent = match (first_byte(source), frames.len(), frames.last()) {
+        (Some(byte), 1, Some(0)) => Extent::Bytes(byte..byte + 1),
+        _ => Extent::Frames(frames.clone()),
+    };
+    let n_values = frames.len().checked_mul(3 * atoms.len() as u64).and_then(|n| usize::try_from(n).ok());
+    let mut positions = Vec::new();
+    if n_values.is_none_or(|n| positions.try_reserve_exact(n).is_err()) {
+        return Err(Error::Unsupported(format!(
+            "{} frames of {} atoms do not fit into memory: read fewer at a time",
+            frames.len(),
+            atoms.len()
+        )));
+    }
+    let mut headers = Vec::new();
+    let mut recorder = Recorder::new(Instant::now(), NO_BLOCK);
+    let mut batch = FrameBatch::for_atoms(atoms.len());
+    let mut reader = source.reader(atoms)?;
+    reader.start(&extent)?;
+    loop {
+        reader.read(&mut batch, &mut recorder)?;
+        if batch.is_empty() {
+            break;
+        }
+        headers.extend_from_slice(batch.headers());
+        for i in 0..batch.len() {
+            let columns = batch.columns(i);
+            let rows = columns.x.iter().zip(columns.y).zip(columns.z);
+            positions.extend(rows.flat_map(|((&x, &y), &z)| [x, y, z]));
+        }
+        recorder.take();
+    }
+    if headers.len() as u64 != frames.len() {
+        let path = Path::new("<trajectory>").into();
+        return Err(Error::FrameIndex { path, frame: headers.len() as u64, n_frames: headers.len() as u64 });
+    }
+    Ok(FrameArray { headers, positions })
+}
+
+/// Where the first frame begins, if frames have not been located.
+fn first_byte(source: &dyn Source) -> Option<u64> {
+    source.unlocated_bytes()?.first().map(|range| range.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::memory::MemorySource;
+
+    #[test]
+    fn read_gives_frames_in_the_order_asked_for() {
+        let positions = (0..24).map(|i| i as f32).collect();
+        let source = MemorySource::new(2, positions, vec![0.0, 2.0, 4.0, 6.0], Vec::new()).unwrap();
+        let atoms = AtomSelection::new(vec![1]).unwrap();
+        let frames = read_frames(&source, &atoms, &FrameSet::List([3, 0].into())).unwrap();
+        assert_eq!(frames.positions, [21.0, 22.0, 23.0, 3.0, 4.0, 5.0]);
+        assert_eq!(frames.headers.iter().map(|header| header.time).collect::<Vec<_>>(), [6.0, 0.0]);
+    }
+
+    #[test]
+    fn read_refuses_what_does_not_fit_into_memory() {
+        let source = MemorySource::new(2, vec![0.0; 6], vec![0.0], Vec::new()).unwrap();
+        let frames = FrameSet::Range { start: 0, step: 1, count: u64::MAX };
+        let error = read_frames(&source, &AtomSelection::all(2), &frames).unwrap_err();
+        assert!(matches!(error, Error::Unsupported(_)));
+    }
+}

@@ -1,0 +1,54 @@
+//! The core's errors as the exceptions of `mdreel.errors`.
+
+use std::any::Any;
+use std::io::ErrorKind;
+
+use mdreel_core::Error;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// The exception that stands for `error`.
+pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
+    let name = match &error {
+        Error::Io { path, error } => return os_error(path.clone(), error),
+        Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        Error::Format { .. } => "FormatError",
+        Error::FrameIndex { .. } => "FrameIndexError",
+        Error::Mismatch(_) => "MismatchError",
+        Error::Unsupported(_) => "UnsupportedError",
+        Error::Worker(_) => "WorkerError",
+    };
+    exception(py, name, error.to_string())
+}
+
+/// The exception that stands for a panic, which is a defect of the core.
+pub fn from_panic(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    exception(py, "WorkerError", format!("a defect of mdreel, please report it: {text}"))
+}
+
+fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
+    let class = ERRORS
+        .get_or_try_init(py, || py.import("mdreel.errors").map(Bound::unbind))
+        .and_then(|errors| Ok(errors.bind(py).getattr(name)?.cast_into::<PyType>()?));
+    class.map_or_else(|error| error, |class| PyErr::from_type(class, message))
+}
+
+/// Python chooses the subclass of `OSError` by the error number.
+fn os_error(path: std::path::PathBuf, error: &std::io::Error) -> PyErr {
+    let number = error.raw_os_error().unwrap_or(match error.kind() {
+        ErrorKind::NotFound => libc::ENOENT,
+        ErrorKind::PermissionDenied => libc::EACCES,
+        ErrorKind::IsADirectory => libc::EISDIR,
+        ErrorKind::NotADirectory => libc::ENOTDIR,
+        _ => libc::EIO,
+    });
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, text, path.into_os_string()))
+}

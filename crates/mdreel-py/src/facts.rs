@@ -1,0 +1,61 @@
+//! What is told about a file.
+
+use mdreel_core::source::Source;
+use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
+use mdreel_core::source::open::Opened;
+use mdreel_core::source::xtc::Xtc;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The facts about one file, or about frames in memory.
+pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    match part {
+        Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,
+        Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
+        Opened::Chain(..) => facts.set_item("format", part.format())?,
+        Opened::Memory(memory) => {
+            facts.set_item("format", "memory")?;
+            facts.set_item("size", memory.n_bytes())?;
+        }
+    }
+    Ok(facts)
+}
+
+fn xtc_facts(facts: &Bound<'_, PyDict>, xtc: &Xtc) -> PyResult<()> {
+    let found = xtc.facts();
+    facts.set_item("format", "XTC")?;
+    facts.set_item("path", xtc.path())?;
+    facts.set_item("size", xtc.n_bytes())?;
+    facts.set_item("magic", found.magic)?;
+    facts.set_item("precision", found.precision)
+}
+
+fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
+    let header = dcd.header();
+    facts.set_item("format", "DCD")?;
+    facts.set_item("path", dcd.path())?;
+    facts.set_item("size", header.end + dcd.n_bytes() + dcd.uncounted_bytes())?;
+    match header.flavor {
+        Flavor::Charmm { version } => {
+            facts.set_item("flavor", "CHARMM")?;
+            facts.set_item("version", version)?;
+        }
+        Flavor::Xplor => facts.set_item("flavor", "X-PLOR")?,
+    }
+    let byte_order = match header.format.order {
+        ByteOrder::Little => "little-endian",
+        ByteOrder::Big => "big-endian",
+    };
+    facts.set_item("byte order", byte_order)?;
+    facts.set_item("record marker bits", 8 * header.format.marker_bytes)?;
+    facts.set_item("frames counted by the header", header.n_frames_counted)?;
+    facts.set_item("first step", header.first_step)?;
+    facts.set_item("steps per frame", header.steps_per_frame)?;
+    facts.set_item("frame interval", header.time(1) - header.time(0))?;
+    facts.set_item("unit cell", header.has_unit_cell)?;
+    facts.set_item("fourth dimension", header.has_fourth_dimension)?;
+    let n_fixed = header.free_atoms.as_ref().map_or(0, |free| header.n_atoms - free.len());
+    facts.set_item("fixed atoms", n_fixed)?;
+    facts.set_item("uncounted bytes", dcd.uncounted_bytes())
+}

@@ -1,0 +1,22 @@
+//! Plans.
+
+use mdreel_core::plan as core;
+use pyo3::prelude::*;
+
+use crate::block::{Blocks, FrameSet};
+use crate::patience::patiently;
+use crate::source::Source;
+
+/// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers.
+#[pyfunction]
+#[pyo3(signature = (source, frames, n_parts, n_workers))]
+pub fn plan(
+    py: Python<'_>,
+    source: &Source,
+    frames: Option<&FrameSet>,
+    n_parts: Option<u64>,
+    n_workers: usize,
+) -> PyResult<Blocks> {
+    let (source, frames) = (source.shared(), frames.map(|frames| frames.0.clone()));
+    patiently(py, move || core::plan(&*source, frames.as_ref(), n_parts, n_workers)).map(Blocks)
+}

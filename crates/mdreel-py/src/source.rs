@@ -1,0 +1,198 @@
+//! Sources.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mdreel_core::Error;
+use mdreel_core::frame::FrameHeader;
+use mdreel_core::source as core;
+use mdreel_core::source::AtomSelection;
+use mdreel_core::source::memory::MemorySource;
+use mdreel_core::source::open::{Opened, Options, open};
+use mdreel_core::source::read::read_frames;
+use mdreel_core::unit_cell::UnitCell;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray3, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::block::FrameSet;
+use crate::error::to_python;
+use crate::facts::facts;
+use crate::patience::patiently;
+
+/// A trajectory that has been opened: immutable, and safe to use from several threads.
+///
+/// A pickled source opens its files again. Calls that may take long see Ctrl-C.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct Source {
+    opened: Opened,
+    origin: Option<(Vec<PathBuf>, Option<String>, String, String)>,
+}
+
+type Frames<'py> = (
+    Bound<'py, PyArray3<f32>>,
+    Bound<'py, PyArray3<f32>>,
+    Bound<'py, PyArray2<f32>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i64>>,
+);
+
+impl Source {
+    /// The core's source.
+    pub fn shared(&self) -> Arc<dyn core::Source> {
+        self.opened.source()
+    }
+}
+
+/// Checks atom indices.
+pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
+    AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
+}
+
+#[pymethods]
+impl Source {
+    /// Open files as one trajectory; see `mdreel.sources.open.open_source`.
+    #[staticmethod]
+    #[pyo3(signature = (paths, format=None, access="auto", index="cache"))]
+    fn open(py: Python<'_>, paths: Vec<PathBuf>, format: Option<&str>, access: &str, index: &str) -> PyResult<Self> {
+        let options = Options::from_names(format, access, index).map_err(|error| to_python(py, error))?;
+        let origin = Some((paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned()));
+        let opened = patiently(py, move || open(&paths, options))?;
+        Ok(Source { opened, origin })
+    }
+
+    /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
+    /// (n_frames, 6) as lengths in Å and angles in degrees, zeros for none.
+    #[staticmethod]
+    #[pyo3(signature = (positions, times, dimensions=None))]
+    fn memory(
+        py: Python<'_>,
+        positions: PyReadonlyArray3<'_, f32>,
+        times: PyReadonlyArray1<'_, f64>,
+        dimensions: Option<PyReadonlyArray2<'_, f32>>,
+    ) -> PyResult<Self> {
+        let mismatch = |message: String| to_python(py, Error::Mismatch(message));
+        let &[n_frames, n_atoms, 3] = positions.shape() else {
+            return Err(mismatch(format!(
+                "positions need the shape (n_frames, n_atoms, 3), got {:?}",
+                positions.shape()
+            )));
+        };
+        if times.len() != n_frames {
+            return Err(mismatch(format!("{n_frames} frames need as many times, got {}", times.len())));
+        }
+        let cells = match &dimensions {
+            Some(rows) if rows.shape()[1] != 6 => {
+                return Err(mismatch(format!("unit cells need 6 columns, got {}", rows.shape()[1])));
+            }
+            Some(rows) => rows.as_array().rows().into_iter().map(|row| cell(std::array::from_fn(|k| row[k]))).collect(),
+            None => Vec::new(),
+        };
+        let positions = positions.as_array().iter().copied().collect();
+        let memory = MemorySource::new(n_atoms, positions, times.as_array().to_vec(), cells);
+        let opened = Opened::Memory(Arc::new(memory.map_err(|error| to_python(py, error))?));
+        Ok(Source { opened, origin: None })
+    }
+
+    /// The format's name; `chain` for several files, `memory` for arrays.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.opened.format()
+    }
+
+    /// Atoms in each frame.
+    #[getter]
+    fn n_atoms(&self) -> usize {
+        self.shared().n_atoms()
+    }
+
+    /// Number of frames; locates them if nobody has.
+    #[getter]
+    fn n_frames(&self, py: Python<'_>) -> PyResult<u64> {
+        let source = self.shared();
+        patiently(py, move || source.n_frames())
+    }
+
+    /// Size in storage.
+    #[getter]
+    fn n_bytes(&self) -> u64 {
+        self.shared().n_bytes()
+    }
+
+    /// Whether it is known where each frame is.
+    #[getter]
+    fn is_located(&self) -> bool {
+        self.shared().unlocated_bytes().is_none()
+    }
+
+    /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let source = self.shared();
+        Ok(patiently(py, move || source.times())?.into_pyarray(py))
+    }
+
+    /// Raise FormatError if there is a torn frame behind the last whole one.
+    fn check_end(&self, py: Python<'_>) -> PyResult<()> {
+        let source = self.shared();
+        patiently(py, move || source.check_end())
+    }
+
+    /// Facts about each file: format, path, size, and what only that format has.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.opened.parts().iter().map(|part| facts(py, part)).collect()
+    }
+
+    /// Read positions (n, a, 3) in Å, cell vectors (n, 3, 3) in Å, cell lengths in Å and angles in degrees (n, 6),
+    /// whether there is a cell (n,) (where there is none the other two are NaN), times (n,) in ps, and integration
+    /// steps (n,).
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        frames: &FrameSet,
+        atoms: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Frames<'py>> {
+        let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
+        let (n_frames, n_atoms) = (frames.len() as usize, atoms.len());
+        let array = patiently(py, move || read_frames(&*source, &atoms, &frames))?;
+        let headers = &array.headers;
+        let vectors = cells(headers, |cell| cell.vectors().into_iter().flatten().collect());
+        let dimensions = cells(headers, |cell| cell.dimensions().to_vec());
+        let has_cell: Vec<bool> = headers.iter().map(|header| header.unit_cell.is_some()).collect();
+        let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
+        let steps: Vec<i64> = headers.iter().map(|header| header.step).collect();
+        Ok((
+            array.positions.into_pyarray(py).reshape([n_frames, n_atoms, 3])?,
+            vectors.into_pyarray(py).reshape([n_frames, 3, 3])?,
+            dimensions.into_pyarray(py).reshape([n_frames, 6])?,
+            has_cell.into_pyarray(py),
+            times.into_pyarray(py),
+            steps.into_pyarray(py),
+        ))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let Some(origin) = &self.origin else {
+            let message = "a trajectory in memory stays in its process: write it to a file to share it";
+            return Err(to_python(py, Error::Unsupported(message.into())));
+        };
+        Ok((py.get_type::<Source>().getattr("open")?, origin.clone().into_pyobject(py)?.into_any()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} trajectory of {} atoms>", self.opened.format(), self.n_atoms())
+    }
+}
+
+/// A row of zeros stands for no cell.
+fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {
+    (dimensions != [0.0; 6]).then_some(UnitCell::Dimensions(dimensions))
+}
+
+/// One view of each frame's cell; NaN where there is none.
+fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
+    let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
+    let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
+    rows.flatten().collect()
+}

@@ -1,0 +1,26 @@
+"""Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mdreel.analysis.rmsd import RMSD
+    from mdreel.sources.open import open_source
+
+__all__ = ["RMSD", "open_source"]
+
+_HOMES = {"RMSD": "mdreel.analysis.rmsd", "open_source": "mdreel.sources.open"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is first asked for: ``mdreel --help`` needs neither NumPy nor the core."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,92 @@
+# What each does is documented in Rust, and shown by help().
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Blocks", "FrameSet", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
+
+_Columns: TypeAlias = tuple[
+    NDArray[np.uint8],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint64],
+    NDArray[np.uint64],
+    NDArray[np.uint64],
+    NDArray[np.uint64],
+]
+
+@final
+class Source:
+    @staticmethod
+    def open(
+        paths: Sequence[str | PathLike[str]],
+        format: str | None = None,  # noqa: A002 (MDAnalysis's word)
+        access: str = "auto",
+        index: str = "cache",
+    ) -> Source: ...
+    @staticmethod
+    def memory(
+        positions: NDArray[np.float32], times: NDArray[np.float64], dimensions: NDArray[np.float32] | None = None
+    ) -> Source: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def n_atoms(self) -> int: ...
+    @property
+    def n_frames(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def is_located(self) -> bool: ...
+    def times(self) -> NDArray[np.float64]: ...
+    def check_end(self) -> None: ...
+    def describe(self) -> list[dict[str, Any]]: ...
+    def read(
+        self, frames: FrameSet, atoms: NDArray[np.uint32]
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.bool_],
+        NDArray[np.float64],
+        NDArray[np.int64],
+    ]: ...
+
+@final
+class FrameSet:
+    @staticmethod
+    def range(start: int, step: int, count: int) -> FrameSet: ...
+    @staticmethod
+    def list(frames: NDArray[np.uint64]) -> FrameSet: ...
+    def numbers(self) -> NDArray[np.uint64]: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Blocks:
+    def __len__(self) -> int: ...
+    def __getitem__(
+        self, index: int, /
+    ) -> tuple[Literal["frames"], FrameSet] | tuple[Literal["bytes"], tuple[int, int]]: ...
+
+@final
+class RmsdKernel:
+    def __new__(
+        cls, reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool
+    ) -> RmsdKernel: ...
+
+def plan(source: Source, frames: FrameSet | None, n_parts: int | None, n_workers: int) -> Blocks: ...
+def run(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    kernel: RmsdKernel,
+    blocks: Blocks,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
+def span_kinds() -> list[str]: ...

@@ -1,0 +1,5 @@
+"""Analyses."""
+
+from mdreel.analysis.rmsd import RMSD
+
+__all__ = ["RMSD"]

@@ -1,0 +1,119 @@
+"""Selections: from the atoms of an AtomGroup to the indices that a source reads."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The atoms of an AtomGroup, each once and in the order of the file.
+
+    Attributes
+    ----------
+    atoms : ndarray, shape (n_atoms,), uint32
+        Indices, ascending.
+    places : ndarray, shape (n_given,), int64
+        Where each atom of the group, in its order, is among `atoms`.
+    """
+
+    atoms: NDArray[np.uint32]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, atomgroup: "AtomGroup", name: str = "atomgroup") -> Self:
+        """Take the atoms of a group.
+
+        Raises
+        ------
+        SelectionError
+            If the group is empty, or no group.
+        UnsupportedError
+            If its atoms change from frame to frame.
+        """
+        # Asked by the name of the class: importing MDAnalysis takes longer than most analyses.
+        kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
+        if "AtomGroup" not in kinds:
+            raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
+        if "UpdatingAtomGroup" in kinds:
+            raise UnsupportedError(
+                f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
+                "atoms: select them without updating=True"
+            )
+        if len(atomgroup) == 0:
+            raise SelectionError(f"{name} has no atoms")
+        atoms, places = np.unique(atomgroup.ix, return_inverse=True)
+        return cls(atoms.astype(np.uint32), places)
+
+    @property
+    def n_given(self) -> int:
+        """Atoms of the group, repetitions counted."""
+        return len(self.places)
+
+    @property
+    def has_repetitions(self) -> bool:
+        """Whether an atom is in the group more than once."""
+        return len(self.places) > len(self.atoms)
+
+    def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        """Bring positions from the order of the group into that of `atoms`.
+
+        Parameters
+        ----------
+        positions : ndarray, shape (n_given, 3), float64
+            Positions in the order of the group, Å.
+        name : str
+            What they are, for errors.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms, 3), float64
+            Positions of `atoms`, Å.
+
+        Raises
+        ------
+        MismatchError
+            If there is another number of positions, or an atom that is in the group twice has two positions.
+        """
+        if positions.shape != (self.n_given, 3):
+            raise MismatchError(f"{name} must have the shape ({self.n_given}, 3), got {positions.shape}")
+        gathered = np.empty((len(self.atoms), 3))
+        gathered[self.places] = positions
+        if self.has_repetitions and not np.array_equal(gathered[self.places], positions, equal_nan=True):
+            raise MismatchError(f"{name} gives an atom that is selected more than once different positions")
+        return gathered
+
+    def add_up(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Bring weights from the order of the group into that of `atoms`; those of a repeated atom add up.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (n_given,), float64, optional
+            Weights in the order of the group; None for 1 each.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms,), float64, or None
+            Weights of `atoms`; None where all are alike.
+
+        Raises
+        ------
+        MismatchError
+            If there is another number of weights.
+        """
+        if weights is None:
+            if not self.has_repetitions:
+                return None
+            weights = np.ones(self.n_given)
+        if weights.shape != (self.n_given,):
+            raise MismatchError(f"weights must have the shape ({self.n_given},), got {weights.shape}")
+        sums = np.zeros(len(self.atoms))
+        np.add.at(sums, self.places, weights)
+        return sums

@@ -1,0 +1,42 @@
+"""How a command ends: exit codes, and errors in one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+from mdreel.errors import MdreelError
+
+
+class ExitCode(IntEnum):
+    """What the shell is told."""
+
+    DONE = 0
+    USAGE = 2
+    INPUT = 3
+    OUTPUT = 4
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    TERMINATED = 143  # 128 + SIGTERM
+
+
+class CommandError(Exception):
+    """A command cannot go on; the message is for the person who typed it."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
+    """Turn what mdreel and the operating system report into a `CommandError` with this exit code."""
+    try:
+        yield
+    except (MdreelError, OSError) as error:
+        raise CommandError(one_line(error) + (f" ({hint})" if hint else ""), code) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Say an error in one line, the file first where there is one."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

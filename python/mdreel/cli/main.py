@@ -1,0 +1,117 @@
+"""The command ``mdreel``.
+
+It must answer ``--help`` at once: nothing heavier than typer is imported before a command runs.
+"""
+
+import os
+import signal
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn, TextIO
+
+import typer
+
+from mdreel.cli.exits import CommandError, ExitCode, one_line
+from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
+from mdreel.cli.info import info
+from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
+from mdreel.cli.rmsd import rmsd
+from mdreel.cli.sections import SectionedCommand
+from mdreel.errors import MdreelError
+
+app = typer.Typer(
+    name="mdreel",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # imports the whole of email
+
+        typer.echo(f"mdreel {version('mdreel')}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example:  mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png")
+def _mdreel(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Analyse molecular dynamics trajectories as fast as the hardware allows."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
+app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code; errors are one line unless MDREEL_TRACEBACK is set."""
+    _settle_into_the_shell()
+    try:
+        code = app(prog_name="mdreel", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = ExitCode.INTERRUPTED
+    except Exception as error:
+        if os.environ.get("MDREEL_TRACEBACK"):
+            raise
+        code = _report(error)
+    if code == ExitCode.INTERRUPTED:
+        typer.echo("mdreel: interrupted", err=True)
+    sys.exit(code)
+
+
+def _report(error: Exception) -> int:
+    """Print an error in one line; return the exit code."""
+    if isinstance(error, CommandError):
+        message, code = str(error), int(error.code)
+    elif hasattr(error, "format_message"):  # what typer raises for wrong options; its class has moved between versions
+        message, code = error.format_message(), int(ExitCode.USAGE)
+        context = getattr(error, "ctx", None)
+        message = " ".join(message.split()).rstrip(".")
+        message += f" (see {context.command_path if context else 'mdreel'} --help)"
+    elif isinstance(error, MdreelError | OSError):
+        message, code = one_line(error), int(ExitCode.INPUT)
+    else:
+        message = f"{type(error).__name__}: {one_line(error)} (a fault of mdreel: set MDREEL_TRACEBACK=1 to see where)"
+        code = 1
+    typer.echo(f"mdreel: error: {message}", err=True)
+    return code
+
+
+def _settle_into_the_shell() -> None:
+    """Behave as a program does in a shell, not as Python does."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends us without a word
+    signal.signal(signal.SIGTERM, _terminate)  # a scheduler's: no temporary file may stay
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # Å on a terminal that has none
+    if not sys.warnoptions:
+        warnings.showwarning = _show_warning
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(ExitCode.TERMINATED)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show our own warnings in one line; those of MDAnalysis and NumPy are for programmers."""
+    if Path(__file__).parents[1] in Path(filename).parents:
+        typer.echo(f"mdreel: warning: {' '.join(str(message).split())}", err=True)

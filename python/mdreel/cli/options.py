@@ -1,0 +1,82 @@
+"""Options that several commands share, spelled once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+INPUT = "Input"
+FRAMES = "Frames (by time or by number, not both)"
+ANALYSIS = "Analysis"
+OUTPUT = "Output"
+EXECUTION = "Execution"
+
+Trajectories = Annotated[
+    list[Path],
+    typer.Option(
+        "-f",
+        "--trajectory",
+        metavar="FILE",
+        rich_help_panel=INPUT,
+        help="Trajectory (XTC, DCD); give it again for more, read one after the other.",
+    ),
+]
+Begin = Annotated[
+    float | None,
+    typer.Option("-b", "--begin", metavar="PS", rich_help_panel=FRAMES, help="First time, in ps."),
+]
+End = Annotated[
+    float | None,
+    typer.Option("-e", "--end", metavar="PS", rich_help_panel=FRAMES, help="Last time, in ps (included)."),
+]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "-dt",
+        "--interval",
+        metavar="PS",
+        rich_help_panel=FRAMES,
+        help="Only frames at the first time plus multiples of this, in ps.",
+    ),
+]
+Start = Annotated[
+    int | None,
+    typer.Option("--start", metavar="N", rich_help_panel=FRAMES, help="First frame, from 0; negative: from the end."),
+]
+Stop = Annotated[
+    int | None,
+    typer.Option("--stop", metavar="N", rich_help_panel=FRAMES, help="Frame before which to stop."),
+]
+Step = Annotated[
+    int | None,
+    typer.Option("--step", metavar="N", min=1, rich_help_panel=FRAMES, help="Only every N-th frame."),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "-nt",
+        "--n-workers",
+        metavar="N",
+        min=0,
+        rich_help_panel=EXECUTION,
+        help="Number of threads; 0 for one on each core.",
+    ),
+]
+Parts = Annotated[
+    int | None,
+    typer.Option(
+        "--n-parts",
+        metavar="N",
+        min=1,
+        rich_help_panel=EXECUTION,
+        help="Number of blocks to cut the trajectory into; changes no result.",
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("-q", "--quiet", rich_help_panel=OUTPUT, help="No progress and no timing."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("-v", "--verbose", rich_help_panel=OUTPUT, help="Timing of every worker, too."),
+]

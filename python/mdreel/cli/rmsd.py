@@ -1,0 +1,235 @@
+"""``mdreel rmsd``: the minimum RMSD of a selection, over time."""
+
+import textwrap
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, failing_with
+
+if TYPE_CHECKING:
+    from mdreel.analysis.rmsd import RMSD
+
+
+EXAMPLES = """\b
+Examples:
+  mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
+  mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
+"""
+
+
+class Weights(StrEnum):
+    """How atoms count."""
+
+    NONE = "none"
+    MASS = "mass"
+
+
+class Backend(StrEnum):
+    """Who runs the blocks."""
+
+    SERIAL = "serial"
+    THREADS = "threads"
+
+
+def rmsd(
+    topology: Annotated[
+        Path,
+        typer.Option(
+            "-s",
+            "--topology",
+            metavar="FILE",
+            rich_help_panel=options.INPUT,
+            help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
+        ),
+    ],
+    trajectories: options.Trajectories,
+    selection: Annotated[
+        str,
+        typer.Option(
+            "--select",
+            metavar="SELECTION",
+            rich_help_panel=options.ANALYSIS,
+            help="Atoms, in MDAnalysis's selection language.",
+        ),
+    ] = "protein and name CA",
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=options.ANALYSIS,
+            help="Structure to compare with; the same selection must have as many atoms.",
+        ),
+    ] = None,
+    reference_frame: Annotated[
+        int | None,
+        typer.Option(
+            "--ref-frame",
+            metavar="N",
+            rich_help_panel=options.ANALYSIS,
+            help="Frame of the trajectory to compare with.  [default: 0]",
+        ),
+    ] = None,
+    weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.NONE,
+    no_superposition: Annotated[
+        bool,
+        typer.Option(
+            "--no-superposition",
+            rich_help_panel=options.ANALYSIS,
+            help="Compare positions as they are, without superimposing them first.",
+        ),
+    ] = False,
+    begin: options.Begin = None,
+    end: options.End = None,
+    interval: options.Interval = None,
+    start: options.Start = None,
+    stop: options.Stop = None,
+    step: options.Step = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=options.OUTPUT,
+            help="Table of frame, time (ps) and RMSD (Å): .csv .xvg .npz .parquet .json .nc; "
+            "without it a summary is printed.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=options.OUTPUT, help="Picture: .png .pdf .svg"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", rich_help_panel=options.OUTPUT, help="Replace files that exist.")
+    ] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    backend: Annotated[
+        Backend, typer.Option(rich_help_panel=options.EXECUTION, help="Who runs the blocks.")
+    ] = Backend.THREADS,
+    n_workers: options.Threads = 0,
+    n_parts: options.Parts = None,
+) -> None:
+    """Minimum RMSD of a selection to a reference, for every frame."""
+    _check_options(reference, reference_frame, (begin, end, interval), (start, stop, step))
+    _check_outputs(output, plot, force)
+
+    from mdreel.analysis.rmsd import RMSD
+    from mdreel.cli.system import open_topology, select
+    from mdreel.cli.window import TimeWindow
+    from mdreel.sources.open import open_source
+
+    with failing_with(ExitCode.INPUT):
+        source = open_source(trajectories)  # first, for it takes no time, and to import MDAnalysis does
+    atoms = select(open_topology(topology), selection, topology)
+    reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
+    with failing_with(ExitCode.INPUT):
+        by_time = any(limit is not None for limit in (begin, end, interval))
+        frames = TimeWindow(begin, end, interval).frames(source.times()) if by_time else None
+        analysis = RMSD(
+            atoms,
+            reference_atoms,
+            ref_frame=reference_frame or 0,
+            weights="mass" if weights is Weights.MASS else None,
+            superposition=not no_superposition,
+            trajectory=source,
+        ).run(
+            start,
+            stop,
+            step,
+            frames,
+            backend=backend.value,
+            n_workers=1 if backend is Backend.SERIAL else n_workers or None,
+            n_parts=n_parts,
+            progress=not quiet,
+        )
+    metadata: dict[str, Any] = {
+        "title": "RMSD",
+        "topology": str(topology),
+        "trajectory": " ".join(map(str, trajectories)),
+        "selection": selection,
+        "n_atoms": len(atoms),
+        "weights": weights.value,
+        "superposition": not no_superposition,
+        "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
+    }
+    _write(analysis, metadata, output, plot, force)
+    if not quiet:
+        _report(analysis, verbose)
+    if output is None:
+        typer.echo(_summary(analysis))
+
+
+def _check_options(
+    reference: Path | None, reference_frame: int | None, by_time: tuple[Any, ...], by_frame: tuple[Any, ...]
+) -> None:
+    if any(limit is not None for limit in by_time) and any(limit is not None for limit in by_frame):
+        message = "choose frames by time (-b -e -dt) or by number (--start --stop --step), not by both"
+        raise CommandError(message, ExitCode.USAGE)
+    if reference is not None and reference_frame is not None:
+        raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)
+    if by_time[2] is not None and not by_time[2] > 0:
+        raise CommandError(f"-dt must be more than 0 ps, not {by_time[2]:g}", ExitCode.USAGE)
+
+
+def _check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
+    """Refuse now what could not be written at the end."""
+    from mdreel.errors import UnsupportedError
+    from mdreel.results.figure import check_figure
+    from mdreel.results.files import check_output
+
+    for path, check in ((output, check_output), (plot, check_figure)):
+        if path is None:
+            continue
+        try:
+            with failing_with(ExitCode.OUTPUT):
+                check(path, force)
+        except CommandError as error:
+            match error.__cause__:
+                case FileExistsError():
+                    message = f"{path}: the output exists already (--force replaces it)"
+                    raise CommandError(message, ExitCode.USAGE) from error
+                case UnsupportedError():
+                    raise CommandError(str(error), ExitCode.USAGE) from error
+            raise
+
+
+def _write(analysis: "RMSD", metadata: dict[str, Any], output: Path | None, plot: Path | None, force: bool) -> None:
+    import numpy as np
+
+    from mdreel.results.column import Column
+    from mdreel.results.figure import save, time_series
+    from mdreel.results.files import write
+
+    frame, time, values = analysis.results.rmsd.T
+    with failing_with(ExitCode.OUTPUT):
+        if output is not None:
+            columns = [Column("frame", "", frame.astype(np.int64)), Column("time", "ps", time)]
+            write(output, [*columns, Column("rmsd", "Å", values)], metadata, force)
+        if plot is not None:
+            title = textwrap.shorten(f"{metadata['selection']} ({metadata['n_atoms']:,} atoms)", 48, placeholder=" ...")
+            save(time_series(time, values, "RMSD (Å)", title), plot, force)
+
+
+def _report(analysis: "RMSD", verbose: bool) -> None:
+    typer.echo(analysis.timing.summary(), err=True)
+    if verbose:
+        typer.echo(analysis.timing.table(), err=True)
+
+
+def _summary(analysis: "RMSD") -> str:
+    """The lowest, the mean and the highest value, and when they were."""
+    _, time, values = analysis.results.rmsd.T
+    lowest, highest = values.argmin(), values.argmax()
+    return "\n".join(
+        (
+            f"frames      {len(values):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
+            f"RMSD lowest {values[lowest]:>10.3f} Å  at {time[lowest]:,.6g} ps",
+            f"     mean   {values.mean():>10.3f} Å",
+            f"     highest{values[highest]:>10.3f} Å  at {time[highest]:,.6g} ps",
+        )
+    )

@@ -1,0 +1,41 @@
+"""Errors: every message says where, what was expected and what was found.
+
+All of them take one argument, the message, so that they pickle. The core raises them too. What the operating system
+refuses stays its own: a missing file is a ``FileNotFoundError``.
+"""
+
+
+class MdreelError(Exception):
+    """What every error of mdreel is."""
+
+
+class FormatError(MdreelError, OSError):
+    """A file is not what its format says: truncated, corrupt, or of another format."""
+
+
+class FrameIndexError(MdreelError, IndexError):
+    """A frame lies outside the trajectory, or no frame was asked for."""
+
+
+class MismatchError(MdreelError, ValueError):
+    """Two things that must agree do not: numbers of atoms, shapes of arrays."""
+
+
+class SelectionError(MdreelError, ValueError):
+    """A selection of atoms cannot be analysed."""
+
+
+class UnsupportedError(MdreelError, NotImplementedError):
+    """Valid, but not supported."""
+
+
+class StreamError(MdreelError, ConnectionError):
+    """A running simulation was lost."""
+
+
+class StreamTimeoutError(StreamError, TimeoutError):
+    """A running simulation sent nothing for too long."""
+
+
+class WorkerError(MdreelError, RuntimeError):
+    """A worker was lost."""

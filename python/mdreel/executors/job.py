@@ -1,0 +1,79 @@
+"""Jobs: what an executor runs, and what comes back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Blocks, RmsdKernel, Source
+from mdreel._core import run as run_core
+from mdreel.spans import spans_from_columns
+
+Monitor: TypeAlias = Callable[[int], object]
+"""Called with the number of frames done; what it raises stops the run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What blocks became, merged in their order.
+
+    Attributes
+    ----------
+    frames : ndarray, shape (n_frames,), uint64
+        Frame numbers.
+    times : ndarray, shape (n_frames,), float64
+        Times, ps.
+    values : ndarray, shape (n_frames,), float64
+        The kernel's value of each frame, in the kernel's unit.
+    spans : ndarray, shape (n_spans,), SPAN
+        What it cost.
+    """
+
+    frames: NDArray[np.uint64]
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    spans: NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel over a source; an executor sees no more of it than `run`.
+
+    Attributes
+    ----------
+    source : Source
+        The trajectory.
+    atoms : ndarray, shape (n_atoms,), uint32
+        The atoms that the kernel is given, ascending.
+    kernel : RmsdKernel
+        The computation.
+    """
+
+    source: Source
+    atoms: NDArray[np.uint32]
+    kernel: RmsdKernel
+
+    def run(self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None) -> Outcome | None:
+        """Run blocks in this process.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            What to run.
+        n_threads : int
+            How many threads; with 1 the calling thread does everything.
+        monitor : callable, optional
+            Called with the number of frames done, about every 50 ms, on the calling thread.
+
+        Returns
+        -------
+        Outcome or None
+            None when blocks of bytes did not join, and the frames must be located first.
+        """
+        outcome = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
+        if outcome is None:
+            return None
+        frames, times, values, columns = outcome
+        return Outcome(frames, times, values, spans_from_columns(columns))

@@ -1,0 +1,7 @@
+"""Results of analyses: the container, the files, the figures."""
+
+from mdreel.results.column import Column
+from mdreel.results.files import check_output, write
+from mdreel.results.results import Results
+
+__all__ = ["Column", "Results", "check_output", "write"]

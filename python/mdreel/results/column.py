@@ -1,0 +1,37 @@
+"""A column of a table of results."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SPELLED_OUT = {"Å": "angstrom", "°": "degree"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One quantity of a table, one value for each frame.
+
+    Attributes
+    ----------
+    name : str
+        An identifier in lower case: ``frame``, ``time``, ``rmsd``.
+    unit : str
+        As people write it (``ps``, ``Å``); empty for a number without one.
+    values : ndarray, shape (n_frames,), int64 or float64
+        The values, in `unit`.
+    """
+
+    name: str
+    unit: str
+    values: NDArray[np.int64] | NDArray[np.float64]
+
+    @property
+    def ascii_unit(self) -> str:
+        """The unit for files whose readers may not expect more than ASCII."""
+        return _SPELLED_OUT.get(self.unit, self.unit)
+
+    @property
+    def heading(self) -> str:
+        """Name and unit as one identifier, for example ``rmsd_angstrom``."""
+        return f"{self.name}_{self.ascii_unit}" if self.unit else self.name

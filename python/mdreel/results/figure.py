@@ -1,0 +1,198 @@
+"""Pictures of results, made to be put on a slide."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import UnsupportedError
+from mdreel.results.atomic import check_target, replacing
+from mdreel.results.envelope import envelope, running_median
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".pdf", ".svg")
+
+# Blue and vermilion of Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision.
+_RAW, _RAW_ALONE, _SMOOTH, _INK, _GRID = "#8FB8D8", "#0072B2", "#D55E00", "#333333", "#E3E3E3"
+_STYLE: Any = {  # matplotlib's type for it lists all its settings
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
+    "font.size": 15,
+    "axes.labelsize": 17,
+    "axes.titlesize": 17,
+    "xtick.labelsize": 15,
+    "ytick.labelsize": 15,
+    "legend.fontsize": 14,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.1,
+    "pdf.fonttype": 42,  # TrueType: the text stays text
+    "svg.fonttype": "none",
+}
+_SIZE = (12.0, 4.8)  # inches; half of a 16:9 slide
+_RESOLUTION = 200  # dots per inch
+_MOST_POINTS = 4_000  # more columns than the picture has pixels show nothing new
+_FEWEST_TO_SMOOTH = 400  # fewer frames speak for themselves: no median, no histogram
+
+
+def check_figure(path: Path, force: bool = False) -> None:
+    """Check, before the work begins, that a figure can be saved as `path` at its end.
+
+    Parameters
+    ----------
+    path : Path
+        Where the figure shall be; its ending says the format (``.png .pdf .svg``).
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    UnsupportedError
+        If the ending is unknown, or matplotlib is not installed.
+    OSError
+        If the file exists (and `force` is false), or its directory does not or cannot be written to.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
+        raise UnsupportedError(f"{path}: the name {found}; known endings of figures: {', '.join(ENDINGS)}")
+    check_target(path, force)
+
+
+def save(figure: "Figure", path: Path, force: bool = False) -> None:
+    """Save a figure; `path` is complete afterwards, or untouched.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : Path
+        Where; the ending says the format (``.png .pdf .svg``).
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    UnsupportedError, OSError
+        As `check_figure`, or if the disk is full; nothing is left behind.
+    """
+    import matplotlib
+
+    check_figure(path, force)
+    with replacing(path, force) as temporary, matplotlib.rc_context(_STYLE):
+        figure.savefig(temporary, format=path.suffix.lower()[1:], dpi=_RESOLUTION)
+
+
+def time_series(
+    times: NDArray[np.float64], values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None
+) -> "Figure":
+    """Draw a quantity over time, and beside it how often each value occurs.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n_frames,), float64
+        Times in ps; the axis is in ps, ns, µs or ms, whichever gives short numbers.
+    values : ndarray, shape (n_frames,), float64
+        The quantity, in the unit that `label` names.
+    label : str
+        The quantity and its unit, for example ``RMSD (Å)``.
+    title : str
+        A line above the picture.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into, without the histogram; otherwise a new figure is made.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, of any number of frames from one to many millions: long series are drawn as the envelope of
+        their lowest and highest values, which looks the same and keeps vector files small.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    if ax is not None:
+        _draw_series(ax, times, values, label)
+        ax.set_title(title, loc="left")
+        figure = ax.get_figure(root=True)
+        assert figure is not None, "axes belong to a figure"
+        return figure
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        if len(values) < _FEWEST_TO_SMOOTH:
+            series = figure.add_subplot()
+            _draw_series(series, times, values, label)
+        else:
+            series, counts = figure.subplots(1, 2, sharey=True, width_ratios=(8, 1), gridspec_kw={"wspace": 0.01})
+            _draw_series(series, times, values, label)
+            _draw_counts(counts, values)
+            figure.align_xlabels()
+        series.set_title(title, loc="left")
+    return figure
+
+
+def _draw_series(ax: "Axes", times: NDArray[np.float64], values: NDArray[np.float64], label: str) -> None:
+    unit, per_unit = _time_unit(times)
+    x = times / per_unit
+    smooth = len(values) >= _FEWEST_TO_SMOOTH
+    if len(values) > _MOST_POINTS:
+        at, low, high = envelope(x, values, _MOST_POINTS // 2)
+        ax.fill_between(at, low, high, color=_RAW, linewidth=0.4, label="each frame")
+    elif smooth:
+        ax.plot(x, values, color=_RAW, linewidth=0.8, label="each frame")
+    else:
+        marker = "o" if len(values) <= 40 else None
+        ax.plot(x, values, color=_RAW_ALONE, linewidth=2.0, marker=marker, markersize=7, clip_on=False)
+    if smooth:
+        window = max(len(values) // 100, 5) | 1
+        ax.plot(*running_median(x, values, window), color=_SMOOTH, linewidth=2.0, label=f"median of {window:,} frames")
+        # Above the axes, where no data can be.
+        ax.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0, handlelength=1.2
+        )
+    ax.set_xlabel(f"Time ({unit})")
+    ax.set_ylabel(label)
+    _set_limits(ax, x, values)
+    ax.locator_params(axis="y", nbins=7, steps=[1, 2, 2.5, 5, 10])
+    ax.grid(axis="y", color=_GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_counts(ax: "Axes", values: NDArray[np.float64]) -> None:
+    finite = values[np.isfinite(values)]
+    n_bins = int(np.clip(np.sqrt(len(finite)), 10, 60))
+    ax.hist(finite, bins=n_bins, orientation="horizontal", color=_RAW, edgecolor="none")
+    ax.axhline(float(np.median(finite)), color=_SMOOTH, linewidth=2.0)
+    ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
+    ax.set_xlabel("Frames")
+    ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
+
+
+def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    """Start at zero, where no deviation is, and leave a little air elsewhere."""
+    finite = values[np.isfinite(values)]
+    highest = float(finite.max(initial=0.0))
+    lowest = float(finite.min(initial=0.0))
+    air = 0.08 * (highest - lowest) or 1.0
+    ax.set_ylim(lowest - air if lowest < 0 else 0.0, highest + air)
+    first, last = float(x[0]), float(x[-1])
+    if last > first:
+        # One frame longer, so that the round number at which a simulation ends gets its tick.
+        ax.set_xlim(first, last + (last - first) * min(1.001 / (len(x) - 1), 0.01))
+    else:
+        ax.set_xticks([first])
+
+
+def _time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
+    """The largest unit in which `times` reach 1.5, and how many ps it has."""
+    units: Sequence[tuple[str, float]] = (("ms", 1e9), ("µs", 1e6), ("ns", 1e3), ("ps", 1.0))
+    longest = float(np.abs(times).max(initial=0.0))
+    return next((unit for unit in units if longest >= 1.5 * unit[1]), units[-1])

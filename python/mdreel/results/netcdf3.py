@@ -1,0 +1,46 @@
+"""Tables as NetCDF-3 (64-bit offset), with the attributes of the CF conventions."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mdreel.results.column import Column
+
+_LARGEST_INTEGER = np.iinfo(np.int32).max
+
+
+def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
+    """Write one variable for each column along the dimension ``frame``, and the metadata as global attributes."""
+    from scipy.io import netcdf_file
+
+    # By way of memory: netcdf_file tries once more to write when it is collected, which a full disk would make noisy.
+    memory = io.BytesIO()
+    file = netcdf_file(memory, "w", version=2)
+    file.Conventions = "CF-1.11"
+    for name, value in metadata.items():
+        setattr(file, name, _attribute(value))
+    file.createDimension("frame", len(columns[0].values))
+    for column in columns:
+        values = np.asarray(column.values)
+        if values.dtype.kind == "i" and (values.size == 0 or values.max() <= _LARGEST_INTEGER):
+            values = values.astype(np.int32)  # the format's widest integer
+        else:
+            values = values.astype(np.float64)
+        variable = file.createVariable(column.name, values.dtype, ("frame",))
+        variable.units = column.ascii_unit or "1"
+        variable.long_name = column.name
+        variable[:] = values
+    file.flush()
+    path.write_bytes(memory.getvalue())
+
+
+def _attribute(value: str | int | float | bool) -> bytes | int | float:
+    """NetCDF-3 knows text as bytes; integers must fit 32 bits."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:
+        return value
+    return str(value).encode()

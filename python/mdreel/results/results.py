@@ -1,0 +1,72 @@
+"""What an analysis found: values by name."""
+
+from typing import Any
+
+import numpy as np
+
+
+class Results(dict[str, Any]):
+    """The results of an analysis, reached as attributes or as keys: ``results.rmsd`` is ``results["rmsd"]``.
+
+    A name must be an identifier that no method of a mapping has taken, so that both ways always agree.
+
+    Examples
+    --------
+    >>> results = Results(n_frames=98)
+    >>> results.n_frames
+    98
+    >>> results
+    Results(n_frames=98)
+    """
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__()
+        for name, value in values.items():
+            self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if not str.isidentifier(name):
+            raise TypeError(f"{name!r} cannot name a result: expected an identifier")
+        if hasattr(dict, name):
+            raise AttributeError(f"{name!r} cannot name a result: it is a method of every mapping")
+        super().__setitem__(name, value)
+
+    def update(self, *mappings: Any, **values: Any) -> None:
+        """Set several values; the names are checked as for one."""
+        for name, value in dict(*mappings, **values).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """Return the value called `name`, which becomes `default` if there is none."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(self) or "none"
+            raise AttributeError(f"there is no result {name!r}; there is: {known}", name=name, obj=self) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(f"there is no result {name!r}", name=name, obj=self) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self})
+
+    def __repr__(self) -> str:
+        return f"Results({', '.join(f'{name}={_brief(value)}' for name, value in self.items())})"
+
+
+def _brief(value: Any) -> str:
+    """An array by its type and shape, so that a million frames do not fill the screen."""
+    if isinstance(value, np.ndarray):
+        return f"<{value.dtype} array of shape {value.shape}>"
+    return repr(value)

@@ -1,0 +1,36 @@
+"""Tables as Grace input, as GROMACS writes it (https://plasma-gate.weizmann.ac.il/Grace/doc/UsersGuide.html)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mdreel.results.column import Column
+
+
+def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
+    """Write time (or, without one, the frame number) as abscissa and every other quantity as a curve.
+
+    Beside a time the frame number is left out: the format would make it a curve.
+    """
+    abscissa = next((c for c in columns if c.name == "time"), columns[0])
+    curves = [column for column in columns if column is not abscissa and column.name != "frame"]
+    with path.open("w", encoding="utf-8") as file:
+        for name, value in metadata.items():
+            file.writelines(f"# {name}: {line}\n" for line in str(value).splitlines() or [""])
+        file.write(f'@    title "{_quoted(str(metadata.get("title", "")))}"\n')
+        file.write(f'@    xaxis  label "{_label(abscissa)}"\n')
+        file.write(f'@    yaxis  label "{_label(curves[0])}"\n')
+        file.write("@TYPE xy\n@ legend on\n")
+        file.writelines(f'@ s{n} legend "{_label(curve)}"\n' for n, curve in enumerate(curves))
+        for row in zip(*(column.values.tolist() for column in [abscissa, *curves]), strict=True):
+            file.write(" ".join(map(repr, row)) + "\n")
+
+
+def _label(column: Column) -> str:
+    name = column.name.upper() if column.name == "rmsd" else column.name.capitalize()
+    return f"{name} ({column.ascii_unit})" if column.unit else name
+
+
+def _quoted(text: str) -> str:
+    """Grace ends a string at a quotation mark, and a line at its end; a backslash starts a font command."""
+    return " ".join(text.split()).replace('"', "'").replace("\\", "/")

@@ -1,0 +1,90 @@
+"""A run: frames of a source, cut into blocks, mapped by a kernel, merged in order."""
+
+from time import perf_counter_ns
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source, plan
+from mdreel.errors import FormatError
+from mdreel.executors.executor import Executor
+from mdreel.executors.job import Job, Outcome
+from mdreel.progress import Progress
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+
+
+def run(
+    job: Job,
+    frames: FrameSet | None,
+    executor: Executor,
+    *,
+    n_parts: int | None = None,
+    title: str = "",
+    progress: bool = False,
+    started_ns: int | None = None,
+) -> Outcome:
+    """Run a job over frames.
+
+    Parameters
+    ----------
+    job : Job
+        The source, the atoms and the kernel.
+    frames : FrameSet or None
+        Which frames; None for the whole trajectory.
+    executor : Executor
+        Who runs the blocks.
+    n_parts : int, optional
+        Number of blocks; by default as many as suit the file and the number of workers.
+    title : str
+        What the progress bar is called.
+    progress : bool
+        Whether progress is shown, on a terminal or in a notebook.
+    started_ns : int, optional
+        `time.perf_counter_ns` of when the user's call began; what has passed since is recorded as opening.
+
+    Returns
+    -------
+    Outcome
+        Values of each frame in the order asked for, and what everything cost.
+
+    Notes
+    -----
+    The whole of a file whose frames nobody has located is cut by bytes, so that locating and reading are one pass.
+    Where that fails because bytes within a frame look like a frame, the frames are located first and read again.
+    """
+    started_ns = perf_counter_ns() if started_ns is None else started_ns
+    while True:
+        blocks = plan(job.source, frames, n_parts, executor.n_workers)
+        n_frames = None if frames is None else len(frames)
+        begun_ns = perf_counter_ns()
+        with Progress(title, n_frames, enabled=progress) as bar:
+            try:
+                outcome = executor.run(job, blocks, bar.update if progress else None)
+            except FormatError:
+                if frames is None:
+                    _say_which_frame(job.source)
+                raise
+            if progress and outcome is not None:
+                bar.update(len(outcome.frames))
+        if outcome is not None:
+            break
+        frames = FrameSet.range(0, 1, job.source.n_frames)
+    if frames is None:
+        job.source.check_end()
+    return Outcome(outcome.frames, outcome.times, outcome.values, _with_opening(outcome.spans, begun_ns - started_ns))
+
+
+def _say_which_frame(source: Source) -> None:
+    """Raise what is wrong with a file once more, with the frame's number, which a block of bytes does not know."""
+    try:
+        source.check_end()
+    except FormatError as error:
+        raise error from None
+
+
+def _with_opening(spans: NDArray[np.void], opening_ns: int) -> NDArray[np.void]:
+    """Put what came before the core's clock began in front of its spans."""
+    opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns, 0, 0)], SPAN)
+    spans["start_ns"] += np.uint64(opening_ns)
+    spans["stop_ns"] += np.uint64(opening_ns)
+    return np.concatenate([opening, spans])

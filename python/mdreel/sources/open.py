@@ -1,0 +1,50 @@
+"""Trajectories in files."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+
+from mdreel._core import Source
+
+
+def open_source(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002 (MDAnalysis's word)
+    access: str = "auto",
+    index: str = "cache",
+) -> Source:
+    """Open a trajectory, whatever its file is called.
+
+    Parameters
+    ----------
+    paths : path, or sequence of paths
+        One file, or several that are read one after another; they must have the same atoms.
+    format : {"XTC", "DCD"}, optional
+        The format; by default the content of each file decides.
+    access : {"auto", "map", "read"}
+        The way to the bytes: a memory map, positioned reads, or whichever pays.
+    index : {"cache", "beside", "none"}
+        Where an index of the frames of an XTC file is kept: in the user's cache directory, next to the file, nowhere.
+
+    Returns
+    -------
+    Source
+        The trajectory. It is immutable, and safe to use from several threads.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, IsADirectoryError
+        If a file cannot be opened.
+    FormatError
+        If a file is not what its format says, or of no known format.
+    MismatchError
+        If files have different numbers of atoms.
+    UnsupportedError
+        If a name is unknown.
+
+    Notes
+    -----
+    Only the header is read. The frames of several files are numbered on; their times stay as each file has them.
+    """
+    several = [paths] if isinstance(paths, (str, PathLike)) else paths
+    return Source.open([fspath(path) for path in several], format, access, index)

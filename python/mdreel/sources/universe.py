@@ -1,0 +1,87 @@
+"""The trajectory of an MDAnalysis Universe, read by the core."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel._core import Source
+from mdreel.errors import UnsupportedError
+from mdreel.sources.open import open_source
+
+if TYPE_CHECKING:
+    from MDAnalysis import Universe
+
+FORMATS = ("XTC", "DCD")
+
+
+def source_of(universe: "Universe") -> Source:
+    """Open the trajectory of a Universe once more, for the core.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe
+        Its trajectory is not touched.
+
+    Returns
+    -------
+    Source
+        The files of the trajectory, or a copy of one that is in memory.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in
+        the file: transformations, another time step or offset, no conversion of units, overlapping segments left out.
+    """
+    try:
+        reader = universe.trajectory
+    except AttributeError as error:
+        raise UnsupportedError("the Universe has no trajectory: give one with trajectory=") from error
+    if getattr(reader, "transformations", ()):
+        raise UnsupportedError(
+            "the trajectory has transformations, which act on MDAnalysis's frames only: write the transformed "
+            "trajectory to a file, or load it with in_memory=True"
+        )
+    if reader.format == "MEMORY":
+        return _memory(reader)
+    if reader.format != "CHAIN":
+        return _files([reader])
+    if sum(segment.n_frames for segment in reader.readers) != reader.n_frames:
+        raise UnsupportedError("a ChainReader with continuous=True is not supported: it leaves out overlapping frames")
+    return _files(reader.readers)
+
+
+def _files(readers: list[Any]) -> Source:
+    for reader in readers:
+        _check(reader)
+    source = open_source([reader.filename for reader in readers])
+    for reader, facts in zip(readers, source.describe(), strict=True):
+        given = reader.ts.dt
+        if facts["format"] == "DCD" and not np.isclose(given, facts["frame interval"], rtol=1e-6):
+            interval = f"{facts['frame interval']:g} ps between frames"
+            raise UnsupportedError(f"{reader.filename} has {interval}: another dt ({given:g} ps) is not supported")
+    return source
+
+
+def _check(reader: Any) -> None:
+    """Refuse what would give other frames than those in the file."""
+    supported = f"supported are {', '.join(FORMATS)}, frames in memory, and chains of files"
+    if reader.format not in FORMATS:
+        raise UnsupportedError(
+            f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}"
+        )
+    if not getattr(reader, "convert_units", True):
+        raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
+    # MDAnalysis keeps these options nowhere else.
+    options = set(getattr(reader, "_ts_kwargs", {})) - ({"dt"} if reader.format == "DCD" else set())
+    if options & {"dt", "time_offset"}:
+        raise UnsupportedError(f"{reader.filename}: {' and '.join(sorted(options))} of a Universe are not supported")
+
+
+def _memory(reader: Any) -> Source:
+    order = reader.stored_order
+    positions = reader.coordinate_array.transpose([order.index(axis) for axis in "fac"])
+    offset = reader.ts.data.get("time_offset", 0.0)
+    times = np.arange(reader.n_frames, dtype=np.float64) * reader.ts.dt + offset
+    dimensions = np.ascontiguousarray(reader.dimensions_array, np.float32)
+    return Source.memory(np.ascontiguousarray(positions, np.float32), times, dimensions)

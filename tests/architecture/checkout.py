@@ -1,0 +1,40 @@
+"""What the checks of the house look at: the files of the checkout, and the table of layers in ARCHITECTURE.md."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "mdreel"
+CORE = ROOT / "crates" / "mdreel-core"
+
+
+def tracked_files(*endings: str) -> list[Path]:
+    """The files that git keeps or would keep, with one of the endings; all of them without."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
+    paths = sorted({ROOT / name for name in names if name.endswith(endings or ("",)) and name})
+    return [path for path in paths if path.is_file()]
+
+
+def package_files() -> list[Path]:
+    return [path for path in tracked_files(".py") if path.is_relative_to(PACKAGE)]
+
+
+def syntax_tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def layers(column: str) -> list[list[str]]:
+    """The modules of each layer of one side, from the lowest layer to the highest; `column` is Rust or Python."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.split("<!-- layers:begin -->")[1].split("<!-- layers:end -->")[0]
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.strip().splitlines()]
+    header, _, *body = rows
+    at = header.index(column)
+    return [re.findall(r"`(\w+)`", row[at]) for row in reversed(body) if re.findall(r"`(\w+)`", row[at])]
+
+
+def where(path: Path, line: int | None = None) -> str:
+    return f"{path.relative_to(ROOT)}" + (f":{line}" if line else "")

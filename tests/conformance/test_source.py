@@ -1,0 +1,143 @@
+"""What every source must do, whatever it reads."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mdreel._core import FrameSet, Source
+from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.open import open_source
+
+N_FRAMES, N_ATOMS = 98, 3341
+KINDS = ["memory", "dcd", "xtc", "xtc located", "chain of xtc", "chain of dcd and xtc"]
+WRITTEN = 6e-3  # Å: what XTC's rounding to 0.01 Å leaves, and float32
+
+
+@pytest.fixture(scope="session")
+def xtc_segments(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.ndarray) -> list[Path]:
+    from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+
+    paths = []
+    for first, end in ((0, 1), (1, 40), (40, 98)):
+        path = tmp_path_factory.mktemp("segments") / f"{first}.xtc"
+        with XTCFile(str(path), "w") as file:
+            for i in range(first, end):
+                file.write(adk_positions[i] / 10, np.eye(3, dtype=np.float32) * 10, i, float(i), 1000)
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture(params=KINDS)
+def make_source(
+    request: pytest.FixtureRequest,
+    adk_positions: np.ndarray,
+    adk_dcd: Path,
+    adk_xtc: Path,
+    xtc_segments: list[Path],
+    tmp_path: Path,
+) -> Callable[[], Source]:
+    def make() -> Source:
+        match request.param:
+            case "memory":
+                return Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64))
+            case "dcd":
+                return open_source(adk_dcd)
+            case "xtc":
+                return open_source(adk_xtc, index="none")
+            case "xtc located":
+                source = open_source(adk_xtc, index="none")
+                assert source.n_frames == N_FRAMES
+                return source
+            case "chain of xtc":
+                return open_source(xtc_segments, index="none")
+            case _:
+                from MDAnalysis.lib.formats.libdcd import DCDFile
+
+                first = tmp_path / "first.dcd"
+                with DCDFile(str(first), "w") as file:
+                    file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
+                    for positions in adk_positions[:40]:
+                        file.write(positions, [0] * 6)
+                return open_source([first, xtc_segments[2]], index="none")
+
+    return make
+
+
+def read(source: Source, frames: list[int], atoms: list[int]) -> tuple[np.ndarray, ...]:
+    return source.read(FrameSet.list(np.array(frames, np.uint64)), np.array(atoms, np.uint32))
+
+
+def test_source_says_its_size(make_source: Callable[[], Source]) -> None:
+    source = make_source()
+    assert (source.n_atoms, source.n_frames) == (N_ATOMS, N_FRAMES)
+    assert source.times().shape == (N_FRAMES,)
+    assert source.n_bytes > 0
+    source.check_end()
+
+
+def test_source_gives_the_positions_of_every_frame(
+    make_source: Callable[[], Source], adk_positions: np.ndarray
+) -> None:
+    source = make_source()
+    positions, vectors, dimensions, has_cell, times, steps = source.read(
+        FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32)
+    )
+    np.testing.assert_allclose(positions, adk_positions, rtol=0, atol=WRITTEN)
+    assert positions.dtype == vectors.dtype == dimensions.dtype == np.float32
+    assert (vectors.shape, dimensions.shape) == ((N_FRAMES, 3, 3), (N_FRAMES, 6))
+    assert steps.shape == (N_FRAMES,)
+    np.testing.assert_array_equal(times, source.times())
+    np.testing.assert_array_equal(np.isnan(vectors).all(axis=(1, 2)), ~has_cell)
+    np.testing.assert_allclose(dimensions[has_cell] - [100, 100, 100, 90, 90, 90], 0, atol=1e-4)
+
+
+def test_source_reads_the_first_frame_without_locating_the_others(
+    make_source: Callable[[], Source], adk_positions: np.ndarray
+) -> None:
+    source = make_source()
+    located = source.is_located
+    positions = source.read(FrameSet.range(0, 1, 1), np.array([0, 3340], np.uint32))[0]
+    np.testing.assert_allclose(positions[0], adk_positions[0, [0, 3340]], rtol=0, atol=WRITTEN)
+    assert source.is_located == located
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    frames=st.lists(st.integers(0, N_FRAMES - 1), min_size=1, max_size=12),
+    atoms=st.sets(st.integers(0, N_ATOMS - 1), min_size=1, max_size=40),
+)
+def test_source_gives_any_frames_and_atoms_with_the_bits_of_all(
+    make_source: Callable[[], Source], frames: list[int], atoms: set[int]
+) -> None:
+    source = make_source()
+    everything = source.read(FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32))
+    chosen = read(source, frames, sorted(atoms))
+    np.testing.assert_array_equal(chosen[0], everything[0][np.ix_(frames, sorted(atoms))])
+    for part, whole in zip(chosen[1:], everything[1:], strict=True):
+        np.testing.assert_array_equal(part, whole[frames])
+
+
+def test_source_refuses_a_frame_that_does_not_exist(make_source: Callable[[], Source]) -> None:
+    with pytest.raises(FrameIndexError, match=r"frame 98 does not exist|frame 58 does not exist"):
+        read(make_source(), [0, N_FRAMES], [0])
+
+
+@pytest.mark.parametrize("atoms", [[0, N_ATOMS], [3, 2], [2, 2]])
+def test_source_refuses_atoms_that_do_not_exist_or_ascend(make_source: Callable[[], Source], atoms: list[int]) -> None:
+    with pytest.raises(MismatchError, match="atom ind"):
+        read(make_source(), [0], atoms)
+
+
+def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], Source]) -> None:
+    source = make_source()
+    if source.format == "memory":
+        with pytest.raises(NotImplementedError, match="memory"):
+            pickle.dumps(source)
+        return
+    again = pickle.loads(pickle.dumps(source))
+    np.testing.assert_array_equal(read(again, [5], [7])[0], read(source, [5], [7])[0])

@@ -1,0 +1,44 @@
+"""What tests share: real trajectories, and an index cache of their own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Indexes of one test are nothing to another, nor to the user."""
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    return cache
+
+
+@pytest.fixture(scope="session")
+def adk_positions() -> np.ndarray:
+    """The AdK trajectory, shape (98, 3341, 3), float32, Å, as MDAnalysis reads it."""
+    from MDAnalysis.lib.formats.libdcd import DCDFile
+    from MDAnalysisTests.datafiles import DCD
+
+    with DCDFile(DCD) as file:
+        return np.asarray(file.readframes().xyz, np.float32)
+
+
+@pytest.fixture(scope="session")
+def adk_xtc(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.ndarray) -> Path:
+    """The AdK trajectory as XTC, written by MDAnalysis; frame i at i ps in a cell of 100 Å."""
+    from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+
+    path = tmp_path_factory.mktemp("adk") / "adk.xtc"
+    with XTCFile(str(path), "w") as file:
+        for i, positions in enumerate(adk_positions):
+            file.write(positions / 10, np.eye(3, dtype=np.float32) * 10, i, float(i), 1000)
+    return path
+
+
+@pytest.fixture(scope="session")
+def adk_dcd() -> Path:
+    """The AdK trajectory as DCD."""
+    from MDAnalysisTests.datafiles import DCD
+
+    return Path(DCD)

@@ -1,0 +1,81 @@
+"""Opening files: by content, and with errors that say what was found."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mdreel.errors import FormatError, MismatchError, UnsupportedError
+from mdreel.sources.open import open_source
+
+
+def test_open_goes_by_content_not_by_ending(tmp_path: Path, adk_dcd: Path, adk_xtc: Path) -> None:
+    for path, format_ in ((adk_dcd, "DCD"), (adk_xtc, "XTC")):
+        disguised = tmp_path / f"{format_}.pdb"
+        disguised.symlink_to(path)
+        assert open_source(disguised).format == format_
+
+
+def test_open_describes_every_file(adk_dcd: Path, adk_xtc: Path) -> None:
+    xtc, dcd = open_source([adk_xtc, str(adk_dcd)]).describe()
+    assert (xtc["format"], xtc["magic"], xtc["precision"], xtc["path"]) == ("XTC", 1995, 1000.0, adk_xtc)
+    assert (dcd["format"], dcd["byte order"], dcd["fixed atoms"]) == ("DCD", "little-endian", 0)
+    assert dcd["size"] == adk_dcd.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"", "the file is empty"),
+        (b"ATOM      1  N   MET", 'text that begins with "ATOM'),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        (b"\0\0\x07\xc9\0\0\0\x0d", "a TRR trajectory"),
+        (b"\x01\x02", "bytes 01 02"),
+    ],
+)
+def test_open_says_what_it_found_when_it_is_no_trajectory(tmp_path: Path, content: bytes, found: str) -> None:
+    path = tmp_path / "run.xtc"
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        open_source(path)
+    assert found in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_open_obeys_the_format_that_is_asked_for(adk_dcd: Path) -> None:
+    with pytest.raises(FormatError, match="adk_dims"):
+        open_source(adk_dcd, format="XTC")
+
+
+@pytest.mark.parametrize("options", [{"format": "PDB"}, {"access": "http"}, {"index": "there"}])
+def test_open_names_what_is_known_when_an_option_is_not(adk_dcd: Path, options: dict[str, str]) -> None:
+    with pytest.raises(UnsupportedError, match="known: "):
+        open_source(adk_dcd, **options)
+
+
+def test_open_refuses_no_files() -> None:
+    with pytest.raises(MismatchError, match="at least one"):
+        open_source([])
+
+
+def test_open_refuses_files_of_different_atoms(adk_dcd: Path) -> None:
+    from MDAnalysisTests.datafiles import XTC
+
+    with pytest.raises(MismatchError, match=r"3341 atoms.*47681"):
+        open_source([adk_dcd, XTC])
+
+
+def test_open_keeps_the_errors_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        open_source(tmp_path / "missing.xtc")
+    assert missing.value.filename == str(tmp_path / "missing.xtc")
+    with pytest.raises(IsADirectoryError):
+        open_source(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_open_says_that_a_file_may_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "secret.xtc"
+    path.touch(mode=0)
+    with pytest.raises(PermissionError):
+        open_source(path)

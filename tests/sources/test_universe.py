@@ -1,0 +1,75 @@
+"""The trajectory of a Universe, read by the core."""
+
+from pathlib import Path
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysis.transformations import translate
+from MDAnalysisTests.datafiles import DCD, GRO, PSF
+
+from mdreel._core import FrameSet
+from mdreel.errors import UnsupportedError
+from mdreel.sources.universe import source_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+ATOMS = np.array([0, 5, 3340], np.uint32)
+
+
+def test_universe_of_a_file_is_opened_once_more() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    source = source_of(universe)
+    assert (source.format, source.n_frames) == ("DCD", 98)
+    np.testing.assert_array_equal(source.times(), [ts.time for ts in universe.trajectory])
+
+
+def test_universe_of_several_files_becomes_a_chain(adk_xtc: Path) -> None:
+    universe = MDAnalysis.Universe(PSF, [str(adk_xtc), DCD])
+    source = source_of(universe)
+    assert source.n_frames == universe.trajectory.n_frames == 196
+    positions = source.read(FrameSet.list(np.array([3, 130], np.uint64)), ATOMS)[0]
+    expected = [universe.trajectory[i].positions[ATOMS] for i in (3, 130)]
+    np.testing.assert_array_equal(positions, expected)
+
+
+@pytest.mark.parametrize("order", ["fac", "afc", "caf"])
+def test_universe_in_memory_is_copied_whatever_its_order(adk_positions: np.ndarray, order: str) -> None:
+    axes = ["fac".index(axis) for axis in order]
+    universe = MDAnalysis.Universe(PSF, adk_positions[:5].transpose(axes).copy(), order=order, dt=2.5)
+    source = source_of(universe)
+    positions, _, _, has_cell, times, _ = source.read(FrameSet.range(0, 2, 3), ATOMS)
+    np.testing.assert_array_equal(positions, adk_positions[:5:2, ATOMS])
+    np.testing.assert_array_equal(times, [0, 5, 10])
+    assert not has_cell.any()
+
+
+def test_universe_in_memory_keeps_its_cells(adk_positions: np.ndarray) -> None:
+    cell = [50, 60, 70, 90, 80, 70]
+    universe = MDAnalysis.Universe(PSF, adk_positions[:2], dimensions=np.array(cell))
+    _, _, dimensions, has_cell, _, _ = source_of(universe).read(FrameSet.range(0, 1, 2), ATOMS)
+    assert has_cell.all()
+    np.testing.assert_allclose(dimensions, [cell, cell], rtol=1e-6)
+
+
+def test_universe_is_refused_when_its_frames_are_not_those_of_the_file(adk_xtc: Path) -> None:
+    transformed = MDAnalysis.Universe(PSF, DCD)
+    transformed.trajectory.add_transformations(translate([1, 2, 3]))
+    for universe, reason in (
+        (transformed, "transformations"),
+        (MDAnalysis.Universe(PSF, str(adk_xtc), dt=7), "dt"),
+        (MDAnalysis.Universe(PSF, str(adk_xtc), time_offset=7), "time_offset"),
+        (MDAnalysis.Universe(PSF, DCD, dt=7), "dt"),
+        (MDAnalysis.Universe(PSF, str(adk_xtc), convert_units=False), "convert_units"),
+    ):
+        with pytest.raises(UnsupportedError, match=reason):
+            source_of(universe)
+
+
+def test_universe_of_another_format_is_refused_with_what_is_supported() -> None:
+    with pytest.raises(UnsupportedError, match="format GRO are not supported; supported are XTC, DCD"):
+        source_of(MDAnalysis.Universe(GRO))
+
+
+def test_universe_of_a_topology_alone_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="no trajectory"):
+        source_of(MDAnalysis.Universe(PSF))

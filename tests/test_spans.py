@@ -1,0 +1,62 @@
+"""Spans, and what is derived from them."""
+
+import numpy as np
+import pytest
+
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, Timing
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def timing() -> Timing:
+    kind = KINDS.index
+    rows = [
+        (kind("open"), NO_BLOCK, COORDINATOR, 0, 1, 0, 0),
+        (kind("read"), 0, 0, 1, 3, 10, 2_000_000),
+        (kind("compute"), 0, 0, 3, 4, 10, 0),
+        (kind("wait"), 1, 1, 1, 2, 0, 0),
+        (kind("read"), 1, 1, 2, 5, 10, 2_000_000),
+        (kind("compute"), 1, 1, 5, 9, 10, 0),
+        (kind("reduce"), NO_BLOCK, COORDINATOR, 9, 10, 20, 0),
+    ]
+    spans = np.array(rows, SPAN)
+    for edge in ("start_ns", "stop_ns"):
+        spans[edge] *= MS
+    return Timing(spans)
+
+
+def test_timing_counts_frames_bytes_and_time(timing: Timing) -> None:
+    assert (timing.n_frames, timing.n_bytes, timing.n_blocks) == (20, 4_000_000, 2)
+    assert timing.wall_seconds == pytest.approx(0.010)
+    assert timing.seconds() == pytest.approx(0.013)
+    assert timing.seconds("read") == pytest.approx(0.005)
+
+
+def test_timing_knows_workers_and_blocks(timing: Timing) -> None:
+    np.testing.assert_array_equal(timing.workers, [0, 1])
+    np.testing.assert_allclose(timing.per_worker(), [0.003, 0.007])
+    np.testing.assert_allclose(timing.per_worker("wait"), [0, 0.001])
+    np.testing.assert_allclose(timing.per_block("compute"), [0.001, 0.004])
+
+
+def test_timing_finds_the_straggler(timing: Timing) -> None:
+    np.testing.assert_allclose(timing.worker_seconds(), [0.003, 0.008])
+    assert timing.stragglers().tolist() == []  # 8 ms are less than 1.5 times the median of 5.5 ms
+    late = timing.spans.copy()
+    late["stop_ns"][5] = 20 * MS
+    assert Timing(late).stragglers().tolist() == [1]
+
+
+def test_timing_sums_up_in_three_lines(timing: Timing) -> None:
+    first, second, third = timing.summary().splitlines()
+    assert first == "20 frames in 0.01 s on 2 threads: 2,000 frames/s, 0.4 GB/s of file"
+    assert second == "open 8 %  read 38 %  decompress 0 %  compute 38 %  wait 8 %  reduce 8 %"
+    assert third == "slowest worker 1.45x the median; stragglers: none"
+
+
+def test_timing_of_nothing_is_nothing() -> None:
+    timing = Timing(np.empty(0, SPAN))
+    assert (timing.n_frames, timing.n_blocks, timing.seconds(), len(timing.per_block())) == (0, 0, 0.0, 0)
+    assert len(timing.summary().splitlines()) == 3
+    assert timing.table().splitlines()[0].startswith("worker")
