@@ -35,19 +35,17 @@ def analyse(topology: Path, trajectory: Path) -> list[Path]:
     """Run ``mdreel rmsd`` and return the files that it made: table, plot, timing summary."""
     stem = OUTPUT / f"adk-{trajectory.suffix[1:]}"
     table, plot, timing = stem.with_suffix(".csv"), stem.with_suffix(".png"), stem.with_suffix(".txt")
-    inputs, outputs = (
-        ["-s", topology, "-f", trajectory, "--select", SELECTION],
-        ["-o", table, "--plot", plot, "--force"],
-    )
+    inputs = ["-s", topology, "-f", trajectory, "--select", SELECTION]
+    outputs = ["-o", table, "--plot", plot, "--force"]
     command = ["mdreel", "rmsd", *inputs, *outputs]
     words = [str(word.relative_to(ROOT) if isinstance(word, Path) else word) for word in command]
     print(f"\n$ {shlex.join(words)}", flush=True)
     program = Path(sys.executable).parent / words[0]
-    answer = subprocess.run([program, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    print(answer.stdout, end="")
+    answer = subprocess.run([program, *words[1:]], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    print(answer.stderr, end="", flush=True)
     if answer.returncode:
         sys.exit(f"mdreel ended with exit code {answer.returncode}")
-    timing.write_text(answer.stdout, encoding="utf-8")
+    timing.write_text(answer.stderr, encoding="utf-8")
     return [table, plot, timing]
 
 

@@ -1,12 +1,9 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from mdreel._core import Source
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +42,3 @@ def adk_dcd() -> Path:
     from MDAnalysisTests.datafiles import DCD
 
     return Path(DCD)
-
-
-@pytest.fixture
-def adk_memory(adk_positions: np.ndarray) -> Iterator[Source]:
-    """The AdK trajectory in memory; frame i at i ps, without a cell."""
-    yield Source.memory(adk_positions, np.arange(len(adk_positions), dtype=np.float64))

@@ -5,7 +5,8 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import FrameSet, plan
+from mdreel._core import FrameSet, Source, plan
+from mdreel.errors import FormatError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.progress import Progress
@@ -57,7 +58,12 @@ def run(
         n_frames = None if frames is None else len(frames)
         begun_ns = perf_counter_ns()
         with Progress(title, n_frames, enabled=progress) as bar:
-            outcome = executor.run(job, blocks, bar.update if progress else None)
+            try:
+                outcome = executor.run(job, blocks, bar.update if progress else None)
+            except FormatError:
+                if frames is None:
+                    _say_which_frame(job.source)
+                raise
             if progress and outcome is not None:
                 bar.update(len(outcome.frames))
         if outcome is not None:
@@ -66,6 +72,14 @@ def run(
     if frames is None:
         job.source.check_end()
     return Outcome(outcome.frames, outcome.times, outcome.values, _with_opening(outcome.spans, begun_ns - started_ns))
+
+
+def _say_which_frame(source: Source) -> None:
+    """Raise what is wrong with a file once more, with the frame's number, which a block of bytes does not know."""
+    try:
+        source.check_end()
+    except FormatError as error:
+        raise error from None
 
 
 def _with_opening(spans: NDArray[np.void], opening_ns: int) -> NDArray[np.void]:

@@ -30,7 +30,7 @@ def load_example() -> ModuleType:
     return module
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning:MDAnalysis", "ignore::DeprecationWarning:MDAnalysis")
+@pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
 def test_python_of_the_readme_gives_the_rmsd_of_every_frame() -> None:
     (code,) = readme_blocks("Python", "python")
     assert len(code.splitlines()) <= 10

@@ -80,7 +80,9 @@ def test_source_says_its_size(make_source: Callable[[], Source]) -> None:
     source.check_end()
 
 
-def test_source_gives_the_positions_of_every_frame(make_source: Callable[[], Source], adk_positions: np.ndarray) -> None:
+def test_source_gives_the_positions_of_every_frame(
+    make_source: Callable[[], Source], adk_positions: np.ndarray
+) -> None:
     source = make_source()
     positions, vectors, dimensions, has_cell, times, steps = source.read(
         FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32)
@@ -91,7 +93,7 @@ def test_source_gives_the_positions_of_every_frame(make_source: Callable[[], Sou
     assert steps.shape == (N_FRAMES,)
     np.testing.assert_array_equal(times, source.times())
     np.testing.assert_array_equal(np.isnan(vectors).all(axis=(1, 2)), ~has_cell)
-    np.testing.assert_allclose(dimensions[has_cell], [[100, 100, 100, 90, 90, 90]] * has_cell.sum())
+    np.testing.assert_allclose(dimensions[has_cell] - [100, 100, 100, 90, 90, 90], 0, atol=1e-4)
 
 
 def test_source_reads_the_first_frame_without_locating_the_others(
@@ -121,7 +123,7 @@ def test_source_gives_any_frames_and_atoms_with_the_bits_of_all(
 
 
 def test_source_refuses_a_frame_that_does_not_exist(make_source: Callable[[], Source]) -> None:
-    with pytest.raises(FrameIndexError, match="frame 98 does not exist|frame 58 does not exist"):
+    with pytest.raises(FrameIndexError, match=r"frame 98 does not exist|frame 58 does not exist"):
         read(make_source(), [0, N_FRAMES], [0])
 
 

@@ -61,7 +61,7 @@ def test_open_refuses_no_files() -> None:
 def test_open_refuses_files_of_different_atoms(adk_dcd: Path) -> None:
     from MDAnalysisTests.datafiles import XTC
 
-    with pytest.raises(MismatchError, match="3341 atoms.*47681"):
+    with pytest.raises(MismatchError, match=r"3341 atoms.*47681"):
         open_source([adk_dcd, XTC])
 
 

@@ -12,6 +12,7 @@ from mdreel._core import FrameSet
 from mdreel.errors import UnsupportedError
 from mdreel.sources.universe import source_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ATOMS = np.array([0, 5, 3340], np.uint32)
 
 

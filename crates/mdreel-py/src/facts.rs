@@ -35,7 +35,7 @@ fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
     let header = dcd.header();
     facts.set_item("format", "DCD")?;
     facts.set_item("path", dcd.path())?;
-    facts.set_item("size", dcd.n_bytes())?;
+    facts.set_item("size", header.end + dcd.n_bytes() + dcd.uncounted_bytes())?;
     match header.flavor {
         Flavor::Charmm { version } => {
             facts.set_item("flavor", "CHARMM")?;

@@ -65,7 +65,9 @@ class RMSD(Analysis):
     stored, sums are float64. Of a file, only what holds the wanted atoms is read and decompressed. The current frame
     of the Universe stays where it is.
 
-    A reference in another Universe is read there; that Universe's frame is the same afterwards.
+    A reference in another Universe is read there; that Universe's frame is the same afterwards. Atoms are compared in
+    the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). The times of a trajectory of several
+    files are those in the files (MDAnalysis's RMSD adds up the lengths of the files).
 
     References
     ----------
@@ -234,7 +236,7 @@ def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArra
     chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
     assert chosen is not None
     positions = source.read(chosen, atoms)[0]
-    return positions[0].astype(np.float64)
+    return np.array(positions[0], np.float64)
 
 
 def _positions_at(group: "AtomGroup", frame: int) -> NDArray[np.float64]:

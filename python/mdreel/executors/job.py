@@ -7,7 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel import _core
+from mdreel._core import Blocks, RmsdKernel, Source
+from mdreel._core import run as run_core
 from mdreel.spans import spans_from_columns
 
 Monitor: TypeAlias = Callable[[int], object]
@@ -50,11 +51,11 @@ class Job:
         The computation.
     """
 
-    source: _core.Source
+    source: Source
     atoms: NDArray[np.uint32]
-    kernel: _core.RmsdKernel
+    kernel: RmsdKernel
 
-    def run(self, blocks: _core.Blocks, n_threads: int, monitor: Monitor | None = None) -> Outcome | None:
+    def run(self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None) -> Outcome | None:
         """Run blocks in this process.
 
         Parameters
@@ -71,7 +72,7 @@ class Job:
         Outcome or None
             None when blocks of bytes did not join, and the frames must be located first.
         """
-        outcome = _core.run(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
+        outcome = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
         if outcome is None:
             return None
         frames, times, values, columns = outcome

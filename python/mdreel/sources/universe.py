@@ -30,8 +30,8 @@ def source_of(universe: "Universe") -> Source:
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in the file:
-        transformations, another time step or offset, no conversion of units, overlapping segments left out.
+        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in
+        the file: transformations, another time step or offset, no conversion of units, overlapping segments left out.
     """
     try:
         reader = universe.trajectory

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use map::{FileMap, Populated};
+use map::FileMap;
 use read_ahead::ReadAhead;
 
 pub use access::Access;
@@ -22,6 +22,10 @@ pub const MARGIN: usize = 64;
 
 /// Ranges closer than this are read in one call: copying the bytes between them costs less than a second call.
 const COALESCE: u64 = 16 << 10;
+
+/// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page table
+/// costs more than the copy (`docs/design/002-reading-bytes.md`).
+const LEAST_MAPPED: u64 = 32 << 10;
 
 /// A file that has been opened for reading, shared by all workers.
 #[derive(Debug)]
@@ -187,11 +191,13 @@ impl ByteReader<'_> {
             let from = |range: &Range<u64>, start: u64| (range.start - start) as usize..(range.end - start) as usize;
             match self.map {
                 // Bytes behind the last page cannot be read, so that the end of a file may have to be copied.
-                Some(map) if run.end.saturating_add(MARGIN as u64) <= map.len() as u64 => {
+                Some(map)
+                    if run.end - run.start >= LEAST_MAPPED
+                        && run.end.saturating_add(MARGIN as u64) <= map.len() as u64 =>
+                {
                     let bytes = from(&run, 0);
-                    if let Populated::Broken = map.populate(bytes) {
-                        return self.refuse_broken().map(|()| 0);
-                    }
+                    map.populate(bytes);
+                    self.refuse_broken()?;
                     self.places.extend(members.iter().map(|range| Place::Map(from(range, 0))));
                 }
                 _ => {

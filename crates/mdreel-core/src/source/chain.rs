@@ -216,7 +216,7 @@ impl ChainReader<'_> {
         let Some((_, reader)) = &mut self.open else { return Ok(()) };
         let mut part = reader.located();
         let Segment { path, bytes, .. } = &self.chain.segments[*segment];
-        let goes_on = self.pieces.as_slice().first().is_some();
+        let goes_on = !self.pieces.as_slice().is_empty();
         if part.first.is_some() && goes_on && part.end != bytes.end - bytes.start {
             let message = format!("the last frame ends here, but the file goes on to byte {}", bytes.end - bytes.start);
             return Err(Error::format(path, None, Some(part.end), message));

@@ -48,7 +48,6 @@ impl Dcd {
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let layout = Layout::new(&file, &header)?;
-        layout.check_first_frame(&file, header.format)?;
         Ok(Dcd { file, header, layout })
     }
 
@@ -64,7 +63,7 @@ impl Dcd {
 
     /// Bytes behind the last frame, of a frame that the header does not count (yet).
     pub fn uncounted_bytes(&self) -> u64 {
-        self.layout.uncounted_bytes()
+        self.layout.rest()
     }
 }
 

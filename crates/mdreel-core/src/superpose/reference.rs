@@ -133,8 +133,9 @@ impl Reference {
     #[inline(never)]
     fn by_eigenvector(&self, frame: Octets<'_>, moments: &Moments) -> Superposition {
         let mean_moment = self.mean_moment(moments);
+        let scale = 1.0 / mean_moment;
         // All points of both structures in one place: every rotation is as good.
-        let scale = if mean_moment > 0.0 { 1.0 / mean_moment } else { 0.0 };
+        let scale = if scale.is_finite() { scale } else { 0.0 };
         let (value, vector) = largest_eigenpair(key_matrix(&moments.inner.map(|row| row.map(|value| value * scale))));
         let rotation = rotation_matrix(vector);
         let gap = (1.0 - value).max(0.0);

@@ -275,6 +275,8 @@ fn test_rmsd_is_finite_when_all_atoms_are_in_one_place() {
     let expected = kabsch(&spread, &one_place, &[1.0; 3]);
     assert!((rmsd(&spread, &one_place, None) - expected).abs() < 1e-12);
     assert!((rmsd(&one_place, &spread, None) - expected).abs() < 1e-12);
+    let speck = spread.map(|point| point.map(|value| value * 1e-160));
+    assert!(rmsd(&one_place, &speck, None) < 1e-159);
 }
 
 #[test]

@@ -4,17 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::sync::atomic::Ordering;
 
 use super::bus_error::{self, Guard};
-
-/// What populating a range of a map came to.
-pub(super) enum Populated {
-    /// The pages are there, or will be fetched when they are touched.
-    Yes,
-    /// Touching them would raise SIGBUS: the file was cut, or its storage failed.
-    Broken,
-}
 
 /// A whole file, mapped read-only and guarded against SIGBUS; unmapped on drop.
 #[derive(Debug)]
@@ -24,7 +17,10 @@ pub(super) struct FileMap {
     start: NonNull<u8>,
     /// Whole pages: what lies behind the end of the file on its last page reads as zeros.
     len: usize,
-    can_populate: AtomicBool,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    page: usize,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    can_populate: std::sync::atomic::AtomicBool,
 }
 
 // SAFETY: the map is only read, and only unmapped when nothing borrows it.
@@ -49,7 +45,15 @@ impl FileMap {
         }
         let start = NonNull::new(start.cast::<u8>())?;
         // The value exists before the guard, so that dropping it unmaps.
-        let mut map = FileMap { guard: None, start, len, can_populate: AtomicBool::new(true) };
+        let mut map = FileMap {
+            guard: None,
+            start,
+            len,
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            page,
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            can_populate: true.into(),
+        };
         let address = start.as_ptr() as usize;
         map.guard = Some(Guard::new(address..address + len)?);
         Some(map)
@@ -69,35 +73,32 @@ impl FileMap {
     }
 
     /// Has the system put the pages of `bytes` into the page table in one call: touching them one by one costs a fault
-    /// for every 16 of them.
-    pub(super) fn populate(&self, bytes: Range<usize>) -> Populated {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        if self.can_populate.load(Ordering::Relaxed) {
-            let address = self.start.as_ptr() as usize;
-            // SAFETY: asks for a constant.
-            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-            let start = bytes.start / page * page;
-            // SAFETY: whole pages within our map; the advice changes no byte.
-            let answer =
-                unsafe { libc::madvise((address + start) as *mut _, bytes.end - start, libc::MADV_POPULATE_READ) };
-            if answer != 0 {
-                match std::io::Error::last_os_error().raw_os_error() {
-                    Some(libc::EFAULT) => {
-                        self.break_at(bytes.start);
-                        return Populated::Broken;
-                    }
-                    // Linux before 5.14. Nothing takes its place: pages come by faults, and storage that has to be
-                    // waited for was already asked for (see `read_ahead`).
-                    Some(libc::EINVAL) => self.can_populate.store(false, Ordering::Relaxed),
-                    // Whatever else is wrong shows when the pages are touched.
-                    _ => {}
-                }
+    /// for every 16 of them. Where touching them would raise SIGBUS, the map is marked as broken at once.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn populate(&self, bytes: Range<usize>) {
+        if !self.can_populate.load(Ordering::Relaxed) {
+            return;
+        }
+        let start = bytes.start / self.page * self.page;
+        // SAFETY: whole pages within our map; the advice changes no byte.
+        let answer = unsafe {
+            libc::madvise(self.start.as_ptr().add(start).cast(), bytes.end - start, libc::MADV_POPULATE_READ)
+        };
+        if answer != 0 {
+            match std::io::Error::last_os_error().raw_os_error() {
+                Some(libc::EFAULT) => self.break_at(bytes.start),
+                // Linux before 5.14. Nothing takes its place: pages come by faults, and storage that has to be waited
+                // for was already asked for (see `read_ahead`).
+                Some(libc::EINVAL) => self.can_populate.store(false, Ordering::Relaxed),
+                // Whatever else is wrong shows when the pages are touched.
+                _ => {}
             }
         }
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        let _ = (bytes, &self.can_populate, Ordering::Relaxed);
-        Populated::Yes
     }
+
+    /// Other systems cannot do this.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn populate(&self, _bytes: Range<usize>) {}
 
     /// The first byte that could not be read, once there was one. Nothing that the map holds may be trusted then,
     /// neither now nor later.

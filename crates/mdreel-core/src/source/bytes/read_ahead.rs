@@ -13,6 +13,9 @@ const FARTHEST: u64 = 8 << 20;
 /// The system takes a larger wish than this only in part.
 const WISH: u64 = 1 << 20;
 
+/// A single run up to this long needs no wish: reading it makes the system fetch it in one piece anyhow.
+const SHORT: u64 = 64 << 10;
+
 /// One worker's view of how it moves through a file.
 #[derive(Debug, Default)]
 pub(super) struct ReadAhead {
@@ -29,7 +32,7 @@ impl ReadAhead {
     /// them where the last loads followed one another.
     ///
     /// Whether bytes are in memory is told from the last one alone. That is one system call per [`STEP`] of sequential
-    /// reading and one per load otherwise; it may err where a file is partly in memory, which costs time only.
+    /// reading and at most one per load otherwise; it may err where a file is partly in memory, which costs time only.
     pub(super) fn before(&mut self, file: &File, len: u64, runs: &[Range<u64>], near: u64) {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return };
         let (start, end) = (first.start, last.end);
@@ -51,7 +54,8 @@ impl ReadAhead {
         } else {
             self.distance = 0;
             self.known = end;
-            if end > start && !in_memory(file, end - 1) {
+            let alone = runs.len() == 1 && wanted <= SHORT;
+            if end > start && !alone && !in_memory(file, end - 1) {
                 runs.iter().for_each(|run| ask(file, run.clone()));
             }
         }

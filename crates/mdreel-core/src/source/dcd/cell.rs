@@ -77,13 +77,13 @@ mod tests {
             -2.6081501523385464,
             32.670090342078865,
         ];
-        assert_eq!(dimensions(record), [35.44604, 35.06156, 34.1585, 91.32802, 61.73521, 44.40703]);
+        assert_eq!(dimensions(record), [35.446037, 35.06156, 34.158504, 91.328026, 61.735207, 44.40703]);
     }
 
     #[test]
     fn cell_reads_shape_matrix_when_an_angle_is_above_180() {
-        let [a, b, c, ..] = dimensions([300.0, 0.0, 300.0, 0.0, 181.0, 400.0]);
-        assert_eq!([a, b, c], [300.0, 300f64.hypot(181.0) as f32, 400f64.hypot(181.0) as f32]);
+        let record = [300.0, 0.0, 300.0, 0.0, 181.0, 400.0];
+        assert_eq!(dimensions(record), [300.0, 350.37265, 439.04556, 34.549267, 90.0, 90.0]);
     }
 
     #[test]
@@ -95,8 +95,7 @@ mod tests {
 
     #[test]
     fn cell_is_none_when_the_shape_matrix_spans_no_volume() {
-        assert_eq!(unit_cell([-1.0, 0.0, 1.0, 0.0, 200.0, f64::NAN]), None);
-        assert_eq!(unit_cell([1.0, -1.0, 1.0, 0.0, 200.0, 0.0]), unit_cell([1.0, -1.0, 1.0, 0.0, 200.0, 0.0]));
-        assert_eq!(unit_cell([-1.0, 0.0, 0.0, 0.0, 200.0, 0.0]), None);
+        assert_eq!(unit_cell([0.0, 0.0, 1.0, 0.0, -2.0, 1.0]), None);
+        assert_eq!(unit_cell([-1.0, 0.0, f64::NAN, 0.0, 200.0, 1.0]), None);
     }
 }

@@ -28,7 +28,6 @@ fn copy_slots(bytes: &[u8], slots: &[u32], target: &mut [f32], number: impl Fn([
     }
 }
 
-fn foreign(mut word: [u8; 4]) -> f32 {
-    word.reverse();
-    f32::from_ne_bytes(word)
+fn foreign(word: [u8; 4]) -> f32 {
+    f32::from_bits(u32::from_ne_bytes(word).swap_bytes())
 }

@@ -8,6 +8,9 @@ use crate::units::PICOSECOND_PER_AKMA;
 /// Length of the first record: a word and twenty integers.
 const CONTROL_BYTES: u64 = 84;
 
+/// Length of a line of the title.
+const TITLE_LINE_BYTES: u64 = 80;
+
 /// Which program's conventions a file keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
@@ -63,7 +66,7 @@ impl Header {
             version => Flavor::Charmm { version },
         };
         let is_charmm = flavor != Flavor::Xplor;
-        records.skip("title")?;
+        records.skip_lines("title", TITLE_LINE_BYTES)?;
         let (at, n_atoms) = records.read("number of atoms", 4)?;
         let n_atoms = format.i32(&n_atoms);
         if n_atoms <= 0 {
@@ -96,7 +99,8 @@ impl Header {
         })
     }
 
-    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so that the bits are, too.
+    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so that the bits are, too (but for
+    /// CHARMM files in big-endian order, whose time step MDAnalysis 2.11 does not turn around).
     pub fn time(&self, frame: u64) -> f64 {
         let interval = f64::from(self.steps_per_frame);
         let time_per_frame = self.time_step * PICOSECOND_PER_AKMA * interval;

@@ -48,35 +48,55 @@ pub(super) struct Layout {
     pub later: FrameLayout,
     start: u64,
     n_frames: u64,
-    uncounted_bytes: u64,
+    rest: u64,
 }
 
 impl Layout {
-    /// Finds out how many frames `file` has.
+    /// Finds out how many frames `file` has, and whether its ends are sound.
     pub fn new(file: &FileBytes, header: &Header) -> Result<Self> {
         let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
         let first = FrameLayout::new(header, header.n_atoms as u64);
         let later = FrameLayout::new(header, n_free as u64);
         let bytes = file.len() - header.end;
-        let (n_frames, rest, missing) = match bytes.checked_sub(first.len) {
-            Some(bytes) => (1 + bytes / later.len, bytes % later.len, later.len),
-            None => (0, bytes, first.len),
+        let (n_frames, rest) = match bytes.checked_sub(first.len) {
+            Some(bytes) => (1 + bytes / later.len, bytes % later.len),
+            None => (0, bytes),
         };
-        let layout = Layout { first, later, start: header.end, n_frames, uncounted_bytes: rest };
-        let is_counted = n_frames > 0 && i64::from(header.n_frames_counted) == n_frames as i64;
-        if rest > 0 && !is_counted {
-            return Err(Error::format(
-                file.path(),
-                Some(n_frames),
-                Some(layout.offset(n_frames)),
-                format!(
-                    "the last frame is incomplete: expected {missing} bytes, but the file ends after {rest} of them \
-                     (whole frames: {n_frames}, frames according to the header: {})",
-                    header.n_frames_counted
-                ),
-            ));
-        }
+        let layout = Layout { first, later, start: header.end, n_frames, rest };
+        // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
+        layout.check_first_frame(file, header.format)?;
+        layout.check_last_frame(file, header.n_frames_counted)?;
         Ok(layout)
+    }
+
+    /// Checks that records of the first frame are where the header lets expect them.
+    fn check_first_frame(&self, file: &FileBytes, format: RecordFormat) -> Result<()> {
+        let is_there = |at: u64| self.start + at + format.marker_bytes as u64 <= file.len();
+        self.first.markers.iter().filter(|(at, _)| is_there(*at)).try_for_each(|&(at, expected)| {
+            let mut marker = [0; 8];
+            file.read_exact(&mut marker[..format.marker_bytes], self.start + at)?;
+            check_marker(file, 0, self.start + at, format.length(&marker), expected)
+        })
+    }
+
+    /// Checks that the last frame is whole, or one that the header does not count yet.
+    fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
+        let n_frames = self.n_frames;
+        let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
+        if self.rest == 0 || is_counted {
+            return Ok(());
+        }
+        let expected = if n_frames == 0 { self.first.len } else { self.later.len };
+        Err(Error::format(
+            file.path(),
+            Some(n_frames),
+            Some(self.offset(n_frames)),
+            format!(
+                "the last frame is incomplete: expected {expected} bytes, but the file ends after {} of them (whole \
+                 frames: {n_frames}, frames according to the header: {n_frames_counted})",
+                self.rest
+            ),
+        ))
     }
 
     /// Number of whole frames.
@@ -85,8 +105,8 @@ impl Layout {
     }
 
     /// Bytes behind the last whole frame.
-    pub fn uncounted_bytes(&self) -> u64 {
-        self.uncounted_bytes
+    pub fn rest(&self) -> u64 {
+        self.rest
     }
 
     /// Where a frame begins.
@@ -95,18 +115,6 @@ impl Layout {
             0 => self.start,
             _ => self.start + self.first.len + (frame - 1) * self.later.len,
         }
-    }
-
-    /// Checks that the records of the first frame are where the header lets expect them.
-    pub fn check_first_frame(&self, file: &FileBytes, format: RecordFormat) -> Result<()> {
-        if self.n_frames == 0 {
-            return Ok(());
-        }
-        self.first.markers.iter().try_for_each(|&(at, expected)| {
-            let mut marker = [0; 8];
-            file.read_exact(&mut marker[..format.marker_bytes], self.start + at)?;
-            check_marker(file, 0, self.start + at, format.length(&marker), expected)
-        })
     }
 }
 

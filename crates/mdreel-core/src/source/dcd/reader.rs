@@ -147,7 +147,7 @@ impl<'a> DcdReader<'a> {
 
     /// Reads the first frame, if later frames lack wanted atoms.
     fn read_fixed(&mut self, recorder: &mut Recorder) -> Result<()> {
-        if matches!(self.fixed, Fixed::Unread) {
+        if matches!(self.fixed, Fixed::Unread) && self.n_read < self.extent.len() {
             let mut first = FrameBatch::with_capacity(self.n_atoms, 1);
             self.frames.clear();
             self.frames.push(0);

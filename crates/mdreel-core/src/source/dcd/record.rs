@@ -119,10 +119,22 @@ impl<'a> RecordScanner<'a> {
         Ok((content, self.file.read_vec(content..content + length)?))
     }
 
-    /// Passes over the next record, whatever its length.
-    pub fn skip(&mut self, what: &str) -> Result<()> {
+    /// Passes over the next record: a count of lines and as many lines of `line_bytes`. Some writers put three
+    /// lines between markers that speak of two (MDAnalysis once did); then the count decides.
+    pub fn skip_lines(&mut self, what: &str, line_bytes: u64) -> Result<()> {
         let (content, length) = self.enter(what)?;
-        self.leave(what, content, length)
+        let Err(error) = self.leave(what, content, length) else { return Ok(()) };
+        let mut n_lines = [0; 4];
+        if content + 4 > self.file.len() {
+            return Err(error);
+        }
+        self.file.read_exact(&mut n_lines, content)?;
+        let counted = 4 + u64::from(self.format.u32(&n_lines)) * line_bytes;
+        match self.read_marker(what, content + counted) {
+            Ok(again) if again == length => self.at = content + counted + self.format.marker_bytes as u64,
+            _ => return Err(error),
+        }
+        Ok(())
     }
 
     /// Reads the marker in front; returns where the content starts and how long it claims to be.
