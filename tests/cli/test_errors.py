@@ -129,6 +129,11 @@ def test_output_directory_must_exist(run, adk):
     refused(run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "-o", "gone/rmsd.csv"), OUTPUT, "gone")
 
 
+def test_output_directory_must_be_writable(run, adk):
+    # No one may make files there, not even root.
+    refused(run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "-o", "/sys/rmsd.csv"), OUTPUT, "/sys: ")
+
+
 def test_disk_that_is_full_is_an_error_of_output(adk, tmp_path):
     program = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"

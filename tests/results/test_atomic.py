@@ -11,9 +11,11 @@ import textwrap
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mdreel.results.atomic import check_target, replacing
+from mdreel.results.figure import ENDINGS, save, time_series
 from mdreel.results.files import WRITERS, write
 
 
@@ -163,6 +165,17 @@ def test_write_leaves_nothing_when_the_disk_is_full(tmp_path, columns, metadata,
         with pytest.raises(OSError, match=ending) as caught:
             write(path, columns, metadata)
         assert caught.value.errno in (errno.ENOSPC, errno.EFBIG)
+        assert caught.value.filename == str(path)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_save_leaves_nothing_when_the_disk_is_full(tmp_path, ending):
+    figure = time_series(np.arange(3_000.0), np.random.default_rng(1).normal(size=3_000), "RMSD (Å)")
+    path = tmp_path / f"rmsd{ending}"
+    with full_disk(tmp_path):
+        with pytest.raises(OSError, match=ending) as caught:
+            save(figure, path)
         assert caught.value.filename == str(path)
         assert list(tmp_path.iterdir()) == []
 

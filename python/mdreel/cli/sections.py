@@ -16,6 +16,8 @@ class SectionedCommand(TyperCommand):
             if record is not None:
                 heading = getattr(parameter, "rich_help_panel", None) or "Other"
                 sections.setdefault(heading, []).append(record)
+        width = max(len(name) for records in sections.values() for name, _ in records)
         for heading, records in sections.items():
             with formatter.section(heading):
-                formatter.write_dl(records)
+                # One width for all, so that the explanations of all sections begin in one column.
+                formatter.write_dl([(f"{name:{width}}", explanation) for name, explanation in records])
