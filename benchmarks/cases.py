@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from contender import Contender, example, job, ours, python, rust
-from data import System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from data import System
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Case:
 
 MDTRAJ = ("mdtraj-load-1", "mdtraj-iterload-1")
 MOLLY = ("molly-buffered", "molly-plain", "molly-bufreader")
+TWO_PROCESSES = ("mdanalysis-multiprocessing-2", "mdanalysis-dask-2")
 GATHER = ("floor-mmap", "floor-span", "floor-frame")
 
 
@@ -106,8 +111,14 @@ def _floors(system: System, form: str) -> list[Contender]:
 
 
 def _dcd_layout(system: System) -> tuple[str, ...]:
-    """Say where the frames of a DCD file made by data.py lie: first frame, stride, and x, y, z within a frame, bytes."""
-    n_atoms = int(system.reference.read_text().count("\nATOM"))
+    """Say where the frames of a DCD file made by data.py lie.
+
+    Returns
+    -------
+    tuple of str
+        First frame, distance from one to the next, and x, y and z within a frame, in bytes.
+    """
+    n_atoms = system.reference.read_text().count("\nATOM")
     cell, axis = 4 + 48 + 4, 4 + 4 * n_atoms + 4
     stride = cell + 3 * axis
     first = system.dcd.stat().st_size - system.n_frames * stride
@@ -123,7 +134,12 @@ def _xtc(adk: System, name: str) -> Case:
         Goal("1 thread against MDAnalysis serial", ("mdanalysis-serial-1",), ("mdreel-1",), 24),
         Goal("1 thread against the best of mdtraj", MDTRAJ, ("mdreel-1",), 12),
         Goal("1 thread, RMSD included, against molly's reading alone", MOLLY, ("mdreel-1",), 4),
-        Goal("2 threads against MDAnalysis, 2 processes", ("mdanalysis-multiprocessing-2", "mdanalysis-dask-2"), ("mdreel-2",), 25),
+        Goal(
+            "2 threads against MDAnalysis, 2 processes",
+            TWO_PROCESSES,
+            ("mdreel-2",),
+            25,
+        ),
         Goal("first pass against one with an index", ("mdreel-1-first",), ("mdreel-1",), 1.10, at_least=False),
     )
     return Case(name, "Cα RMSD from XTC", adk, "xtc", tuple(contenders), goals)

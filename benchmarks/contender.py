@@ -8,9 +8,12 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from data import System
 from peers.job import Job
+
+if TYPE_CHECKING:
+    from data import System
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
@@ -115,7 +118,9 @@ def python(module: str, label: str, job: Job, cores: int = 1, family: str = "") 
     return Contender(key, label, family or module, command, cores=cores, needs=needs)
 
 
-def job(system: System, form: str, what: str = "rmsd", place: str = "start", way: str = "", n_workers: int = 1) -> Job:
+def job(
+    system: System, form: str, what: str = "rmsd", *, place: str = "start", way: str = "", n_workers: int = 1
+) -> Job:
     """Return a job on one system."""
     selection = system.start if place == "start" else system.end
     trajectory = str(system.trajectory(form))

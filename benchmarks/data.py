@@ -1,21 +1,23 @@
 """The systems that the benchmark reads, made once from the trajectories of MDAnalysisTests and kept.
 
-The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a short, real
-simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed frame costs what
-one of a real simulation costs. The noise is seeded: the same command makes the same bytes everywhere.
+The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a
+short, real simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed
+frame costs what one of a real simulation costs. The noise is seeded: the same command makes the same frames everywhere.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 NOISE = 0.05
 """Standard deviation of the noise on each coordinate, Å."""
@@ -122,8 +124,9 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
 def _write(path: Path, content: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    part = Path(file.name)
+    part.chmod(0o644)
+    part.replace(path)
 
 
 def _write_structure(source, system: System) -> None:  # type: ignore[no-untyped-def]
@@ -139,7 +142,7 @@ def _write_structure(source, system: System) -> None:  # type: ignore[no-untyped
         source.atoms.positions = next(noisy(source.atoms.positions[np.newaxis], 1))
         temporary = system.reference.with_suffix(".part.pdb")
         source.atoms.write(str(temporary))
-        os.replace(temporary, system.reference)
+        temporary.replace(system.reference)
 
 
 def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  # type: ignore[no-untyped-def]
@@ -165,7 +168,7 @@ def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  
         for writer in writers:
             writer.close()
     for part, path in zip(temporary, paths, strict=True):
-        os.replace(part, path)
+        part.replace(path)
 
 
 def noisy(real: npt.NDArray[np.float32], n_frames: int) -> Iterator[npt.NDArray[np.float32]]:

@@ -27,7 +27,7 @@ def describe() -> dict[str, Any]:
         ``kernel``, ``python``, ``versions``, ``load`` (average of the last minute when the run started) and ``cache``.
     """
     return {
-        "commit": _output("git", "-C", str(REPOSITORY), "describe", "--always", "--abbrev=12", "--dirty") or "unknown",
+        "commit": commit(),
         "cpu": _first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
@@ -38,6 +38,14 @@ def describe() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "cache": "warm: each file was read once before it was measured",
     }
+
+
+def commit() -> str:
+    """Return the commit that is measured, with ``-dirty`` when files other than the results differ from it."""
+    git = ("git", "-C", str(REPOSITORY))
+    name = _output(*git, "rev-parse", "--short=12", "HEAD")
+    changed = _output(*git, "status", "--porcelain", "--", ".", ":!benchmarks/results", ":!README.md")
+    return (name or "unknown") + ("-dirty" if changed else "")
 
 
 def versions() -> dict[str, str]:

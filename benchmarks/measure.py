@@ -7,12 +7,14 @@ import os
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contender import HERE, Contender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 TIME_LIMIT = 3600
 """Seconds that one measurement may take."""
@@ -51,7 +53,7 @@ class Record:
 def environment(contender: Contender, cache: Path) -> dict[str, str]:
     """Return the environment of a contender's process: threads of libraries as many as its cores, our cache folder."""
     cores = str(contender.cores)
-    threads = {name: cores for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), cores)
     return {**os.environ, **threads, "MDREEL_CACHE_DIR": str(cache.resolve()), "PYTHONWARNINGS": "ignore"}
 
 
@@ -180,7 +182,8 @@ def _check(records: Sequence[Record], n_frames: int, log: Callable[[str], None])
 def _distance(one: float | list[float], other: float | list[float]) -> float:
     if isinstance(one, list) and isinstance(other, list):
         return max(abs(a - b) for a, b in zip(one, other, strict=True))
-    assert isinstance(one, float) and isinstance(other, float)
+    if isinstance(one, list) or isinstance(other, list):
+        raise TypeError(f"{one} and {other} cannot be compared")
     return abs(one - other)
 
 

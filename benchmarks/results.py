@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cases import Case, Goal
 from measure import Record, fastest, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cases import Case, Goal
 
 
 def from_records(case: Case, records: Sequence[Record], environment: dict[str, Any]) -> dict[str, Any]:
@@ -85,4 +87,4 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".part{path.suffix}")
     part.write_text(text)
-    os.replace(part, path)
+    part.replace(path)

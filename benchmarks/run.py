@@ -72,9 +72,7 @@ def measure_case(name: str, chosen: argparse.Namespace, facts: dict[str, Any]) -
     records = measure.in_turn(case.contenders, chosen.rounds, n_frames, chosen.data / "cache", log)
     results.save(chosen.results, name, results.from_records(case, records, facts))
     return all(
-        record.seconds
-        for record in records
-        if record.contender.kind == "ours" or record.contender.missing() is None
+        record.seconds for record in records if record.contender.kind == "ours" or record.contender.missing() is None
     )
 
 

@@ -14,8 +14,9 @@ def prepare(job: Job) -> Work:
         with XTCFile(job.trajectory) as file:
             for frame in file:
                 n_frames += 1
-            x, y, z = frame.x[0] * ANGSTROM_PER_NM
-            return Read(n_frames, len(frame.x), (float(x), float(y), float(z)))
+                last = frame.x
+        x, y, z = last[0] * ANGSTROM_PER_NM
+        return Read(n_frames, len(last), (float(x), float(y), float(z)))
 
     return read
 

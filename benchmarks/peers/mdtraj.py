@@ -1,4 +1,4 @@
-"""mdtraj: ``load`` of the selected atoms and ``iterload`` in chunks, each with ``rmsd``; its file object for reading."""
+"""mdtraj: ``load`` or ``iterload`` of the selected atoms, with ``rmsd``; its file object where all atoms are read."""
 
 from __future__ import annotations
 
