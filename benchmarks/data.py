@@ -1,0 +1,193 @@
+"""The systems that the benchmark reads, made once from the trajectories of MDAnalysisTests and kept.
+
+The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a
+short, real simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed
+frame costs what one of a real simulation costs. The noise is seeded: the same command makes the same frames everywhere.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+NOISE = 0.05
+"""Standard deviation of the noise on each coordinate, Å."""
+
+SEED = 20160709
+"""Seed of the noise."""
+
+SELECTION = "protein and name CA"
+"""The atoms whose RMSD is computed."""
+
+
+@dataclass(frozen=True)
+class System:
+    """One benchmark system on disk.
+
+    Parameters
+    ----------
+    name
+        ``adk`` (3,341 atoms, protein in vacuum) or ``water`` (47,681 atoms, protein in water).
+    n_frames
+        Frames in each trajectory.
+    topology
+        Topology that MDAnalysis reads.
+    reference
+        The first frame, as a PDB file: topology for mdtraj, reference for GROMACS.
+    xtc, dcd
+        The trajectories.
+    start, end
+        Files of 0-based atom indices, one a line: the Cα atoms, and as many atoms at the end of the frame.
+    """
+
+    name: str
+    n_frames: int
+    topology: Path
+    reference: Path
+    xtc: Path
+    dcd: Path
+    start: Path
+    end: Path
+
+    def trajectory(self, form: str) -> Path:
+        """Return the trajectory of one format, ``xtc`` or ``dcd``."""
+        return {"xtc": self.xtc, "dcd": self.dcd}[form]
+
+
+def describe(name: str, n_frames: int, folder: Path) -> System:
+    """Say where the files of a system lie, whether they exist or not."""
+    topology = {"adk": "adk.psf", "water": "water.gro"}[name]
+    stem = f"{name}-{n_frames}"
+    return System(
+        name=name,
+        n_frames=n_frames,
+        topology=folder / topology,
+        reference=folder / f"{name}.pdb",
+        xtc=folder / f"{stem}.xtc",
+        dcd=folder / f"{stem}.dcd",
+        start=folder / f"{name}-start.txt",
+        end=folder / f"{name}-end.txt",
+    )
+
+
+def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
+    """Make the files of a system that are not there yet.
+
+    Parameters
+    ----------
+    name
+        ``adk`` or ``water``.
+    n_frames
+        Frames to write.
+    folder
+        Where the files go; it is made when it is not there.
+    forms
+        The trajectory formats that are wanted.
+
+    Notes
+    -----
+    Every file is written under a temporary name and renamed when it is whole, so that an interrupted run leaves nothing
+    that a later one would take for good.
+    """
+    import MDAnalysis as mda
+    from MDAnalysisTests import datafiles
+
+    warnings.simplefilter("ignore")
+    folder.mkdir(parents=True, exist_ok=True)
+    system = describe(name, n_frames, folder)
+    topology, trajectory = {
+        "adk": (datafiles.PSF, datafiles.DCD),
+        "water": (datafiles.GRO, datafiles.XTC),
+    }[name]
+    source = mda.Universe(topology, trajectory)
+    if not system.topology.exists():
+        _write(system.topology, Path(topology).read_bytes())
+    _write_structure(source, system)
+    missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
+    if missing:
+        _write_trajectories(source, n_frames, missing)
+    for form in forms:
+        # MDAnalysis scans an XTC file when it first opens it and keeps the offsets beside it: not part of its job.
+        mda.Universe(str(system.topology), str(system.trajectory(form)))
+    return system
+
+
+def _write(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    part = Path(file.name)
+    part.chmod(0o644)
+    part.replace(path)
+
+
+def _write_structure(source, system: System) -> None:  # type: ignore[no-untyped-def]
+    """Write the reference structure and the two selections."""
+    chosen = source.select_atoms(SELECTION).indices
+    n_atoms = source.atoms.n_atoms
+    last = np.arange(n_atoms - len(chosen), n_atoms)
+    for path, indices in ((system.start, chosen), (system.end, last)):
+        if not path.exists():
+            _write(path, "".join(f"{index}\n" for index in indices).encode())
+    if not system.reference.exists():
+        source.trajectory[0]
+        source.atoms.positions = next(noisy(source.atoms.positions[np.newaxis], 1))
+        temporary = system.reference.with_suffix(".part.pdb")
+        source.atoms.write(str(temporary))
+        temporary.replace(system.reference)
+
+
+def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  # type: ignore[no-untyped-def]
+    """Write the same frames to every path, with MDAnalysis's writers."""
+    import MDAnalysis as mda
+
+    real = np.stack([frame.positions.copy() for frame in source.trajectory])
+    cells = [None if frame.dimensions is None else frame.dimensions.copy() for frame in source.trajectory]
+    dt = float(source.trajectory.dt)
+    made = mda.Universe.empty(source.atoms.n_atoms, trajectory=True)
+    step = made.trajectory.ts
+    temporary = [path.with_suffix(f".part{path.suffix}") for path in paths]
+    writers = [mda.Writer(str(path), source.atoms.n_atoms, dt=dt, n_frames=n_frames) for path in temporary]
+    try:
+        for number, positions in enumerate(noisy(real, n_frames)):
+            made.atoms.positions = positions
+            step.dimensions = cells[number % len(cells)]
+            step.frame = number
+            step.time = number * dt
+            for writer in writers:
+                writer.write(made.atoms)
+    finally:
+        for writer in writers:
+            writer.close()
+    for part, path in zip(temporary, paths, strict=True):
+        part.replace(path)
+
+
+def noisy(real: npt.NDArray[np.float32], n_frames: int) -> Iterator[npt.NDArray[np.float32]]:
+    """Repeat real frames with noise.
+
+    Parameters
+    ----------
+    real : ndarray, shape (n_real, n_atoms, 3), float32, Å
+        The frames to repeat, in turn.
+    n_frames
+        How many to give.
+
+    Yields
+    ------
+    ndarray, shape (n_atoms, 3), float32, Å
+    """
+    random = np.random.Generator(np.random.SFC64(SEED))
+    for number in range(n_frames):
+        noise = random.standard_normal(real.shape[1:], dtype=np.float32)
+        noise *= NOISE
+        noise += real[number % len(real)]
+        yield noise

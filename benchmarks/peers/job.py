@@ -1,0 +1,93 @@
+"""The job that a contender does, and the clock that all contenders share."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+ANGSTROM_PER_NM = 10.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do.
+
+    Parameters
+    ----------
+    what
+        ``rmsd`` (of the selection, after superposition on its first frame) or ``read`` (all atoms, nothing computed).
+    way
+        How the contender does it, where it has more than one way.
+    n_workers
+        Threads or processes.
+    topology, reference, trajectory, selection
+        Paths, see ``data.System``.
+    """
+
+    what: str
+    way: str
+    n_workers: int
+    topology: str
+    reference: str
+    trajectory: str
+    selection: str
+
+    def to_json(self) -> str:
+        """Return the job as one argument of a command line."""
+        return json.dumps(asdict(self))
+
+    def indices(self) -> npt.NDArray[np.intp]:
+        """Return the selected atoms, shape (n_selected,), 0-based."""
+        return np.loadtxt(self.selection, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Read:
+    """What reading gave: the proof that it was done.
+
+    Parameters
+    ----------
+    n_frames, n_atoms
+        Frames read, atoms in each.
+    last
+        Position of the first atom in the last frame, Å.
+    """
+
+    n_frames: int
+    n_atoms: int
+    last: tuple[float, float, float]
+
+
+Series = npt.NDArray[np.float64]
+"""The RMSD of each frame, shape (n_frames,), Å."""
+
+Work = Callable[[], "Series | Read"]
+"""The part of a job that is timed: open, read, compute."""
+
+
+def measure(prepare: Callable[[Job], Work]) -> None:
+    """Prepare the job named on the command line, time it, print one line of JSON.
+
+    Parameters
+    ----------
+    prepare
+        Imports the contender, reads topology and selection, and returns the work to be timed.
+    """
+    warnings.simplefilter("ignore")
+    work = prepare(Job(**json.loads(sys.argv[1])))
+    begin = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - begin
+    report: dict[str, object] = {"seconds": seconds}
+    if isinstance(result, Read):
+        report |= asdict(result)
+    else:
+        report |= {"n_frames": len(result), "mean_rmsd": float(np.mean(result)), "last_rmsd": float(result[-1])}
+    print(json.dumps(report))

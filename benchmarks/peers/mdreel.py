@@ -1,0 +1,25 @@
+"""mdreel: the topology is read before the clock starts, as it is for every contender."""
+
+from __future__ import annotations
+
+from peers.job import Job, Series, Work, measure
+
+
+def prepare(job: Job) -> Work:
+    """Make the Universe without a trajectory."""
+    import MDAnalysis as mda
+    import mdreel
+
+    atoms = mda.Universe(job.topology).atoms[job.indices()]
+
+    def rmsd() -> Series:
+        analysis = mdreel.RMSD(atoms, trajectory=job.trajectory)
+        analysis.run(backend=job.way, n_workers=job.n_workers)
+        series: Series = analysis.results.rmsd[:, 2]
+        return series
+
+    return rmsd
+
+
+if __name__ == "__main__":
+    measure(prepare)

@@ -1,0 +1,53 @@
+"""mdtraj: ``load`` or ``iterload`` of the selected atoms, with ``rmsd``; its file object where all atoms are read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from peers.job import ANGSTROM_PER_NM, Job, Read, Series, Work, measure
+
+CHUNK = 1000
+"""Frames that ``iterload`` takes at a time: fewer take longer, and more were not measurably faster."""
+
+BATCH = 100
+"""Frames that the file object reads at a time."""
+
+
+def prepare(job: Job) -> Work:
+    """Read the topology."""
+    import mdtraj
+
+    if job.what == "read":
+        from mdtraj.formats import XTCTrajectoryFile
+
+        def read() -> Read:
+            n_frames = 0
+            with XTCTrajectoryFile(job.trajectory) as file:
+                while len(positions := file.read(BATCH)[0]):
+                    n_frames += len(positions)
+                    last = positions[-1]
+            x, y, z = last[0] * ANGSTROM_PER_NM
+            return Read(n_frames, len(last), (float(x), float(y), float(z)))
+
+        return read
+
+    topology = mdtraj.load_topology(job.reference)
+    indices = job.indices()
+
+    def load() -> Series:
+        trajectory = mdtraj.load(job.trajectory, top=topology, atom_indices=indices)
+        return np.asarray(mdtraj.rmsd(trajectory, trajectory, 0), dtype=np.float64) * ANGSTROM_PER_NM
+
+    def iterload() -> Series:
+        parts = []
+        reference = None
+        for chunk in mdtraj.iterload(job.trajectory, chunk=CHUNK, top=topology, atom_indices=indices):
+            reference = chunk[0] if reference is None else reference
+            parts.append(mdtraj.rmsd(chunk, reference, 0))
+        return np.concatenate(parts).astype(np.float64) * ANGSTROM_PER_NM
+
+    return {"load": load, "iterload": iterload}[job.way]
+
+
+if __name__ == "__main__":
+    measure(prepare)

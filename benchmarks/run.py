@@ -1,0 +1,163 @@
+"""Make the data, measure mdreel and its peers, write the tables: ``python benchmarks/run.py``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import data
+import environment
+import measure
+import results
+import startup
+import table
+from cases import PLANS
+from contender import HERE, REPOSITORY, Contender, build, job, ours
+
+LONG = 500_000
+MIB = 2**20
+MEMORY_BOUND = 150.0
+IMPORT_BOUND = 0.15
+HELP_BOUND = 0.3
+
+NAMES = (*PLANS, "memory", "startup")
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder for the trajectories")
+    parser.add_argument("--frames", type=int, default=50_000, help="frames of the protein in vacuum (adk)")
+    parser.add_argument("--water-frames", type=int, default=2_000, help="frames of the protein in water")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each contender")
+    parser.add_argument("--only", action="append", choices=NAMES, help="measure this case alone; may be repeated")
+    parser.add_argument("--memory", action="store_true", help="the same as --only memory")
+    parser.add_argument("--long", action="store_true", help=f"also cases with {LONG:,} frames (6 GB more of data)")
+    parser.add_argument("--quick", action="store_true", help="small data, 1 round, nothing in the repository changed")
+    parser.add_argument("--make-data", action="store_true", help="make the data and stop")
+    parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the results")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.frames, chosen.water_frames, chosen.rounds = 1_000, 40, 1
+        chosen.results = chosen.data / "quick-results"
+    if min(chosen.frames, chosen.water_frames, chosen.rounds) < 1:
+        parser.error("frames and rounds must be at least 1")
+    chosen.only = (chosen.only or []) + (["memory"] if chosen.memory else [])
+    return chosen
+
+
+def log(line: str) -> None:
+    """Show progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def lengths(chosen: argparse.Namespace) -> dict[str, int]:
+    """Return the number of frames of each system."""
+    return {"adk": chosen.frames, "water": chosen.water_frames}
+
+
+def measure_case(name: str, chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure one case and keep its result; return whether mdreel and all peers that are installed did the job."""
+    plan = PLANS[name]
+    n_frames = LONG if plan.long and not chosen.quick else lengths(chosen)[plan.system]
+    log(f"{name}: making data")
+    system = data.make(plan.system, n_frames, chosen.data, plan.forms)
+    case = plan.case(system, name)
+    log(f"{name}: {case.title}, {n_frames:,} frames")
+    measure.warm(system.trajectory(case.form))
+    records = measure.in_turn(case.contenders, chosen.rounds, n_frames, chosen.data / "cache", log)
+    results.save(chosen.results, name, results.from_records(case, records, facts))
+    return all(
+        record.seconds for record in records if record.contender.kind == "ours" or record.contender.missing() is None
+    )
+
+
+def measure_memory(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure mdreel's memory with 2 threads on short and long trajectories and keep the result."""
+    runs = [("xtc", chosen.frames), ("dcd", chosen.frames)]
+    if chosen.long and not chosen.quick:
+        runs.append(("xtc", LONG))
+    figures = []
+    for form, n_frames in runs:
+        log(f"memory: {form}, {n_frames:,} frames")
+        system = data.make("adk", n_frames, chosen.data, (form,))
+        for index in ("kept", "none") if form == "xtc" else ("kept",):
+            contender = _memory_contender(system, form, index)
+            record = measure.in_turn([contender], 1, n_frames, chosen.data / "cache", log)[0]
+            if not record.seconds:
+                return False
+            found = record.result
+            what = f"{form.upper()}, {n_frames:,} frames" + (", first pass" if index == "none" else "")
+            for mark, text in (("imported", "import mdreel"), ("ready", "MDAnalysis and the topology as well")):
+                value = (found["peak_bytes"] - found[f"{mark}_bytes"]) / MIB
+                figures.append(results.bounded(f"{what}: above `{text}`", value, MEMORY_BOUND, "MiB"))
+    page = {"title": "Peak anonymous memory of the RMSD job, 2 threads", "environment": facts, "figures": figures}
+    results.save(chosen.results, "memory", page)
+    return True
+
+
+def _memory_contender(system: data.System, form: str, index: str) -> Contender:
+    work = job(system, form, way="threads", n_workers=2)
+    command = (sys.executable, "-m", "memory", work.to_json())
+    return replace(ours(system, form, "start", 2, index), label=f"memory, index {index}", command=command)
+
+
+def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure how long mdreel takes to start and keep the result."""
+    log("startup")
+    try:
+        figures = [
+            results.bounded("`import mdreel` beyond numpy", startup.import_seconds(), IMPORT_BOUND, "s"),
+            results.bounded("`mdreel --help`", startup.help_seconds(), HELP_BOUND, "s"),
+        ]
+    except RuntimeError as error:
+        log(f"  FAILED: {str(error).splitlines()[-1]}")
+        return False
+    title = f"Start-up, medians of {startup.REPEATS}"
+    results.save(chosen.results, "startup", {"title": title, "environment": facts, "figures": figures})
+    return True
+
+
+def write_tables(chosen: argparse.Namespace) -> None:
+    """Write the tables from all results there are, of this run and of earlier ones."""
+    cases = [kept for name in PLANS if (kept := results.load(chosen.results, name))]
+    figures = [kept for name in ("memory", "startup") if (kept := results.load(chosen.results, name))]
+    page = table.full(cases, figures)
+    results.write(chosen.results / "table.md", page)
+    print(page)
+    if not chosen.quick and not table.insert(REPOSITORY / "README.md", table.short(cases)):
+        log(f"README.md has no {table.BEGIN}: its table was not written")
+
+
+def main() -> int:
+    """Run; return 1 if a contender failed, else 0."""
+    chosen = arguments()
+    selected = chosen.only or [name for name in NAMES if chosen.long or name not in PLANS or not PLANS[name].long]
+    if chosen.make_data:
+        for name in [name for name in PLANS if name in selected]:
+            n_frames = LONG if PLANS[name].long and not chosen.quick else lengths(chosen)[PLANS[name].system]
+            data.make(PLANS[name].system, n_frames, chosen.data, PLANS[name].forms)
+        return 0
+    if len(os.sched_getaffinity(0)) < 2:
+        log("only 1 core may be used: what needs 2 will be left out")
+    for problem in build():
+        log(f"could not build {problem}")
+    facts = environment.describe()
+    good = True
+    for name in selected:
+        if name == "memory":
+            good &= measure_memory(chosen, facts)
+        elif name == "startup":
+            good &= measure_startup(chosen, facts)
+        else:
+            good &= measure_case(name, chosen, facts)
+    write_tables(chosen)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
