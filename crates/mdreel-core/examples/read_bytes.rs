@@ -119,6 +119,7 @@ fn drop_caches() -> bool {
     std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok()
 }
 
+#[expect(clippy::print_stdout, reason = "the result of this program")]
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: read_bytes FILE [REPEATS] [PATTERN] [cold|warm]")?;

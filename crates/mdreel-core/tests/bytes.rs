@@ -1,6 +1,6 @@
 //! Bytes of files: the same by every access, and an error, never a dead process, when a file is cut.
 
-#![allow(clippy::single_range_in_vec_init)] // A load of one range is what is meant.
+#![allow(clippy::single_range_in_vec_init, reason = "a load of one range is what is meant")]
 
 use std::ffi::c_int;
 use std::fs::{File, OpenOptions};
@@ -130,7 +130,7 @@ fn ranges_that_no_file_holds_are_refused() {
             assert!(matches!(reader.load(std::slice::from_ref(&range)), Err(Error::Format { .. })), "{range:?}");
             assert!(matches!(source.read_vec(range), Err(Error::Format { .. })));
         }
-        #[expect(clippy::reversed_empty_ranges)]
+        #[expect(clippy::reversed_empty_ranges, reason = "what is tested")]
         let backwards = 20..10;
         assert!(matches!(reader.load(&[backwards]), Err(Error::Mismatch(_))));
         reader.load(&[0..1000]).unwrap();

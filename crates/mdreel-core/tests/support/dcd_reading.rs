@@ -1,7 +1,7 @@
 //! Reading whole DCD files, for tests.
 
 // Each test program uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 use std::io::Write;
 use std::time::Instant;

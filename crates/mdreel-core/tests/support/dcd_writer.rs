@@ -1,7 +1,7 @@
 //! A plain writer of DCD files of every flavour. It keeps what it wrote, as an oracle for readers.
 
 // Each test program uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 /// How to write a file.
 #[derive(Debug, Clone)]

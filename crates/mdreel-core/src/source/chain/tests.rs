@@ -114,7 +114,8 @@ impl Source for Unlocated {
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        Some([0..self.n_bytes()].into())
+        let whole = 0..self.n_bytes();
+        Some([whole].into())
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
