@@ -21,7 +21,9 @@ pub struct Outcome<P> {
 }
 
 /// Maps the blocks of `source` with `kernel` on `n_workers` threads and merges the partial results in block order.
-/// Returns `None` when blocks of bytes did not join (see [`Source::locate`]): the caller then plans by frames.
+/// Returns `None` when blocks of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have
+/// been misled, and does not know which frame it is in. The caller then plans by frames, and gets the result, or an
+/// error that knows its frame.
 pub fn run<K: Kernel>(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -50,7 +52,7 @@ pub fn run<K: Kernel>(
         let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
         Ok(BlockWorker { reader, kernel, blocks, batch: FrameBatch::for_atoms(atoms.len()), recorder, free_since })
     };
-    run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut output: BlockOutput<K::Partial>| {
+    let done = run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut output: BlockOutput<K::Partial>| {
         let start_ns = coordinator.now();
         if let Some(part) = output.located {
             output.partial.renumber(result.n_frames());
@@ -61,7 +63,12 @@ pub fn run<K: Kernel>(
         spans.append(&mut output.spans);
         coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
         Ok(())
-    })?;
+    });
+    let in_bytes = blocks.iter().any(|block| matches!(block.extent, Extent::Bytes(_)));
+    match done {
+        Err(Error::Format { .. }) if in_bytes => return Ok(None),
+        done => done?,
+    }
     if !located.is_empty() && !source.locate(located)? {
         return Ok(None);
     }

@@ -76,7 +76,7 @@ impl FrameIndex {
         if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
             return None;
         }
-        let frames = body[HEAD..]
+        let frames: Vec<_> = body[HEAD..]
             .chunks_exact(RECORD)
             .map(|record| FrameLocation {
                 offset: u64::from_le_bytes(record[..8].try_into().unwrap_or_default()),
@@ -84,7 +84,8 @@ impl FrameIndex {
                 time: f64::from_le_bytes(record[12..].try_into().unwrap_or_default()),
             })
             .collect();
-        Some(FrameIndex { frames, end })
+        let ascending = frames.windows(2).all(|pair| pair[0].offset < pair[1].offset);
+        (ascending && frames.last().is_none_or(|last| last.offset < end)).then_some(FrameIndex { frames, end })
     }
 
     /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the

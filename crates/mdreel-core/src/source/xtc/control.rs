@@ -8,8 +8,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use std::marker::PhantomData;
+
 use super::radix::{SMALL_INDICES, load_bits};
-use super::simd::Level;
+use crate::simd::Level;
+use crate::source::bytes::MARGIN;
 
 /// Frames walked side by side.
 pub const LANES: usize = 8;
@@ -27,7 +30,7 @@ pub const MAX_RUN: usize = 10;
 pub struct Group(u64);
 
 impl Group {
-    const INDEX: u32 = 40;
+    pub(super) const INDEX: u32 = 40;
     const RUN: u32 = 47;
     const FLAG: u32 = 51;
     const WANTED: u32 = 52;
@@ -108,8 +111,9 @@ pub enum End {
 /// The walks over up to [`LANES`] frames: a column for each part of their state.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-pub struct Walks {
+pub struct Walks<'a> {
     data: [*const u8; LANES],
+    bytes: PhantomData<&'a [u8]>,
     end_bit: [u64; LANES],
     big_bits: [u64; LANES],
     bit: [u64; LANES],
@@ -122,12 +126,13 @@ pub struct Walks {
 /// The atom of a walk that is over for good.
 const NOWHERE: u64 = u64::MAX;
 
-impl Walks {
+impl<'a> Walks<'a> {
     /// No walk at all: lanes without a frame are over before they begin.
     pub fn none() -> Self {
         static ZEROS: [u8; 16] = [0; 16];
         Walks {
             data: [ZEROS.as_ptr(); LANES],
+            bytes: PhantomData,
             end_bit: [0; LANES],
             big_bits: [0; LANES],
             bit: [0; LANES],
@@ -138,18 +143,28 @@ impl Walks {
         }
     }
 
-    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits.
-    ///
-    /// # Safety
-    /// `data` must stay readable for [`MARGIN`](crate::source::bytes::MARGIN) bytes more than it has, as long as
-    /// the walks are used.
-    pub unsafe fn begin(&mut self, lane: usize, data: &[u8], big_bits: u32, small_index: u32) {
-        self.data[lane] = data.as_ptr();
-        self.end_bit[lane] = 8 * data.len() as u64;
+    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits. `bytes` ends
+    /// with [`MARGIN`] bytes that are not the frame's.
+    pub fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
+        self.data[lane] = bytes.as_ptr();
+        self.end_bit[lane] = 8 * (bytes.len() - MARGIN) as u64;
         self.big_bits[lane] = u64::from(big_bits);
         self.bit[lane] = 0;
         self.atom[lane] = 0;
         self.small_index[lane] = u64::from(small_index);
+    }
+
+    fn lane(&self, lane: usize) -> Lane {
+        Lane {
+            data: self.data[lane],
+            end_bit: self.end_bit[lane],
+            big_bits: self.big_bits[lane],
+            bit: self.bit[lane],
+            atom: self.atom[lane],
+            run: self.run[lane],
+            small_index: self.small_index[lane],
+            count: 0,
+        }
     }
 
     /// Whether nothing is left to walk for the wanted atoms.
@@ -207,67 +222,83 @@ impl Groups {
 }
 
 /// Walks on by up to [`CHUNK`] groups in each frame, or until every frame is over. `ALL` keeps every group.
-pub fn walk<const ALL: bool>(level: Level, walks: &mut Walks, wanted: &Wanted, groups: &mut Groups) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level says that the processor has these instructions.
-        Level::Avx512 => unsafe { avx512::walk::<ALL>(walks, wanted, groups) },
-        _ => walk_portable::<ALL>(walks, wanted, groups),
+pub fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+    #[cfg(target_arch = "x86_64")]
+    if level.is_avx512() {
+        // SAFETY: the processor has these instructions.
+        return unsafe { avx512::walk::<ALL>(walks, wanted, groups) };
+    }
+    let _ = level;
+    // Four at a time: the state of more does not fit the registers of most processors.
+    for first in (0..LANES).step_by(4) {
+        walk_four::<ALL>(walks, first, wanted, groups);
     }
 }
 
-fn walk_portable<const ALL: bool>(walks: &mut Walks, wanted: &Wanted, groups: &mut Groups) {
-    // Four at a time: the state of more does not fit the registers of most processors.
-    walk_four::<0, ALL>(walks, wanted, groups);
-    walk_four::<4, ALL>(walks, wanted, groups);
+/// One lane's state, in registers as far as they go.
+#[derive(Clone, Copy)]
+struct Lane {
+    data: *const u8,
+    end_bit: u64,
+    big_bits: u64,
+    bit: u64,
+    atom: u64,
+    run: u64,
+    small_index: u64,
+    count: usize,
 }
 
-fn walk_four<const FIRST: usize, const ALL: bool>(walks: &mut Walks, wanted: &Wanted, groups: &mut Groups) {
-    let mut counts = [0; 4];
+fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Wanted, groups: &mut Groups) {
+    let mut lanes: [Lane; 4] = std::array::from_fn(|k| walks.lane(first + k));
     for _ in 0..CHUNK / STRIDE {
-        if walks.atom[FIRST..FIRST + 4].iter().all(|&atom| atom >= wanted.limit) {
+        if lanes.iter().all(|lane| lane.atom >= wanted.limit) {
             break;
         }
         for _ in 0..STRIDE {
-            for k in 0..4 {
-                let lane = FIRST + k;
-                if walks.atom[lane] >= wanted.limit {
-                    continue;
-                }
-                let flag = walks.bit[lane] + walks.big_bits[lane];
+            for (k, lane) in lanes.iter_mut().enumerate() {
+                let flag = lane.bit + lane.big_bits;
                 // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
                 // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
-                let code = unsafe { load_bits(walks.data[lane], flag) } >> 58;
+                let code = unsafe { load_bits(lane.data, flag) } >> 58;
                 let control = CONTROL[code as usize];
-                let run = walks.run[lane] & u64::from(control.keep) | u64::from(control.run);
-                let index = walks.small_index[lane];
+                let run = (lane.run & u64::from(control.keep)) | u64::from(control.run);
+                let index = lane.small_index;
                 let next = flag + u64::from(control.bits) + run * index;
-                if next > walks.end_bit[lane] {
-                    walks.end[lane] = End::Overrun;
-                    walks.atom[lane] = NOWHERE;
-                    continue;
-                }
-                let mask = if ALL { (2 << run) - 1 } else { wanted.of_group(walks.atom[lane], run) };
-                let group = walks.bit[lane]
-                    | index << Group::INDEX
-                    | run << Group::RUN
-                    | (code >> 5) << Group::FLAG
-                    | mask << Group::WANTED;
+                let live = lane.atom < wanted.limit;
+                let fits = next <= lane.end_bit;
+                let atom = if live { lane.atom } else { 0 };
+                let mask = if ALL { (2 << run) - 1 } else { wanted.of_group(atom, run) };
+                let group = lane.bit
+                    | (index << Group::INDEX)
+                    | (run << Group::RUN)
+                    | ((code >> 5) << Group::FLAG)
+                    | (mask << Group::WANTED);
                 // SAFETY: a lane's count grows by at most 1 a step, and there are CHUNK steps and CHUNK + 1 places.
-                unsafe { *groups.lanes[lane].get_unchecked_mut(counts[k]) = Group(group) };
-                counts[k] += usize::from(ALL || mask != 0);
-                walks.bit[lane] = next;
-                walks.atom[lane] += run + 1;
-                walks.run[lane] = run;
-                walks.small_index[lane] = index + u64::from(control.change) - 1;
-                if !(9..=72).contains(&walks.small_index[lane]) {
-                    walks.end[lane] = End::SmallIndex;
-                    walks.atom[lane] = NOWHERE;
+                unsafe { *groups.lanes[first + k].get_unchecked_mut(lane.count) = Group(group) };
+                lane.count += usize::from(live & fits & (ALL | (mask != 0)));
+                if live {
+                    if !fits {
+                        walks.end[first + k] = End::Overrun;
+                        lane.atom = NOWHERE;
+                        continue;
+                    }
+                    lane.bit = next;
+                    lane.atom += run + 1;
+                    lane.run = run;
+                    lane.small_index = index + u64::from(control.change) - 1;
+                    if !(9..=72).contains(&lane.small_index) {
+                        walks.end[first + k] = End::SmallIndex;
+                        lane.atom = NOWHERE;
+                    }
                 }
             }
         }
     }
-    for k in 0..4 {
-        groups.counts[FIRST + k] = counts[k] as u64;
+    for (k, lane) in lanes.iter().enumerate() {
+        walks.bit[first + k] = lane.bit;
+        walks.atom[first + k] = lane.atom;
+        walks.run[first + k] = lane.run;
+        walks.small_index[first + k] = lane.small_index;
+        groups.counts[first + k] = lane.count as u64;
     }
 }

@@ -6,8 +6,8 @@ mod avx512;
 use super::control::{CHUNK, Group, MAX_RUN};
 use super::decode::{Big, Coded};
 use super::radix::{MAX_WORD_BITS, SMALL, SMALL_RADICES, unpack_wide};
-use super::simd::Level;
 use crate::frame::ColumnsMut;
+use crate::simd::Level;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
 /// Room for the atoms of a chunk, and for one that is written before it is passed over.
@@ -16,6 +16,7 @@ const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
 /// Gathers atoms; keeps its memory.
 #[derive(Debug)]
 pub struct Gather {
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one way only"))]
     level: Level,
     integers: Box<Integers>,
     #[cfg(target_arch = "x86_64")]
@@ -43,7 +44,7 @@ impl Gather {
         at: usize,
     ) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if self.level == Level::Avx512 && frame.big.fits_flat() {
+        if self.level.is_avx512() {
             // SAFETY: the level says that the processor has these instructions.
             if let Some(n) = unsafe { self.flat.gather::<ALL>(frame, groups, columns, at) } {
                 return n;
@@ -51,7 +52,7 @@ impl Gather {
         }
         let n = match &frame.big {
             Big::Word(radix) => self.integers.gather::<ALL>(frame, groups, |bit| frame.word(radix, bit)),
-            Big::Wide { sizes, bits } => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*sizes, *bits, bit)),
+            Big::Wide(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
             Big::Fields(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
         };
         let n = n.min(columns.x.len() - at);
@@ -133,11 +134,11 @@ fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
     let c = if u32::from(index) <= MAX_WORD_BITS {
         // SAFETY: groups come from a walk over `data`, their small coordinates lie within it, and the margin covers
         // the load.
-        unsafe { small.radix.unpack(frame.data.as_ptr(), bit) }
+        unsafe { small.radix.unpack(frame.data(), bit) }
     } else {
         let sizes = [SMALL_RADICES[usize::from(index) % SMALL_RADICES.len()]; 3];
         // SAFETY: as above.
-        unsafe { unpack_wide(frame.data.as_ptr(), bit, sizes, u32::from(index)) }
+        unsafe { unpack_wide(frame.data(), bit, sizes, u32::from(index)) }
     };
     c.map(|v| v.wrapping_sub(small.half))
 }

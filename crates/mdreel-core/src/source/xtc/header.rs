@@ -136,10 +136,12 @@ impl Compression {
         }
         let n_bytes = if bytes.len() > 36 { u64::from(word(8)) << 32 | u64::from(word(9)) } else { u64::from(word(8)) };
         // The longest group needs 96 bits for a big coordinate and 6 for its control bits; a run adds at most 72
-        // bits an atom.
+        // bits an atom. The shortest needs 1 bit and a flag; a run adds at least 9 bits an atom. That a tiny file may
+        // not claim 2^31 atoms keeps anyone from taking memory for them.
         let most = (u64::from(n_atoms) * (96 + 6) + 64).div_ceil(8);
-        if n_bytes == 0 || n_bytes > most {
-            let message = format!("expected 1 to {most} compressed bytes for {n_atoms} atoms, got {n_bytes}");
+        let least = (u64::from(n_atoms) * 2).div_ceil(8);
+        if n_bytes < least || n_bytes > most {
+            let message = format!("expected {least} to {most} compressed bytes for {n_atoms} atoms, got {n_bytes}");
             return Err(Fault::new(byte(8), message));
         }
         Ok(Compression { precision, min, sizes, small_index, n_bytes })

@@ -81,6 +81,10 @@ pub fn find_frame(file: &FileBytes, n_atoms: usize, range: std::ops::Range<u64>)
     if range.start == 0 {
         return Ok((!range.is_empty()).then_some(0));
     }
+    let range = range.start..range.end.min(file.len());
+    if range.is_empty() {
+        return Ok(None);
+    }
     let mut at = range.start.next_multiple_of(4);
     let atoms = (n_atoms as u32).to_be_bytes();
     while at < range.end {

@@ -10,7 +10,8 @@ use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
-use crate::source::bytes::ByteReader;
+use crate::simd::Level;
+use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -66,7 +67,7 @@ impl<'a> XtcReader<'a> {
             atoms,
             wanted: Wanted::new(atoms.indices()),
             bytes: xtc.file.reader(),
-            decoder: Decoder::default(),
+            decoder: Decoder::new(Level::detect()),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
@@ -100,22 +101,27 @@ impl<'a> XtcReader<'a> {
                 let n_frames = index.len() as u64;
                 return Err(Error::FrameIndex { path: self.xtc.file.path().to_owned(), frame: number, n_frames });
             }
-            let range = index.range(number as usize);
-            let range = range.start..range.start + self.prefix(range.end - range.start);
+            let whole = index.range(number as usize);
+            let frame_len = whole.end - whole.start;
+            let range = whole.start..whole.start + self.prefix(frame_len);
             // Ranges are loaded in ascending order: a step back ends the batch.
             if self.ranges.last().is_some_and(|last| range.start < last.end) {
                 break;
             }
             total += range.end - range.start;
             self.ranges.push(range);
-            numbers.push(number);
+            numbers.push((number, frame_len));
             i += 1;
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
-        for (slot, number) in numbers.into_iter().enumerate() {
+        for (slot, (number, frame_len)) in numbers.into_iter().enumerate() {
             let bytes = self.bytes.get(slot);
             let range = &self.ranges[slot];
             let header = check_header(bytes, range.start, self.xtc.file.len(), self.xtc.first.n_atoms)
+                .and_then(|header| match header.frame_len() {
+                    len if len == frame_len => Ok(header),
+                    len => Err(Fault::new(0, format!("the frame has {len} bytes, its index says {frame_len}"))),
+                })
                 .map_err(|fault| error_at(self.xtc.file.path(), Some(number), range.start, &fault))?;
             self.loaded.push(Loaded { number, offset: range.start, header, slot, place: 0..bytes.len() });
         }
@@ -201,14 +207,12 @@ impl<'a> XtcReader<'a> {
         }
         let mut coded = Vec::with_capacity(LANES);
         for (i, frame) in frames.iter().enumerate() {
-            let bytes = &self.bytes.get(frame.slot)[frame.place.clone()];
-            let data = &bytes[frame.header.header_len..];
+            let place = frame.place.start + frame.header.header_len..frame.place.end + MARGIN;
+            let data = &self.bytes.get_with_margin(frame.slot)[place];
             match &frame.header.storage {
                 Storage::Plain => decode_plain(data, self.atoms, &mut batch.columns_mut(at + i)),
                 Storage::Compressed(compression) => {
-                    let data = &data[..data.len().min(compression.n_bytes as usize)];
-                    // SAFETY: ranges handed out by a ByteReader have the margin behind them.
-                    coded.push(unsafe { Coded::new(compression, frame.header.n_atoms, data) });
+                    coded.push(Coded::new(compression, frame.header.n_atoms, data));
                 }
             }
         }
@@ -238,8 +242,7 @@ impl<'a> XtcReader<'a> {
         let mut bytes = self.xtc.file.reader();
         let start = frame.offset + frame.header.header_len as u64;
         bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
-        // SAFETY: as in `decode_lanes`.
-        let coded = unsafe { Coded::new(compression, frame.header.n_atoms, bytes.get(0)) };
+        let coded = Coded::new(compression, frame.header.n_atoms, bytes.get_with_margin(0));
         let mut ends = Vec::new();
         self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends);
         bytes.confirm()?;
@@ -259,13 +262,15 @@ impl<'a> XtcReader<'a> {
 
 impl Reader for XtcReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
+        // An error may have left frames behind that were not decoded.
+        self.loaded.clear();
         self.rest = match extent {
             Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
             Extent::Bytes(range) => {
                 let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
                 let at = first.unwrap_or(range.end);
                 self.located = LocatedFrames { first, end: at, frames: Vec::new() };
-                Rest::Bytes { at, end: range.end, number: 0 }
+                Rest::Bytes { at, end: range.end.min(self.xtc.file.len()), number: 0 }
             }
         };
         Ok(())

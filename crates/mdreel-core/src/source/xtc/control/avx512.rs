@@ -9,7 +9,7 @@ static CONTROL: [u16; 32] = {
     let mut table = [0; 32];
     let mut code = 0;
     while code < 32 {
-        table[code] = (code / 3 | (code % 3) << 4) as u16;
+        table[code] = ((code / 3) | ((code % 3) << 4)) as u16;
         code += 1;
     }
     table
@@ -20,13 +20,15 @@ static CONTROL: [u16; 32] = {
 /// # Safety
 /// The processor must have AVX-512 F, BW, DQ and VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub unsafe fn walk<const ALL: bool>(walks: &mut Walks, wanted: &Wanted, groups: &mut Groups) {
+pub unsafe fn walk<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     let set = |value: u64| _mm512_set1_epi64(value as i64);
     // SAFETY: all columns hold LANES words of 8 bytes.
     let load = |column: &[u64; LANES]| unsafe { _mm512_loadu_si512(column.as_ptr().cast()) };
+    // SAFETY: likewise.
     let store = |column: &mut [u64; LANES], value| unsafe { _mm512_storeu_si512(column.as_mut_ptr().cast(), value) };
     // SAFETY: pointers are words of 8 bytes.
     let data = unsafe { _mm512_loadu_si512(walks.data.as_ptr().cast()) };
+    // SAFETY: the table has 32 entries of 2 bytes.
     let table = unsafe { _mm512_loadu_si512(CONTROL.as_ptr().cast()) };
     let (end_bit, big_bits) = (load(&walks.end_bit), load(&walks.big_bits));
     let (mut bit, mut atom) = (load(&walks.bit), load(&walks.atom));
@@ -47,15 +49,15 @@ pub unsafe fn walk<const ALL: bool>(walks: &mut Walks, wanted: &Wanted, groups: 
             let address = _mm512_add_epi64(data, _mm512_srli_epi64::<3>(flag));
             // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
             // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
-            let word = unsafe {
-                _mm512_mask_i64gather_epi64::<1>(_mm512_setzero_si512(), live, address, std::ptr::null())
-            };
+            let word =
+                unsafe { _mm512_mask_i64gather_epi64::<1>(_mm512_setzero_si512(), live, address, std::ptr::null()) };
             let word = _mm512_shuffle_epi8(word, reversed);
             let code = _mm512_srli_epi64::<58>(_mm512_sllv_epi64(word, _mm512_and_si512(flag, seven)));
             let flagged = _mm512_test_epi64_mask(code, set(32));
             let control = _mm512_permutexvar_epi16(_mm512_and_si512(code, set(31)), table);
             run = _mm512_mask_and_epi64(run, flagged, control, set(15));
-            let change = _mm512_sub_epi64(_mm512_and_si512(_mm512_srli_epi64::<4>(control), set(3)), one);
+            let change = _mm512_and_si512(_mm512_srli_epi64::<4>(control), set(3));
+            let change = _mm512_maskz_sub_epi64(flagged, change, one);
             let taken = _mm512_mask_blend_epi64(flagged, one, set(6));
             let next = _mm512_add_epi64(_mm512_add_epi64(flag, taken), _mm512_mul_epu32(run, index));
             let fits = _mm512_mask_cmple_epu64_mask(live, next, end_bit);

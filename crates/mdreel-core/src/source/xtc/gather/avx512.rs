@@ -11,14 +11,14 @@
 use std::arch::x86_64::*;
 
 use super::super::control::{CHUNK, Group, MAX_RUN};
-use super::super::decode::Coded;
+use super::super::decode::{Big, Coded};
 use super::super::radix::SMALL_RADICES;
 use super::angstrom;
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
 /// The widest number that is unpacked here: the products of rounded reciprocals below keep it exact up to 2^49.
-pub const MAX_FLAT_BITS: u32 = 48;
+const MAX_BITS: u32 = 48;
 /// Numbers unpacked, and entries listed, at a time.
 const WIDTH: usize = 8;
 /// Room for the small coordinates of a chunk, and for what the last store writes in excess.
@@ -96,7 +96,7 @@ static MULTIPLES: [[u32; WIDTH]; 128] = {
 const ORDER: [u32; WIDTH] = [1, 0, 2, 3, 4, 5, 6, 7];
 
 impl Flat {
-    /// As [`super::Gather::gather`], for big coordinates of up to [`MAX_FLAT_BITS`] bits. `None` when a small one is wider.
+    /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
     ///
     /// # Safety
     /// The processor must have AVX-512 F, BW, DQ and VL.
@@ -109,13 +109,16 @@ impl Flat {
         at: usize,
     ) -> Option<usize> {
         let Some(first) = groups.first() else { return Some(0) };
+        if matches!(frame.big, Big::Fields(_)) || frame.big.bits() > MAX_BITS {
+            return None;
+        }
         let origin = first.bit() & !7;
         let listed = self.list::<ALL>(frame, groups, origin);
-        if listed.widest > MAX_FLAT_BITS {
+        if listed.widest > MAX_BITS {
             return None;
         }
         // SAFETY: groups come from a walk over `data`.
-        let bytes = unsafe { frame.data.as_ptr().add((origin >> 3) as usize) };
+        let bytes = unsafe { frame.data().add((origin >> 3) as usize) };
         self.sum_smalls(bytes, listed.n_smalls);
         self.unpack_bigs(frame, bytes, groups, origin);
         let n = listed.n_atoms.min(columns.x.len() - at);
@@ -217,7 +220,7 @@ impl Flat {
     /// Unpacks the big coordinates of all groups.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn unpack_bigs(&mut self, frame: &Coded<'_>, bytes: *const u8, groups: &[Group], origin: u64) {
-        let sizes = frame.big.sizes();
+        let sizes = frame.sizes;
         let (yz, z) = (f64::from(sizes[1]) * f64::from(sizes[2]), f64::from(sizes[2]));
         let [size_yz, by_yz, size_z, by_z] = [yz, 1.0 / yz, z, 1.0 / z].map(|v| _mm512_set1_pd(v));
         let width = _mm512_set1_epi64(i64::from(frame.big.bits()));
