@@ -4,21 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::Error;
-use mdreel_core::frame::FrameHeader;
 use mdreel_core::source as core;
 use mdreel_core::source::AtomSelection;
 use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::open::{Opened, Options, open};
 use mdreel_core::source::read::read_frames;
 use mdreel_core::unit_cell::UnitCell;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use numpy::{PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
+use crate::frame::{Frames, arrays};
 use crate::patience::patiently;
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
@@ -29,15 +28,6 @@ pub struct Source {
     opened: Opened,
     origin: Option<(Vec<PathBuf>, Option<String>, String, String)>,
 }
-
-type Frames<'py> = (
-    Bound<'py, PyArray3<f32>>,
-    Bound<'py, PyArray3<f32>>,
-    Bound<'py, PyArray2<f32>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<i64>>,
-);
 
 impl Source {
     /// The core's source.
@@ -156,20 +146,7 @@ impl Source {
         let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
         let (n_frames, n_atoms) = (frames.len() as usize, atoms.len());
         let array = patiently(py, move || read_frames(&*source, &atoms, &frames))?;
-        let headers = &array.headers;
-        let vectors = cells(headers, |cell| cell.vectors().into_iter().flatten().collect());
-        let dimensions = cells(headers, |cell| cell.dimensions().to_vec());
-        let has_cell: Vec<bool> = headers.iter().map(|header| header.unit_cell.is_some()).collect();
-        let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
-        let steps: Vec<i64> = headers.iter().map(|header| header.step).collect();
-        Ok((
-            array.positions.into_pyarray(py).reshape([n_frames, n_atoms, 3])?,
-            vectors.into_pyarray(py).reshape([n_frames, 3, 3])?,
-            dimensions.into_pyarray(py).reshape([n_frames, 6])?,
-            has_cell.into_pyarray(py),
-            times.into_pyarray(py),
-            steps.into_pyarray(py),
-        ))
+        arrays(py, array, n_frames, n_atoms)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
@@ -188,11 +165,4 @@ impl Source {
 /// A row of zeros stands for no cell.
 fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {
     (dimensions != [0.0; 6]).then_some(UnitCell::Dimensions(dimensions))
-}
-
-/// One view of each frame's cell; NaN where there is none.
-fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
-    let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
-    let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
-    rows.flatten().collect()
 }

@@ -114,7 +114,7 @@ impl Source for Unlocated {
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        Some([0..self.n_bytes()].into())
+        Some(std::iter::once(0..self.n_bytes()).collect())
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
