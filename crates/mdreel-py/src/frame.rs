@@ -1,10 +1,15 @@
 //! Frames, as arrays.
 
+use mdreel_core::Error;
 use mdreel_core::frame::FrameHeader;
+use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::read::FrameArray;
 use mdreel_core::unit_cell::UnitCell;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+
+use crate::error::to_python;
 
 /// Positions, cell vectors, cell lengths and angles, whether there is a cell, times, integration steps.
 pub type Frames<'py> = (
@@ -39,4 +44,35 @@ fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f
     let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
     let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
     rows.flatten().collect()
+}
+
+/// A copy of frames that are in arrays.
+pub fn from_arrays(
+    py: Python<'_>,
+    positions: &PyReadonlyArray3<'_, f32>,
+    times: &PyReadonlyArray1<'_, f64>,
+    dimensions: Option<&PyReadonlyArray2<'_, f32>>,
+) -> PyResult<MemorySource> {
+    let mismatch = |message: String| to_python(py, Error::Mismatch(message));
+    let &[n_frames, n_atoms, 3] = positions.shape() else {
+        return Err(mismatch(format!("positions need the shape (n_frames, n_atoms, 3), got {:?}", positions.shape())));
+    };
+    if times.len() != n_frames {
+        return Err(mismatch(format!("{n_frames} frames need as many times, got {}", times.len())));
+    }
+    let cells = match dimensions {
+        Some(rows) if rows.shape()[1] != 6 => {
+            return Err(mismatch(format!("unit cells need 6 columns, got {}", rows.shape()[1])));
+        }
+        Some(rows) => rows.as_array().rows().into_iter().map(|row| cell(std::array::from_fn(|k| row[k]))).collect(),
+        None => Vec::new(),
+    };
+    let positions = positions.as_array().iter().copied().collect();
+    let memory = MemorySource::new(n_atoms, positions, times.as_array().to_vec(), cells);
+    memory.map_err(|error| to_python(py, error))
+}
+
+/// A row of zeros stands for no cell.
+fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {
+    (dimensions != [0.0; 6]).then_some(UnitCell::Dimensions(dimensions))
 }

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use mdreel_core::Error;
 use mdreel_core::source as core;
 use mdreel_core::source::AtomSelection;
-use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::open::{Opened, Options, open};
 use mdreel_core::source::read::read_frames;
-use mdreel_core::unit_cell::UnitCell;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::frame::{Frames, arrays};
+use crate::frame::{Frames, arrays, from_arrays};
 use crate::patience::patiently;
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
@@ -63,26 +61,8 @@ impl Source {
         times: PyReadonlyArray1<'_, f64>,
         dimensions: Option<PyReadonlyArray2<'_, f32>>,
     ) -> PyResult<Self> {
-        let mismatch = |message: String| to_python(py, Error::Mismatch(message));
-        let &[n_frames, n_atoms, 3] = positions.shape() else {
-            return Err(mismatch(format!(
-                "positions need the shape (n_frames, n_atoms, 3), got {:?}",
-                positions.shape()
-            )));
-        };
-        if times.len() != n_frames {
-            return Err(mismatch(format!("{n_frames} frames need as many times, got {}", times.len())));
-        }
-        let cells = match &dimensions {
-            Some(rows) if rows.shape()[1] != 6 => {
-                return Err(mismatch(format!("unit cells need 6 columns, got {}", rows.shape()[1])));
-            }
-            Some(rows) => rows.as_array().rows().into_iter().map(|row| cell(std::array::from_fn(|k| row[k]))).collect(),
-            None => Vec::new(),
-        };
-        let positions = positions.as_array().iter().copied().collect();
-        let memory = MemorySource::new(n_atoms, positions, times.as_array().to_vec(), cells);
-        let opened = Opened::Memory(Arc::new(memory.map_err(|error| to_python(py, error))?));
+        let memory = from_arrays(py, &positions, &times, dimensions.as_ref())?;
+        let opened = Opened::Memory(Arc::new(memory));
         Ok(Source { opened, origin: None })
     }
 
@@ -160,9 +140,4 @@ impl Source {
     fn __repr__(&self) -> String {
         format!("<{} trajectory of {} atoms>", self.opened.format(), self.n_atoms())
     }
-}
-
-/// A row of zeros stands for no cell.
-fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {
-    (dimensions != [0.0; 6]).then_some(UnitCell::Dimensions(dimensions))
 }
