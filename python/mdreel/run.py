@@ -68,6 +68,7 @@ def run(
                 bar.update(len(outcome.frames))
         if outcome is not None:
             break
+        job.source.check_end()  # nothing is gained by reading a torn file again
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()

@@ -4,6 +4,7 @@
 mod block;
 mod error;
 mod facts;
+mod frame;
 mod kernel;
 mod patience;
 mod plan;

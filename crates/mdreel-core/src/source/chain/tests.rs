@@ -114,8 +114,7 @@ impl Source for Unlocated {
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        let whole = 0..self.n_bytes();
-        Some([whole].into())
+        Some(std::iter::once(0..self.n_bytes()).collect())
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
