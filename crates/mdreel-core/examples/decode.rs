@@ -13,7 +13,7 @@ use mdreel_core::kernel::Kernel;
 use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Series;
 use mdreel_core::run::run;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, Source};
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
     let path = Path::new(argument(0, ""));
-    let source = Xtc::open(FileBytes::open(path)?, Keep::Nowhere)?;
+    let source = Xtc::open(FileBytes::open(path, Access::Auto)?, Keep::Nowhere)?;
     let atoms = match argument(1, "all") {
         "all" => AtomSelection::all(source.n_atoms()),
         file => {

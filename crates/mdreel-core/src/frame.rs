@@ -29,6 +29,9 @@ pub struct Columns<'a> {
     pub z: &'a [f32],
 }
 
+/// The coordinates of one frame, x, y and z, in Å, eight atoms to an element.
+pub type Octets<'a> = [&'a [[f32; LANES]]; 3];
+
 /// The coordinates of one frame, to be written.
 #[derive(Debug)]
 pub struct ColumnsMut<'a> {
@@ -133,6 +136,14 @@ impl FrameBatch {
         let start = i * 3 * self.stride;
         let column = |k: usize| &self.coordinates[start + k * self.stride..][..self.n_atoms];
         Columns { x: column(0), y: column(1), z: column(2) }
+    }
+
+    /// The coordinates of the `i`-th frame held, x, y and z, in whole octets: the last one is padded with zeros.
+    pub fn octets(&self, i: usize) -> Octets<'_> {
+        let frame = self.coordinates[i * 3 * self.stride..][..3 * self.stride].as_chunks::<LANES>().0;
+        let (x, rest) = frame.split_at(self.stride / LANES);
+        let (y, z) = rest.split_at(self.stride / LANES);
+        [x, y, z]
     }
 }
 

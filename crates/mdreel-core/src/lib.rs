@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod pool;
 pub mod reduce;
 pub mod run;
+pub mod simd;
 pub mod source;
 pub mod span;
 pub mod superpose;

@@ -4,6 +4,7 @@
 //! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
 
 pub mod bytes;
+pub mod dcd;
 pub mod frame_index;
 pub mod xtc;
 

@@ -1,1 +1,18 @@
-//! Optimal superposition.
+//! Optimal superposition: the rigid motion that brings a frame closest to a reference, and the distance that is left.
+//!
+//! The largest eigenvalue of Horn's 4x4 key matrix gives the minimum RMSD (B. K. P. Horn, J. Opt. Soc. Am. A 4, 629,
+//! 1987). It is the largest root of the matrix's characteristic polynomial, found by Newton's method from above
+//! (D. L. Theobald, Acta Cryst. A 61, 478, 2005; P. Liu, D. K. Agrafiotis, D. L. Theobald, J. Comput. Chem. 31, 1561,
+//! 2010). Where that loses digits (a root that is nearly double, a distance that is nearly zero) the eigenvector is
+//! computed and the distance is summed atom by atom.
+
+mod eigen;
+mod moments;
+mod points;
+mod quartic;
+mod reference;
+#[cfg(test)]
+mod tests;
+
+pub use points::WeightedPoints;
+pub use reference::{Reference, Superposition};

@@ -1,1 +1,225 @@
-//! RMSD.
+//! RMSD: the distance of each frame from a reference structure.
+
+use super::Kernel;
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::reduce::Series;
+use crate::simd::{Lanes, Level, Operation};
+use crate::superpose::{Reference, WeightedPoints};
+
+/// Root mean square distance, Å, in float64, of every frame from a reference.
+#[derive(Debug, Clone)]
+pub struct Rmsd {
+    measure: Measure,
+    level: Level,
+}
+
+#[derive(Debug, Clone)]
+enum Measure {
+    Superposed(Reference),
+    AsIs(WeightedPoints),
+}
+
+impl Rmsd {
+    /// RMSD from `reference` (Å), weighted by `weights` (`None`: all alike), after optimal superposition or with the
+    /// coordinates as they are. Fails where there are no atoms, lengths differ, coordinates are not finite, or weights
+    /// are negative, not finite or all zero.
+    pub fn new(reference: &[[f64; 3]], weights: Option<&[f64]>, superposition: bool) -> Result<Self> {
+        Rmsd::at_level(reference, weights, superposition, Level::detect())
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    pub fn at_level(
+        reference: &[[f64; 3]],
+        weights: Option<&[f64]>,
+        superposition: bool,
+        level: Level,
+    ) -> Result<Self> {
+        let measure = if superposition {
+            Measure::Superposed(Reference::new(reference, weights, level)?)
+        } else {
+            Measure::AsIs(WeightedPoints::new(reference, weights)?)
+        };
+        Ok(Rmsd { measure, level })
+    }
+}
+
+impl Kernel for Rmsd {
+    type Partial = Series;
+
+    fn n_atoms(&self) -> usize {
+        match &self.measure {
+            Measure::Superposed(reference) => reference.n_atoms(),
+            Measure::AsIs(points) => points.n_points(),
+        }
+    }
+
+    fn empty(&self) -> Series {
+        Series::default()
+    }
+
+    fn map(&self, batch: &FrameBatch, partial: &mut Series) -> Result<()> {
+        if batch.n_atoms() != self.n_atoms() {
+            let (expected, got) = (self.n_atoms(), batch.n_atoms());
+            return Err(Error::Mismatch(format!("the reference has {expected} atoms, the frames have {got}")));
+        }
+        self.level.run(MapBatch { measure: &self.measure, batch, partial })
+    }
+}
+
+struct MapBatch<'a> {
+    measure: &'a Measure,
+    batch: &'a FrameBatch,
+    partial: &'a mut Series,
+}
+
+impl Operation for MapBatch<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        for (i, header) in self.batch.headers().iter().enumerate() {
+            let frame = self.batch.octets(i);
+            let value = match self.measure {
+                Measure::Superposed(reference) => reference.minimum_rmsd::<L>(frame),
+                Measure::AsIs(points) => Some(points.rmsd::<L>(frame)).filter(|value| value.is_finite()),
+            };
+            match value {
+                Some(value) => self.partial.push(header.index, header.time, value),
+                None => return Err(not_finite(self.batch, i)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates.
+#[cold]
+fn not_finite(batch: &FrameBatch, i: usize) -> Error {
+    let columns = batch.columns(i);
+    let positions = columns.x.iter().zip(columns.y).zip(columns.z).map(|((x, y), z)| [*x, *y, *z]);
+    let (frame, n_atoms) = (batch.header(i).index, batch.n_atoms());
+    let found = positions.enumerate().find(|(_, position)| position.iter().any(|value| !value.is_finite()));
+    Error::Mismatch(match found {
+        Some((atom, position)) => format!(
+            "frame {frame}: atom {atom} of the {n_atoms} selected is at {position:?}: expected finite coordinates"
+        ),
+        None => format!("frame {frame}: the RMSD of the {n_atoms} selected atoms is too large for a float64"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::frame::FrameHeader;
+
+    const N_ATOMS: usize = 214;
+
+    fn batch(first: u64, frames: &[Vec<[f32; 3]>]) -> FrameBatch {
+        let mut batch = FrameBatch::with_capacity(frames[0].len(), frames.len());
+        for (index, frame) in (first..).zip(frames) {
+            let columns = batch.push(FrameHeader { index, step: 0, time: 2.0 * index as f64, unit_cell: None });
+            for (i, [x, y, z]) in frame.iter().enumerate() {
+                (columns.x[i], columns.y[i], columns.z[i]) = (*x, *y, *z);
+            }
+        }
+        batch
+    }
+
+    fn golden() -> (Vec<Vec<[f32; 3]>>, Vec<[f64; 4]>) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+        let bytes = std::fs::read(folder.join("adk_dims_ca.f32")).unwrap();
+        let values: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        let frames = values.as_chunks::<3>().0.chunks_exact(N_ATOMS).map(<[_]>::to_vec).collect();
+        let table = std::fs::read_to_string(folder.join("adk_dims_ca_rmsd.csv")).unwrap();
+        let row = |line: &str| {
+            let row: Vec<f64> = line.split(',').map(|value| value.parse().unwrap()).collect();
+            row.try_into().unwrap()
+        };
+        (frames, table.lines().skip(2).map(row).collect())
+    }
+
+    #[test]
+    fn test_rmsd_equals_mdanalysis_on_a_real_trajectory() {
+        let (frames, expected) = golden();
+        assert_eq!((frames.len(), expected.len()), (98, 98));
+        let reference: Vec<[f64; 3]> = frames[0].iter().map(|point| point.map(f64::from)).collect();
+        let weights: Vec<f64> = (0..N_ATOMS).map(|i| 1.0 + (i % 7) as f64).collect();
+        let batch = batch(0, &frames);
+        for (column, weights, superposition) in
+            [(0, None, true), (1, Some(&weights[..]), true), (2, None, false), (3, Some(&weights[..]), false)]
+        {
+            let kernel = Rmsd::new(&reference, weights, superposition).unwrap();
+            let mut series = kernel.empty();
+            kernel.map(&batch, &mut series).unwrap();
+            assert!(series.values[0] < 1e-12, "frame 0 to itself: {}", series.values[0]);
+            for (frame, (ours, theirs)) in series.values.iter().zip(&expected).enumerate() {
+                // MDAnalysis's own frame 0 is 3.7e-7 from itself.
+                let tolerance = if frame == 0 { 1e-6 } else { 1e-9 };
+                assert!(
+                    (ours - theirs[column]).abs() < tolerance,
+                    "column {column}, frame {frame}: {ours}, {theirs:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn test_map_keeps_frame_numbers_and_times() {
+        let kernel = Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap();
+        let mut series = kernel.empty();
+        kernel.map(&batch(7, &[vec![[0.0; 3]; 2], vec![[1.0, 0.0, 0.0]; 2]]), &mut series).unwrap();
+        assert_eq!(series, Series { frames: vec![7, 8], times: vec![14.0, 16.0], values: vec![0.0, 0.0] });
+    }
+
+    #[test]
+    fn test_map_names_frame_and_atom_when_a_coordinate_is_not_finite() {
+        for (value, n_atoms) in [(f32::NAN, 3), (f32::INFINITY, 11), (f32::NEG_INFINITY, 16), (f32::NAN, 1)] {
+            let good: Vec<[f32; 3]> = (0..n_atoms).map(|i| [i as f32, 1.0, (i * i) as f32]).collect();
+            for atom in 0..n_atoms {
+                let mut bad = good.clone();
+                bad[atom][atom % 3] = value;
+                for (superposition, weight) in [(true, 1.0), (false, 1.0), (true, 0.0), (false, 0.0)] {
+                    let mut weights = vec![2.0; n_atoms];
+                    weights[0] = if n_atoms > 1 { weight } else { 1.0 };
+                    let kernel = Rmsd::new(&vec![[0.0; 3]; n_atoms], Some(&weights), superposition).unwrap();
+                    let error = kernel.map(&batch(40, &[good.clone(), bad.clone()]), &mut kernel.empty()).unwrap_err();
+                    let message = error.to_string();
+                    assert!(message.contains("frame 41") && message.contains(&format!("atom {atom} ")), "{message}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn test_map_refuses_frames_of_another_number_of_atoms() {
+        let kernel = Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap();
+        let error = kernel.map(&batch(0, &[vec![[0.0; 3]; 3]]), &mut kernel.empty()).unwrap_err();
+        assert_eq!(error.to_string(), "the reference has 2 atoms, the frames have 3");
+    }
+
+    #[test]
+    fn test_new_refuses_what_has_no_rmsd() {
+        let two = [[0.0; 3], [1.0, 2.0, 3.0]];
+        type Case<'a> = (&'a [[f64; 3]], Option<&'a [f64]>, &'a str);
+        let cases: [Case<'_>; 7] = [
+            (&[], None, "no atoms"),
+            (&two, Some(&[1.0]), "expected 2 weights, one for each atom, got 1"),
+            (&two, Some(&[1.0, -0.5]), "weight 1 is -0.5"),
+            (&two, Some(&[f64::NAN, 1.0]), "weight 0 is NaN"),
+            (&two, Some(&[1.0, f64::INFINITY]), "weight 1 is inf"),
+            (&two, Some(&[0.0, 0.0]), "all 2 weights are 0"),
+            (&[[0.0; 3], [0.0, f64::NAN, 0.0]], None, "atom 1 of 2 is at [0.0, NaN, 0.0]"),
+        ];
+        for (reference, weights, expected) in cases {
+            for superposition in [true, false] {
+                let message = Rmsd::new(reference, weights, superposition).unwrap_err().to_string();
+                assert!(message.contains(expected), "{message}");
+            }
+        }
+        let message = Rmsd::new(&[[0.0; 3], [1e200; 3]], None, true).unwrap_err().to_string();
+        assert!(message.contains("overflow"), "{message}");
+    }
+}

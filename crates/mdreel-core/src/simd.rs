@@ -1,0 +1,207 @@
+//! Vector instructions, chosen at run time, with one order of summation for all of them.
+//!
+//! An [`Operation`] is written once over [`Lanes`]: eight float64 that any processor has, as one register
+//! (AVX-512), two (AVX2), four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused
+//! multiply-add) and [`Lanes::sum`] adds the eight in one fixed tree, so the bits of a result do not depend on the
+//! processor. See `docs/design/003-one-order-of-summation.md` for what that costs.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+use crate::frame::LANES;
+
+/// Eight numbers that one vector load takes, aligned so that the load never straddles two cache lines.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[repr(C, align(64))]
+pub struct Octet(pub [f64; LANES]);
+
+/// Eight float64 in vector registers. Values exist only inside [`Operation::run`], where the instructions are there.
+pub trait Lanes: Copy {
+    /// `value` in every lane.
+    fn splat(value: f64) -> Self;
+    /// Eight float64.
+    fn load(values: &Octet) -> Self;
+    /// Eight float32, widened.
+    fn widen(values: &[f32; LANES]) -> Self;
+    /// `self + other`.
+    fn add(self, other: Self) -> Self;
+    /// `self - other`.
+    fn sub(self, other: Self) -> Self;
+    /// `self * other`.
+    fn mul(self, other: Self) -> Self;
+    /// `self * factor + addend`, rounded once.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// The sum of the lanes: `((l0 + l4) + (l2 + l6)) + ((l1 + l5) + (l3 + l7))`, the tree in which halving a
+    /// register adds.
+    fn sum(self) -> f64;
+}
+
+/// A computation that is compiled once for every instruction set.
+pub trait Operation {
+    /// What it gives.
+    type Output;
+
+    /// The computation. Mark it and all that it calls per element `#[inline(always)]`: only what is inlined into
+    /// the entry of an instruction set is compiled with its instructions; the rest gives the same bits, slowly.
+    fn run<L: Lanes>(self) -> Self::Output;
+}
+
+/// An instruction set that this processor has: there is no other way to get one than to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level(Set);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Set {
+    /// From the narrowest to the widest.
+    const ALL: &[Set] = &[
+        Set::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512,
+        #[cfg(target_arch = "aarch64")]
+        Set::Neon,
+    ];
+
+    fn is_here(self) -> bool {
+        match self {
+            Set::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            // All of what server processors have had since 2017: F alone (Xeon Phi) does not count.
+            Set::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+                    && Set::Avx2.is_here()
+            }
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+        }
+    }
+}
+
+impl Level {
+    /// The widest that this processor has.
+    pub fn detect() -> Self {
+        Level(Set::ALL.iter().copied().rfind(|set| set.is_here()).unwrap_or(Set::Portable))
+    }
+
+    /// All that this processor has, the portable one first: for tests and benchmarks.
+    pub fn available() -> Vec<Self> {
+        Set::ALL.iter().copied().filter(|set| set.is_here()).map(Level).collect()
+    }
+
+    /// Whether AVX-512 F, BW, DQ and VL, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these
+    /// instructions alone.
+    pub fn is_avx512(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.0 == Set::Avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => "neon",
+        }
+    }
+
+    /// Runs `operation` with these instructions.
+    #[inline]
+    pub fn run<O: Operation>(self, operation: O) -> O::Output {
+        match self.0 {
+            Set::Portable => operation.run::<portable::Portable>(),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a level exists only where its instructions were found; so for those that follow.
+            Set::Avx2 => unsafe { x86_64::run_avx2(operation) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Set::Avx512 => unsafe { x86_64::run_avx512(operation) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Set::Neon => unsafe { aarch64::run_neon(operation) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Chain<'a> {
+        values: &'a [[f32; LANES]],
+        factors: &'a [Octet],
+    }
+
+    impl Operation for Chain<'_> {
+        type Output = [u64; 2];
+
+        #[inline(always)]
+        fn run<L: Lanes>(self) -> [u64; 2] {
+            let (mut total, mut other) = (L::splat(0.1), L::splat(1.0 / 3.0));
+            for (values, factors) in self.values.iter().zip(self.factors) {
+                total = L::widen(values).sub(other).mul_add(L::load(factors), total);
+                other = other.mul(L::load(factors)).add(L::splat(0.7));
+            }
+            [total.sum().to_bits(), other.sum().to_bits()]
+        }
+    }
+
+    #[test]
+    fn test_level_gives_identical_bits_for_every_instruction_set() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let values: Vec<[f32; LANES]> = (0..99).map(|_| std::array::from_fn(|_| 50.0 * next() as f32)).collect();
+        let factors: Vec<Octet> = (0..99).map(|_| Octet(std::array::from_fn(|_| next()))).collect();
+        let expected = Level::available()[0].run(Chain { values: &values, factors: &factors });
+        for level in Level::available() {
+            assert_eq!(level.run(Chain { values: &values, factors: &factors }), expected, "{}", level.name());
+        }
+    }
+
+    #[test]
+    fn test_sum_adds_in_the_documented_tree() {
+        struct Sum(Octet);
+        impl Operation for Sum {
+            type Output = f64;
+            fn run<L: Lanes>(self) -> f64 {
+                L::load(&self.0).sum()
+            }
+        }
+        let l = [1e16, 1.0, -1e16, 3.0, 1.0, 1e-9, 1.0, 1e8];
+        let expected = ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+        for level in Level::available() {
+            assert_eq!(level.run(Sum(Octet(l))).to_bits(), expected.to_bits(), "{}", level.name());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! NEON.
+
+use std::arch::aarch64::*;
+
+use super::{Lanes, Octet, Operation};
+use crate::frame::LANES;
+
+#[target_feature(enable = "neon")]
+pub(super) fn run_neon<O: Operation>(operation: O) -> O::Output {
+    operation.run::<Neon>()
+}
+
+/// Lanes 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+#[derive(Clone, Copy)]
+pub(super) struct Neon([float64x2_t; 4]);
+
+// In all that follows: values of this type are made only under `run_neon`, which runs only where the processor has the
+// instructions, and every load reads the whole of the array behind the reference.
+
+impl Neon {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Self {
+        Neon(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+impl Lanes for Neon {
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        // SAFETY: see above.
+        unsafe { Neon([vdupq_n_f64(value); 4]) }
+    }
+
+    #[inline(always)]
+    fn load(values: &Octet) -> Self {
+        // SAFETY: see above.
+        Neon(std::array::from_fn(|i| unsafe { vld1q_f64(values.0.as_ptr().add(2 * i)) }))
+    }
+
+    #[inline(always)]
+    fn widen(values: &[f32; LANES]) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let (low, high) = (vld1q_f32(values.as_ptr()), vld1q_f32(values.as_ptr().add(4)));
+            Neon([
+                vcvt_f64_f32(vget_low_f32(low)),
+                vcvt_high_f64_f32(low),
+                vcvt_f64_f32(vget_low_f32(high)),
+                vcvt_high_f64_f32(high),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: see above.
+        self.zip(other, |a, b| unsafe { vaddq_f64(a, b) })
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        // SAFETY: see above.
+        self.zip(other, |a, b| unsafe { vsubq_f64(a, b) })
+    }
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        // SAFETY: see above.
+        self.zip(other, |a, b| unsafe { vmulq_f64(a, b) })
+    }
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        // SAFETY: see above.
+        Neon(std::array::from_fn(|i| unsafe { vfmaq_f64(addend.0[i], self.0[i], factor.0[i]) }))
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f64 {
+        let l = self.0;
+        // SAFETY: see above.
+        unsafe {
+            let pair = vaddq_f64(vaddq_f64(l[0], l[2]), vaddq_f64(l[1], l[3]));
+            vgetq_lane_f64::<0>(pair) + vgetq_lane_f64::<1>(pair)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! How the bytes of a file are reached.
+
+use std::fs::File;
+
+/// The way in which bytes come from a file into the memory of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// A memory map where it pays and is safe (a local file system), otherwise positioned reads.
+    #[default]
+    Auto,
+    /// A memory map. Where the system refuses one, positioned reads take its place.
+    Map,
+    /// Positioned reads (`pread`) into memory that is used again.
+    Read,
+}
+
+/// Whether `file` lies on a file system whose pages live in this machine's page cache and nowhere else.
+///
+/// The list names what is known to be local, not what is known to be remote: a parallel file system that nobody has
+/// heard of must not be mapped. Network and FUSE file systems are left out because a map reads them page by page and
+/// turns every lost connection into a signal; ZFS because it copies into a second cache for maps alone. Numbers:
+/// `include/uapi/linux/magic.h` of Linux, and the file systems' own headers for those kept outside it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn is_local(file: &File) -> bool {
+    use std::os::fd::AsRawFd;
+
+    const LOCAL: [u32; 17] = [
+        0x0000_ef53, // ext2, ext3, ext4
+        0x5846_5342, // XFS
+        0x9123_683e, // Btrfs
+        0xca45_1a4e, // bcachefs
+        0xf2f5_2010, // F2FS
+        0x3153_464a, // JFS
+        0x5265_4973, // ReiserFS
+        0x0000_3434, // NILFS
+        0x0102_1994, // tmpfs
+        0x8584_58f6, // ramfs
+        0x794c_7630, // overlayfs: containers
+        0x7371_7368, // SquashFS: container images
+        0xe0f5_e1e2, // EROFS
+        0x0000_9660, // ISO 9660
+        0x0000_4d44, // FAT
+        0x2011_bab0, // exFAT
+        0x7366_746e, // NTFS (ntfs3)
+    ];
+    // SAFETY: an all-zero statfs is a valid value of that plain C structure.
+    let mut facts: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and `facts` is writable.
+    let answer = unsafe { libc::fstatfs(file.as_raw_fd(), &mut facts) };
+    // The field's type differs between architectures; the numbers are 32 bits wide on all.
+    answer == 0 && LOCAL.contains(&(facts.f_type as u32))
+}
+
+/// Whether `file` lies on a file system that the system calls local.
+#[cfg(target_vendor = "apple")]
+pub(super) fn is_local(file: &File) -> bool {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: an all-zero statfs is a valid value of that plain C structure.
+    let mut facts: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and `facts` is writable.
+    let answer = unsafe { libc::fstatfs(file.as_raw_fd(), &mut facts) };
+    answer == 0 && facts.f_flags & libc::MNT_LOCAL as u32 != 0
+}
+
+/// Other systems do not say in a common way what they have mounted.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(super) fn is_local(_file: &File) -> bool {
+    false
+}

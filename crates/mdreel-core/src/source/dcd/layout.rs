@@ -1,0 +1,128 @@
+//! Where things are: frames in the file, records in a frame.
+
+use super::cell::CELL_BYTES;
+use super::header::Header;
+use super::record::RecordFormat;
+use crate::error::{Error, Result};
+use crate::source::bytes::FileBytes;
+
+/// Where the parts of a frame are, in bytes from its beginning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FrameLayout {
+    /// The six numbers of the unit cell.
+    pub cell: Option<u64>,
+    /// The first x, y and z.
+    pub columns: [u64; 3],
+    /// Record markers, and the length that each must say.
+    pub markers: Vec<(u64, u64)>,
+    /// Bytes of the frame.
+    pub len: u64,
+}
+
+impl FrameLayout {
+    fn new(header: &Header, n_atoms: u64) -> Self {
+        let marker_bytes = header.format.marker_bytes as u64;
+        let mut markers = Vec::new();
+        let mut at = 0;
+        let mut record = |length: u64| {
+            let content = at + marker_bytes;
+            markers.extend([(at, length), (content + length, length)]);
+            at = content + length + marker_bytes;
+            content
+        };
+        let cell = header.has_unit_cell.then(|| record(CELL_BYTES));
+        let columns = [(); 3].map(|()| record(4 * n_atoms));
+        if header.has_fourth_dimension {
+            record(4 * n_atoms);
+        }
+        FrameLayout { cell, columns, markers, len: at }
+    }
+}
+
+/// Where the frames of a file are.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The first frame, which has all atoms.
+    pub first: FrameLayout,
+    /// Any later frame, which lacks the atoms that are fixed.
+    pub later: FrameLayout,
+    start: u64,
+    n_frames: u64,
+    rest: u64,
+}
+
+impl Layout {
+    /// Finds out how many frames `file` has, and whether its ends are sound.
+    pub fn new(file: &FileBytes, header: &Header) -> Result<Self> {
+        let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
+        let first = FrameLayout::new(header, header.n_atoms as u64);
+        let later = FrameLayout::new(header, n_free as u64);
+        let bytes = file.len() - header.end;
+        let (n_frames, rest) = match bytes.checked_sub(first.len) {
+            Some(bytes) => (1 + bytes / later.len, bytes % later.len),
+            None => (0, bytes),
+        };
+        let layout = Layout { first, later, start: header.end, n_frames, rest };
+        // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
+        layout.check_first_frame(file, header.format)?;
+        layout.check_last_frame(file, header.n_frames_counted)?;
+        Ok(layout)
+    }
+
+    /// Checks that records of the first frame are where the header lets expect them.
+    fn check_first_frame(&self, file: &FileBytes, format: RecordFormat) -> Result<()> {
+        let is_there = |at: u64| self.start + at + format.marker_bytes as u64 <= file.len();
+        self.first.markers.iter().filter(|(at, _)| is_there(*at)).try_for_each(|&(at, expected)| {
+            let mut marker = [0; 8];
+            file.read_exact(&mut marker[..format.marker_bytes], self.start + at)?;
+            check_marker(file, 0, self.start + at, format.length(&marker), expected)
+        })
+    }
+
+    /// Checks that the last frame is whole, or one that the header does not count yet.
+    fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
+        let n_frames = self.n_frames;
+        let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
+        if self.rest == 0 || is_counted {
+            return Ok(());
+        }
+        let expected = if n_frames == 0 { self.first.len } else { self.later.len };
+        Err(Error::format(
+            file.path(),
+            Some(n_frames),
+            Some(self.offset(n_frames)),
+            format!(
+                "the last frame is incomplete: expected {expected} bytes, but the file ends after {} of them (whole \
+                 frames: {n_frames}, frames according to the header: {n_frames_counted})",
+                self.rest
+            ),
+        ))
+    }
+
+    /// Number of whole frames.
+    pub fn n_frames(&self) -> u64 {
+        self.n_frames
+    }
+
+    /// Bytes behind the last whole frame.
+    pub fn rest(&self) -> u64 {
+        self.rest
+    }
+
+    /// Where a frame begins.
+    pub fn offset(&self, frame: u64) -> u64 {
+        match frame {
+            0 => self.start,
+            _ => self.start + self.first.len + (frame - 1) * self.later.len,
+        }
+    }
+}
+
+/// Checks the record marker at byte `at`.
+pub(super) fn check_marker(file: &FileBytes, frame: u64, at: u64, got: u64, expected: u64) -> Result<()> {
+    if got == expected {
+        return Ok(());
+    }
+    let message = format!("corrupt frame: expected a record marker of {expected}, got {got}");
+    Err(Error::format(file.path(), Some(frame), Some(at), message))
+}

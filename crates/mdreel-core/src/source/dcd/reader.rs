@@ -1,0 +1,205 @@
+//! One worker's way through a DCD file.
+
+use std::ops::Range;
+
+use super::cell::unit_cell;
+use super::header::Header;
+use super::layout::{Layout, check_marker};
+use super::plan::{FramePlan, LOAD_BYTES, Place};
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
+use crate::source::bytes::{ByteReader, FileBytes};
+use crate::source::{AtomSelection, Reader};
+use crate::span::{Recorder, SpanKind};
+
+/// Reads the wanted atoms of a DCD file.
+#[derive(Debug)]
+pub(super) struct DcdReader<'a> {
+    file: &'a FileBytes,
+    header: &'a Header,
+    layout: &'a Layout,
+    n_atoms: usize,
+    first: FramePlan,
+    /// The plan of later frames, where they differ from the first.
+    later: Option<FramePlan>,
+    fixed: Fixed,
+    bytes: ByteReader<'a>,
+    ranges: Vec<Range<u64>>,
+    extent: FrameSet,
+    /// Frames of the extent that were read.
+    n_read: u64,
+    frames: Vec<u64>,
+}
+
+/// What is known of the wanted atoms that stand in the first frame only.
+#[derive(Debug)]
+enum Fixed {
+    /// There are none.
+    None,
+    /// The first frame has not been read yet.
+    Unread,
+    /// The first frame.
+    Read(FrameBatch),
+}
+
+impl<'a> DcdReader<'a> {
+    /// A reader of `atoms`.
+    pub fn new(file: &'a FileBytes, header: &'a Header, layout: &'a Layout, atoms: &AtomSelection) -> Result<Self> {
+        atoms.check(header.n_atoms)?;
+        let all: Vec<Place> = atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
+        let free: Option<Vec<Place>> = header.free_atoms.as_ref().map(|free_atoms| {
+            let target = |atom: &u32| atoms.indices().binary_search(atom).ok();
+            let place = |(atom, slot)| target(atom).map(|target| Place { slot, target: target as u32 });
+            free_atoms.iter().zip(0..).filter_map(place).collect()
+        });
+        let some_fixed = free.as_ref().is_some_and(|free| free.len() < all.len());
+        Ok(DcdReader {
+            file,
+            header,
+            layout,
+            n_atoms: atoms.len(),
+            first: FramePlan::new(&layout.first, header.format, &all),
+            later: free.map(|free| FramePlan::new(&layout.later, header.format, &free)),
+            fixed: if some_fixed { Fixed::Unread } else { Fixed::None },
+            bytes: file.reader(),
+            ranges: Vec::new(),
+            extent: FrameSet::all(0),
+            n_read: 0,
+            frames: Vec::new(),
+        })
+    }
+
+    /// Chooses the next frames of the extent for one load, at most `room`: those that have the same plan, come one
+    /// after the other in the file, and are not too large together.
+    fn choose_frames(&mut self, room: u64) {
+        self.frames.clear();
+        if self.n_read >= self.extent.len() {
+            return;
+        }
+        let first = self.extent.get(self.n_read);
+        let plan = plan_of(&self.first, self.later.as_ref(), first);
+        let room = room.min(LOAD_BYTES / plan.n_bytes().max(1)).clamp(1, self.extent.len() - self.n_read);
+        let room = if self.later.is_some() && first == 0 { 1 } else { room };
+        self.frames.push(first);
+        for i in 1..room {
+            let frame = self.extent.get(self.n_read + i);
+            if frame <= self.extent.get(self.n_read + i - 1) {
+                break;
+            }
+            self.frames.push(frame);
+        }
+    }
+
+    /// Adds the chosen frames to `batch`.
+    fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        let Some(&first) = self.frames.first() else { return Ok(()) };
+        let plan = plan_of(&self.first, self.later.as_ref(), first);
+        // A plan of several loads has a frame of its own, whose columns are filled by one load after the other.
+        let n_frames = self.frames.len() as u64;
+        let mut columns: Option<ColumnsMut<'_>> = None;
+        for load in plan.loads() {
+            let start_ns = recorder.now();
+            let pieces = &plan.pieces()[load.clone()];
+            self.ranges.clear();
+            for &frame in &self.frames {
+                let start = self.layout.offset(frame);
+                self.ranges.extend(pieces.iter().map(|piece| start + piece.bytes.start..start + piece.bytes.end));
+            }
+            let n_bytes = self.bytes.load(&self.ranges)?;
+            let n_frames = if load.start == 0 { n_frames } else { 0 };
+            let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
+            let mut copied = Ok(());
+            for (i, &frame) in self.frames.iter().enumerate() {
+                let bytes = |k: usize| self.bytes.get(i * pieces.len() + k);
+                if load.start == 0 {
+                    let cell = if pieces.is_empty() { None } else { plan.cell(bytes(0)) };
+                    let added = batch.push(FrameHeader {
+                        index: frame,
+                        step: self.header.step(frame),
+                        time: self.header.time(frame),
+                        unit_cell: cell.and_then(unit_cell),
+                    });
+                    if let (Fixed::Read(first), true) = (&self.fixed, frame > 0) {
+                        let first = first.columns(0);
+                        added.x.copy_from_slice(first.x);
+                        added.y.copy_from_slice(first.y);
+                        added.z.copy_from_slice(first.z);
+                    }
+                    columns = Some(added);
+                }
+                let columns = columns.as_mut().expect("the first load adds the frame");
+                for (k, piece) in pieces.iter().enumerate() {
+                    if let Some((at, got, expected)) = plan.wrong_marker(piece, bytes(k)) {
+                        let at = self.layout.offset(frame) + at;
+                        copied = copied.and_then(|()| check_marker(self.file, frame, at, got, expected));
+                    }
+                    plan.gather(piece, bytes(k), columns);
+                }
+            }
+            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            self.bytes.confirm()?;
+            copied?;
+            recorder.record(SpanKind::Decompress, start_ns, n_frames, n_bytes);
+        }
+        Ok(())
+    }
+
+    /// Reads the first frame, if later frames lack wanted atoms.
+    fn read_fixed(&mut self, recorder: &mut Recorder) -> Result<()> {
+        if matches!(self.fixed, Fixed::Unread) && self.n_read < self.extent.len() {
+            let mut first = FrameBatch::with_capacity(self.n_atoms, 1);
+            self.frames.clear();
+            self.frames.push(0);
+            self.read_frames(&mut first, recorder)?;
+            self.fixed = Fixed::Read(first);
+        }
+        Ok(())
+    }
+}
+
+fn plan_of<'p>(first: &'p FramePlan, later: Option<&'p FramePlan>, frame: u64) -> &'p FramePlan {
+    match later {
+        Some(later) if frame > 0 => later,
+        _ => first,
+    }
+}
+
+impl Reader for DcdReader<'_> {
+    fn start(&mut self, extent: &Extent) -> Result<()> {
+        let Extent::Frames(frames) = extent else {
+            return Err(Error::Unsupported(format!(
+                "{}: frames of a DCD trajectory are found by number, not by bytes",
+                self.file.path().display()
+            )));
+        };
+        let n_frames = self.layout.n_frames();
+        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
+            return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
+        }
+        self.extent = frames.clone();
+        self.n_read = 0;
+        Ok(())
+    }
+
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        if batch.n_atoms() != self.n_atoms {
+            return Err(Error::Mismatch(format!(
+                "a batch for {} atoms was given, but {} atoms are read",
+                batch.n_atoms(),
+                self.n_atoms
+            )));
+        }
+        batch.clear();
+        self.read_fixed(recorder)?;
+        while batch.len() < batch.capacity() {
+            self.choose_frames((batch.capacity() - batch.len()) as u64);
+            if self.frames.is_empty() {
+                break;
+            }
+            self.read_frames(batch, recorder)?;
+            self.n_read += self.frames.len() as u64;
+        }
+        Ok(())
+    }
+}

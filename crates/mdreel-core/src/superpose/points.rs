@@ -1,0 +1,95 @@
+//! Points with weights, in the form in which vector instructions take them.
+
+use crate::error::{Error, Result};
+use crate::frame::{LANES, Octets};
+use crate::simd::{Lanes, Octet};
+
+/// Reference points and their weights, eight to a vector, padded with points of weight 0.
+#[derive(Debug, Clone)]
+pub struct WeightedPoints {
+    pub(super) n_points: usize,
+    /// x, y, z of eight points, Å.
+    pub(super) points: Vec<[Octet; 3]>,
+    /// Weights with mean 1 (sizes of weights cancel, so they must not overflow); 0 in the padding.
+    pub(super) weights: Vec<Octet>,
+    /// Whether all weights are 1.
+    pub(super) is_uniform: bool,
+    pub(super) total_weight: f64,
+}
+
+impl WeightedPoints {
+    /// Points in Å; `None` weighs all alike.
+    pub fn new(points: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
+        if points.is_empty() {
+            return Err(Error::Mismatch("the reference has no atoms: expected at least one".into()));
+        }
+        if let Some(i) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
+            let message = format!("the reference is not finite: atom {i} of {} is at {:?}", points.len(), points[i]);
+            return Err(Error::Mismatch(message));
+        }
+        let relative = match weights {
+            None => vec![1.0; points.len()],
+            Some(weights) => relative_weights(weights, points.len())?,
+        };
+        let mut padded = vec![[Octet::default(); 3]; points.len().div_ceil(LANES)];
+        let mut padded_weights = vec![Octet::default(); padded.len()];
+        for (i, (point, weight)) in points.iter().zip(&relative).enumerate() {
+            for (octet, value) in padded[i / LANES].iter_mut().zip(point) {
+                octet.0[i % LANES] = *value;
+            }
+            padded_weights[i / LANES].0[i % LANES] = *weight;
+        }
+        Ok(WeightedPoints {
+            n_points: points.len(),
+            points: padded,
+            weights: padded_weights,
+            is_uniform: relative.iter().all(|weight| *weight == 1.0),
+            total_weight: relative.iter().sum(),
+        })
+    }
+
+    /// Number of points.
+    pub fn n_points(&self) -> usize {
+        self.n_points
+    }
+
+    /// Weighted root mean square distance to `frame` as it is, Å; not finite where the frame is not.
+    #[inline(always)]
+    pub(crate) fn rmsd<L: Lanes>(&self, frame: Octets<'_>) -> f64 {
+        (self.square_distance::<L>(frame, |x| x) / self.total_weight).sqrt()
+    }
+
+    /// Weighted sum of the square distances to `frame` after `moved`.
+    #[inline(always)]
+    pub(super) fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
+        let mut total = [L::splat(0.0); 3];
+        let [x, y, z] = frame;
+        for ((((x, y), z), point), weight) in x.iter().zip(y).zip(z).zip(&self.points).zip(&self.weights) {
+            let position = moved([L::widen(x), L::widen(y), L::widen(z)]);
+            let weight = L::load(weight);
+            for k in 0..3 {
+                let distance = position[k].sub(L::load(&point[k]));
+                total[k] = weight.mul(distance).mul_add(distance, total[k]);
+            }
+        }
+        total[0].add(total[1]).add(total[2]).sum()
+    }
+}
+
+fn relative_weights(weights: &[f64], n_points: usize) -> Result<Vec<f64>> {
+    if weights.len() != n_points {
+        return Err(Error::Mismatch(format!("expected {n_points} weights, one for each atom, got {}", weights.len())));
+    }
+    // NaN is neither: the comparison is written so that it is refused.
+    if let Some(i) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+        return Err(Error::Mismatch(format!("weight {i} is {}: expected a finite number, 0 or more", weights[i])));
+    }
+    // By the largest first: the sum of huge weights would overflow.
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return Err(Error::Mismatch(format!("all {n_points} weights are 0: expected at least one above 0")));
+    }
+    let scaled: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
+    let mean = scaled.iter().sum::<f64>() / n_points as f64;
+    Ok(scaled.iter().map(|weight| weight / mean).collect())
+}

@@ -1,0 +1,206 @@
+//! A reference that frames are superposed on.
+
+use super::eigen::{key_matrix, largest_eigenpair, rotation_matrix};
+use super::moments::{Moments, moments};
+use super::points::WeightedPoints;
+use super::quartic::gap_below_one;
+use crate::error::{Error, Result};
+use crate::frame::{Columns, LANES, Octets};
+use crate::simd::{Lanes, Level, Octet, Operation};
+
+/// Share of the terms of a difference below which the difference is summed anew, atom by atom: above it, at least
+/// nine digits of the mean square distance are right.
+const CANCELLED: f64 = 1e-6;
+
+/// A centred reference structure.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    /// Relative to `centre`.
+    points: WeightedPoints,
+    /// The points times their weights.
+    weighted: Vec<[Octet; 3]>,
+    centre: [f64; 3],
+    second_moment: f64,
+    level: Level,
+}
+
+/// The rigid motion that brings a frame closest to a reference, in the sense of weighted least squares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Superposition {
+    /// Rotation matrix: `rotated = rotation * vector`.
+    pub rotation: [[f64; 3]; 3],
+    /// Weighted centre of the frame, Å.
+    pub mobile_centre: [f64; 3],
+    /// Weighted centre of the reference, Å.
+    pub reference_centre: [f64; 3],
+    /// Weighted root mean square distance that is left, Å.
+    pub rmsd: f64,
+}
+
+impl Superposition {
+    /// Where the motion brings `point` (Å).
+    pub fn apply(&self, point: [f64; 3]) -> [f64; 3] {
+        let d: [f64; 3] = std::array::from_fn(|k| point[k] - self.mobile_centre[k]);
+        std::array::from_fn(|k| {
+            let [x, y, z] = self.rotation[k];
+            self.reference_centre[k] + (x * d[0] + y * d[1] + z * d[2])
+        })
+    }
+}
+
+impl Reference {
+    /// A reference of points in Å; `None` weighs all alike. It uses the instructions of `level`.
+    pub fn new(points: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> Result<Self> {
+        let mut points = WeightedPoints::new(points, weights)?;
+        let mut centre = [0.0; 3];
+        // The second pass removes what rounding left of the centre of points far from the origin.
+        for _ in 0..2 {
+            for (k, centre) in centre.iter_mut().enumerate() {
+                *centre += remove_mean(&mut points, k);
+            }
+        }
+        let mut weighted = points.points.clone();
+        let mut second_moment = 0.0;
+        for ((products, coordinates), weights) in weighted.iter_mut().zip(&points.points).zip(&points.weights) {
+            for (product, coordinate) in products.iter_mut().zip(coordinates) {
+                for ((product, coordinate), weight) in product.0.iter_mut().zip(coordinate.0).zip(weights.0) {
+                    *product = weight * coordinate;
+                    second_moment += *product * coordinate;
+                }
+            }
+        }
+        if !f64::is_finite(second_moment) {
+            return Err(Error::Mismatch("the reference is too large: its square distances overflow".into()));
+        }
+        Ok(Reference { points, weighted, centre, second_moment, level })
+    }
+
+    /// Number of atoms.
+    pub fn n_atoms(&self) -> usize {
+        self.points.n_points
+    }
+
+    /// Weighted centre, Å.
+    pub fn centre(&self) -> [f64; 3] {
+        self.centre
+    }
+
+    /// Weighted RMSD to `frame` after optimal superposition, Å; `None` where it is not finite.
+    #[inline(always)]
+    pub(crate) fn minimum_rmsd<L: Lanes>(&self, frame: Octets<'_>) -> Option<f64> {
+        let moments = moments::<L>(&self.points, &self.weighted, frame);
+        if !moments.uncentred.is_finite() {
+            return None;
+        }
+        let mean_moment = self.mean_moment(&moments);
+        let scale = 1.0 / mean_moment;
+        if let Some(gap) = gap_below_one(&moments.inner.map(|row| row.map(|value| value * scale)))
+            && !self.is_cancelled(&moments, gap)
+        {
+            return Some((2.0 * mean_moment * gap / self.points.total_weight).sqrt());
+        }
+        Some(self.by_eigenvector(frame, &moments).rmsd)
+    }
+
+    /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
+    pub fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
+        let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
+        if got != [expected; 3] {
+            return Err(Error::Mismatch(format!("the reference has {expected} atoms, the columns have {got:?}")));
+        }
+        let padded = [columns.x, columns.y, columns.z].map(padded);
+        let frame = [&padded[0][..], &padded[1], &padded[2]];
+        let moments = self.level.run(MomentsOf { reference: self, frame });
+        if !moments.uncentred.is_finite() {
+            return Err(Error::Mismatch("the coordinates to be superposed are not finite".into()));
+        }
+        Ok(self.by_eigenvector(frame, &moments))
+    }
+
+    /// Half the sum of both second moments: what the largest eigenvalue is when the structures are the same.
+    #[inline(always)]
+    fn mean_moment(&self, moments: &Moments) -> f64 {
+        0.5 * (moments.second_moment + self.second_moment)
+    }
+
+    /// Whether `gap`, relative to the mean moment, is what rounding leaves of terms that are much larger.
+    #[inline(always)]
+    fn is_cancelled(&self, moments: &Moments, gap: f64) -> bool {
+        2.0 * self.mean_moment(moments) * gap < CANCELLED * (moments.uncentred + self.second_moment)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn by_eigenvector(&self, frame: Octets<'_>, moments: &Moments) -> Superposition {
+        let mean_moment = self.mean_moment(moments);
+        let scale = 1.0 / mean_moment;
+        // All points of both structures in one place: every rotation is as good.
+        let scale = if scale.is_finite() { scale } else { 0.0 };
+        let (value, vector) = largest_eigenpair(key_matrix(&moments.inner.map(|row| row.map(|value| value * scale))));
+        let rotation = rotation_matrix(vector);
+        let gap = (1.0 - value).max(0.0);
+        let square = if self.is_cancelled(moments, gap) || gap == 0.0 {
+            self.level.run(Residual { points: &self.points, frame, rotation, centre: moments.centre })
+        } else {
+            2.0 * mean_moment * gap
+        };
+        Superposition {
+            rotation,
+            mobile_centre: moments.centre,
+            reference_centre: self.centre,
+            rmsd: (square / self.points.total_weight).sqrt(),
+        }
+    }
+}
+
+/// Moves the weighted mean of coordinate `k` to zero; returns where it was.
+fn remove_mean(points: &mut WeightedPoints, k: usize) -> f64 {
+    let terms = points.points.iter().zip(&points.weights).flat_map(|(p, w)| p[k].0.into_iter().zip(w.0));
+    let mean = terms.map(|(value, weight)| value * (weight / points.total_weight)).sum::<f64>();
+    for (i, octet) in points.points.iter_mut().enumerate() {
+        let n_left = points.n_points - i * octet[k].0.len();
+        octet[k].0.iter_mut().take(n_left).for_each(|value| *value -= mean);
+    }
+    mean
+}
+
+/// The column in whole octets, padded with zeros.
+fn padded(column: &[f32]) -> Vec<[f32; LANES]> {
+    let octet = |part: &[f32]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
+    column.chunks(LANES).map(octet).collect()
+}
+
+struct MomentsOf<'a> {
+    reference: &'a Reference,
+    frame: Octets<'a>,
+}
+
+impl Operation for MomentsOf<'_> {
+    type Output = Moments;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Moments {
+        moments::<L>(&self.reference.points, &self.reference.weighted, self.frame)
+    }
+}
+
+/// The weighted sum of the square distances that a rotation about the centres leaves.
+struct Residual<'a> {
+    points: &'a WeightedPoints,
+    frame: Octets<'a>,
+    rotation: [[f64; 3]; 3],
+    centre: [f64; 3],
+}
+
+impl Operation for Residual<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> f64 {
+        let (centre, rotation) = (self.centre.map(L::splat), self.rotation.map(|row| row.map(L::splat)));
+        self.points.square_distance::<L>(self.frame, |x| {
+            let d: [L; 3] = std::array::from_fn(|k| x[k].sub(centre[k]));
+            rotation.map(|[x, y, z]| x.mul_add(d[0], y.mul_add(d[1], z.mul(d[2]))))
+        })
+    }
+}
