@@ -18,7 +18,7 @@ use std::time::Instant;
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::FrameBatch;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::{FrameIndex, Keep, place};
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, Source};
@@ -52,7 +52,7 @@ impl Trajectory {
     }
 
     fn file(&self) -> FileBytes {
-        FileBytes::open(&self.path()).expect("it is there")
+        FileBytes::open(&self.path(), Access::Auto).expect("it is there")
     }
 
     fn open(&self) -> Xtc {
@@ -324,7 +324,7 @@ fn child(file: &Path, cache: &Path) -> Child {
 fn child_opens_a_file() {
     let path = PathBuf::from(std::env::var_os(CHILD_FILE).expect("named by the parent"));
     for _ in 0..20 {
-        let xtc = Xtc::open(FileBytes::open(&path).expect("it is there"), Keep::Cache).expect("a valid file");
+        let xtc = Xtc::open(FileBytes::open(&path, Access::Auto).expect("it is there"), Keep::Cache).expect("a valid file");
         assert_eq!(xtc.n_frames().expect("located"), 40);
         assert!(xtc.times().expect("located").iter().all(|time| time.is_finite()));
     }

@@ -11,7 +11,7 @@ use mdreel_core::kernel::Kernel;
 use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Partial;
 use mdreel_core::run::run;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, LocatedFrames, Source};
@@ -59,7 +59,12 @@ pub fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
 
 /// Opens a file whose index is kept nowhere.
 pub fn open(path: &Path) -> Result<Xtc> {
-    Xtc::open(FileBytes::open(path)?, Keep::Nowhere)
+    open_by(path, Access::Auto)
+}
+
+/// The same, by this way of access.
+pub fn open_by(path: &Path, access: Access) -> Result<Xtc> {
+    Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)
 }
 
 /// Reads an extent through the reader interface, `capacity` frames at a time.

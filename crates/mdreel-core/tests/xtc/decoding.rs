@@ -1,13 +1,14 @@
 //! Every way in which a frame can be coded, decoded to the bit as the oracle does.
 
 use mdreel_core::block::{Extent, FrameSet};
+use mdreel_core::source::bytes::Access;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::SpanKind;
 use proptest::prelude::*;
 
 use crate::file_of;
 use crate::xtc_oracle::{decode_file, product_bits};
-use crate::xtc_reading::{expected, open, read, read_bytes, read_frames};
+use crate::xtc_reading::{expected, open, open_by, read, read_bytes, read_frames};
 use crate::xtc_stream::{Coverage, Dice, Shape, Width, append_frame, draw_selection, random_file};
 
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -69,10 +70,12 @@ proptest! {
         for selection in [(0..n_atoms as u32).collect(), draw_selection(&mut dice, n_atoms), draw_selection(&mut dice, n_atoms)] {
             let atoms = AtomSelection::new(selection)?;
             let expected: Vec<_> = frames.iter().zip(0..).map(|(frame, i)| expected(frame, i, &atoms)).collect();
-            let (seen, located) = read_bytes(&open(file.path())?, &atoms, 0..bytes.len() as u64)?;
-            prop_assert_eq!(&seen, &expected);
-            prop_assert_eq!(located.first, Some(0));
-            prop_assert_eq!(located.end, bytes.len() as u64);
+            for access in [Access::Map, Access::Read] {
+                let (seen, located) = read_bytes(&open_by(file.path(), access)?, &atoms, 0..bytes.len() as u64)?;
+                prop_assert_eq!(&seen, &expected);
+                prop_assert_eq!(located.first, Some(0));
+                prop_assert_eq!(located.end, bytes.len() as u64);
+            }
             prop_assert_eq!(read_frames(&xtc, &atoms, FrameSet::all(n_frames as u64))?, expected);
         }
         prop_assert_eq!(xtc.n_frames()?, n_frames as u64);
@@ -131,9 +134,11 @@ proptest! {
         let file = file_of(&bytes);
         let atoms = AtomSelection::new(draw_selection(&mut dice, early))?;
         let expected: Vec<_> = frames.iter().zip(0..).map(|(frame, i)| expected(frame, i, &atoms)).collect();
-        let xtc = open(file.path())?;
-        for extent in [Extent::Bytes(0..bytes.len() as u64), Extent::Frames(FrameSet::all(12))] {
-            prop_assert_eq!(&read(&xtc, &atoms, &extent, capacity)?.0, &expected);
+        for access in [Access::Map, Access::Read] {
+            let xtc = open_by(file.path(), access)?;
+            for extent in [Extent::Bytes(0..bytes.len() as u64), Extent::Frames(FrameSet::all(12))] {
+                prop_assert_eq!(&read(&xtc, &atoms, &extent, capacity)?.0, &expected);
+            }
         }
     }
 }
