@@ -7,7 +7,7 @@ mod dcd_writer;
 
 use mdreel_core::Error;
 use mdreel_core::block::FrameSet;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
 use proptest::prelude::*;
@@ -174,7 +174,7 @@ fn test_dcd_says_where_a_record_marker_is_corrupt() {
 fn test_dcd_says_so_when_the_file_shrinks_while_open() {
     let written = DcdWriter { n_frames: 50, n_atoms: 2_000, ..DcdWriter::default() }.write();
     let file = file_of(&written.bytes);
-    let dcd = FileBytes::open(file.path()).and_then(Dcd::open).unwrap();
+    let dcd = FileBytes::open(file.path(), Access::Auto).and_then(Dcd::open).unwrap();
     file.as_file().set_len(written.frame_ends[20] as u64 + 5).unwrap();
     let atoms = AtomSelection::all(2_000);
     let (_, byte, _) = place(read(&dcd, &atoms, FrameSet::all(50), 8));

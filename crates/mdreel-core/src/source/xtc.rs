@@ -1,10 +1,11 @@
 //! XTC: GROMACS's compressed trajectories.
 
-mod control;
-mod decode;
-mod header;
+pub mod control;
+pub mod decode;
+pub mod gather;
+pub mod header;
 mod locate;
-mod radix;
+pub mod radix;
 mod reader;
 
 use std::ops::Range;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use mdreel_core::Result;
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::frame::{FrameBatch, FrameHeader};
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::{Recorder, Span};
@@ -33,7 +33,7 @@ pub fn file_of(bytes: &[u8]) -> NamedTempFile {
 /// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.
 pub fn open(bytes: &[u8]) -> Result<Dcd> {
     let file = file_of(bytes);
-    FileBytes::open(file.path()).and_then(Dcd::open)
+    FileBytes::open(file.path(), Access::Auto).and_then(Dcd::open)
 }
 
 /// Reads `frames` in batches of `capacity`.

@@ -5,35 +5,71 @@
 //! depends on the one before through memory, so that one walk leaves the processor idle most of the time: several
 //! frames are walked side by side.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use std::marker::PhantomData;
+
 use super::radix::{SMALL_INDICES, load_bits};
+use crate::simd::Level;
+use crate::source::bytes::MARGIN;
 
 /// Frames walked side by side.
-pub const LANES: usize = 4;
+pub const LANES: usize = 8;
 /// Groups that a call of [`walk`] finds at most in each frame: few enough to stay in the first-level cache.
-pub const CHUNK: usize = 256;
+pub const CHUNK: usize = 128;
 /// Steps between two looks whether all frames are done.
 const STRIDE: usize = 16;
 /// Small coordinates that five bits can announce at most (a valid encoder writes 8).
 pub const MAX_RUN: usize = 10;
 
-/// A group that holds wanted atoms.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Group {
+/// A group that holds wanted atoms, in one word: from the lowest bit on 40 bits for where its big coordinate starts,
+/// 7 for the small index, 4 for the run length, 1 for the flag, 11 for the atoms that are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Group(u64);
+
+impl Group {
+    pub(super) const INDEX: u32 = 40;
+    const RUN: u32 = 47;
+    const FLAG: u32 = 51;
+    const WANTED: u32 = 52;
+
     /// Bit at which the big coordinate starts.
-    pub bit: u64,
-    /// Bit `k` is set when the `k`-th atom of the group is wanted.
-    pub wanted: u32,
-    /// Bits between the big coordinate and the small ones: 1 or 6.
-    pub control_bits: u8,
+    #[inline(always)]
+    pub fn bit(self) -> u64 {
+        self.0 & ((1 << Self::INDEX) - 1)
+    }
+
+    /// Small index of the run.
+    #[inline(always)]
+    pub fn small_index(self) -> u8 {
+        (self.0 >> Self::INDEX) as u8 & 0x7f
+    }
+
     /// Number of small coordinates.
-    pub run: u8,
-    /// Their small index.
-    pub small_index: u8,
+    #[inline(always)]
+    pub fn run(self) -> usize {
+        (self.0 >> Self::RUN) as usize & 0xf
+    }
+
+    /// Bits between the big coordinate and the small ones: 1 or 6.
+    #[inline(always)]
+    pub fn control_bits(self) -> u32 {
+        1 + 5 * ((self.0 >> Self::FLAG) as u32 & 1)
+    }
+
+    /// Bit `k` is set when the `k`-th atom of the group is wanted.
+    #[inline(always)]
+    pub fn wanted(self) -> u32 {
+        (self.0 >> Self::WANTED) as u32
+    }
 }
 
 /// The wanted atoms as a bit map, for the control pass to see at once which atoms of a group are wanted.
 #[derive(Debug)]
 pub struct Wanted {
+    /// Eight bytes more than needed, so that a whole word may be loaded for any atom.
     bits: Vec<u8>,
     /// The last wanted atom, plus 1: nothing behind it is looked at.
     pub limit: u64,
@@ -45,7 +81,7 @@ impl Wanted {
     /// The map of ascending `indices`.
     pub fn new(indices: &[u32]) -> Self {
         let limit = indices.last().map_or(0, |&last| u64::from(last) + 1);
-        let mut bits = vec![0; limit as usize / 8 + 8];
+        let mut bits = vec![0; limit as usize / 8 + 16];
         for &index in indices {
             bits[index as usize / 8] |= 1 << (index % 8);
         }
@@ -54,10 +90,10 @@ impl Wanted {
 
     /// The wanted ones of the `run + 1` atoms from `atom` on, `atom <= limit`, `run <= MAX_RUN`.
     #[inline(always)]
-    fn of_group(&self, atom: u64, run: u64) -> u32 {
-        // SAFETY: `bits` holds `limit / 8 + 8` bytes, and `atom` does not exceed `limit`.
+    fn of_group(&self, atom: u64, run: u64) -> u64 {
+        // SAFETY: `bits` holds `limit / 8 + 16` bytes, and `atom` does not exceed `limit`.
         let word = unsafe { self.bits.as_ptr().add((atom >> 3) as usize).cast::<u32>().read_unaligned() };
-        (u32::from_le(word) >> (atom & 7)) & ((2 << run) - 1)
+        u64::from(u32::from_le(word) >> (atom & 7)) & ((2 << run) - 1)
     }
 }
 
@@ -66,86 +102,92 @@ impl Wanted {
 pub enum End {
     /// The last wanted atom was reached.
     Reached,
-    /// The bits ran out; the group that starts at this bit does not fit.
-    Overrun(u64),
-    /// The small index left its range in or before the group at this bit.
-    SmallIndex(u64),
+    /// The bits ran out: the next group does not fit.
+    Overrun,
+    /// The small index left its range.
+    SmallIndex,
 }
 
-/// One frame's walk.
-#[derive(Debug, Clone, Copy)]
-pub struct Walk {
-    data: *const u8,
-    end_bit: u64,
-    big_bits: u64,
-    bit: u64,
-    atom: u64,
-    run: u64,
-    small_index: u64,
-    end: End,
+/// The walks over up to [`LANES`] frames: a column for each part of their state.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub struct Walks<'a> {
+    data: [*const u8; LANES],
+    bytes: PhantomData<&'a [u8]>,
+    end_bit: [u64; LANES],
+    big_bits: [u64; LANES],
+    bit: [u64; LANES],
+    atom: [u64; LANES],
+    run: [u64; LANES],
+    small_index: [u64; LANES],
+    end: [End; LANES],
 }
 
-impl Walk {
-    /// A walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits.
-    ///
-    /// # Safety
-    /// `data` must stay readable for [`crate::source::bytes::MARGIN`] bytes more than it has, as long as the walk is used.
-    pub unsafe fn new(data: &[u8], big_bits: u32, small_index: u32) -> Self {
-        Walk {
-            data: data.as_ptr(),
-            end_bit: 8 * data.len() as u64,
-            big_bits: u64::from(big_bits),
-            bit: 0,
-            atom: 0,
-            run: 0,
-            small_index: u64::from(small_index),
-            end: End::Reached,
+/// The atom of a walk that is over for good.
+const NOWHERE: u64 = u64::MAX;
+
+impl<'a> Walks<'a> {
+    /// No walk at all: lanes without a frame are over before they begin.
+    pub fn none() -> Self {
+        static ZEROS: [u8; 16] = [0; 16];
+        Walks {
+            data: [ZEROS.as_ptr(); LANES],
+            bytes: PhantomData,
+            end_bit: [0; LANES],
+            big_bits: [0; LANES],
+            bit: [0; LANES],
+            atom: [NOWHERE; LANES],
+            run: [0; LANES],
+            small_index: [u64::from(*SMALL_INDICES.start()); LANES],
+            end: [End::Reached; LANES],
         }
     }
 
-    /// A walk that is over before it begins, to fill a lane that has no frame.
-    pub fn nothing() -> Self {
-        static ZEROS: [u8; 16] = [0; 16];
-        Walk {
-            data: ZEROS.as_ptr(),
-            end_bit: 0,
-            big_bits: 0,
-            bit: 0,
-            atom: u64::MAX,
-            run: 0,
-            small_index: u64::from(*SMALL_INDICES.start()),
-            end: End::Reached,
+    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits. `bytes` ends
+    /// with [`MARGIN`] bytes that are not the frame's.
+    pub fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
+        self.data[lane] = bytes.as_ptr();
+        self.end_bit[lane] = 8 * (bytes.len() - MARGIN) as u64;
+        self.big_bits[lane] = u64::from(big_bits);
+        self.bit[lane] = 0;
+        self.atom[lane] = 0;
+        self.small_index[lane] = u64::from(small_index);
+    }
+
+    fn lane(&self, lane: usize) -> Lane {
+        Lane {
+            data: self.data[lane],
+            end_bit: self.end_bit[lane],
+            big_bits: self.big_bits[lane],
+            bit: self.bit[lane],
+            atom: self.atom[lane],
+            run: self.run[lane],
+            small_index: self.small_index[lane],
+            count: 0,
         }
     }
 
     /// Whether nothing is left to walk for the wanted atoms.
-    pub fn is_over(&self, wanted: &Wanted) -> bool {
-        self.atom >= wanted.limit
+    pub fn are_over(&self, wanted: &Wanted) -> bool {
+        self.atom.iter().all(|&atom| atom >= wanted.limit)
     }
 
-    /// Why the walk is over.
-    pub fn end(&self) -> End {
-        self.end
-    }
-
-    /// The bit behind the last group.
-    pub fn bit(&self) -> u64 {
-        self.bit
-    }
-
-    /// The atom behind the last group.
-    pub fn atom(&self) -> u64 {
-        self.atom
+    /// Why a walk is over, the bit and the atom behind its last group.
+    pub fn end(&self, lane: usize) -> (End, u64, u64) {
+        (self.end[lane], self.bit[lane], self.atom[lane])
     }
 }
 
-/// What six bits, the flag on top, say: bits taken, run length set, mask that keeps the previous run length, and
-/// change of the small index plus 1.
+/// What six bits, the flag on top, say.
 #[derive(Clone, Copy)]
 struct Control {
+    /// Bits taken.
     bits: u8,
+    /// The run length; 0 where it stays.
     run: u8,
+    /// Keeps the previous run length, or not.
     keep: u8,
+    /// Change of the small index, plus 1.
     change: u8,
 }
 
@@ -163,7 +205,7 @@ static CONTROL: [Control; 64] = {
 #[derive(Debug)]
 pub struct Groups {
     lanes: [[Group; CHUNK + 1]; LANES],
-    counts: [usize; LANES],
+    counts: [u64; LANES],
 }
 
 impl Default for Groups {
@@ -175,61 +217,88 @@ impl Default for Groups {
 impl Groups {
     /// Those of one lane.
     pub fn lane(&self, lane: usize) -> &[Group] {
-        &self.lanes[lane][..self.counts[lane]]
+        &self.lanes[lane][..self.counts[lane] as usize]
     }
 }
 
 /// Walks on by up to [`CHUNK`] groups in each frame, or until every frame is over. `ALL` keeps every group.
-pub fn walk<const ALL: bool>(walks: &mut [Walk; LANES], wanted: &Wanted, groups: &mut Groups) {
-    let mut counts = [0; LANES];
-    let mut lanes = *walks;
+pub fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+    #[cfg(target_arch = "x86_64")]
+    if level.is_avx512() {
+        // SAFETY: the processor has these instructions.
+        return unsafe { avx512::walk::<ALL>(walks, wanted, groups) };
+    }
+    let _ = level;
+    // Four at a time: the state of more does not fit the registers of most processors.
+    for first in (0..LANES).step_by(4) {
+        walk_four::<ALL>(walks, first, wanted, groups);
+    }
+}
+
+/// One lane's state, in registers as far as they go.
+#[derive(Clone, Copy)]
+struct Lane {
+    data: *const u8,
+    end_bit: u64,
+    big_bits: u64,
+    bit: u64,
+    atom: u64,
+    run: u64,
+    small_index: u64,
+    count: usize,
+}
+
+fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Wanted, groups: &mut Groups) {
+    let mut lanes: [Lane; 4] = std::array::from_fn(|k| walks.lane(first + k));
     for _ in 0..CHUNK / STRIDE {
-        if lanes.iter().all(|lane| lane.is_over(wanted)) {
+        if lanes.iter().all(|lane| lane.atom >= wanted.limit) {
             break;
         }
         for _ in 0..STRIDE {
-            for k in 0..LANES {
-                let lane = &mut lanes[k];
+            for (k, lane) in lanes.iter_mut().enumerate() {
                 let flag = lane.bit + lane.big_bits;
                 // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
-                // coordinate has at most 96 bits: 12 + 8 bytes are within the margin. A lane that holds nothing
-                // stays at bit 0 of 16 bytes.
+                // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
                 let code = unsafe { load_bits(lane.data, flag) } >> 58;
                 let control = CONTROL[code as usize];
-                let run = lane.run & u64::from(control.keep) | u64::from(control.run);
-                let next = flag + u64::from(control.bits) + run * lane.small_index;
+                let run = (lane.run & u64::from(control.keep)) | u64::from(control.run);
+                let index = lane.small_index;
+                let next = flag + u64::from(control.bits) + run * index;
                 let live = lane.atom < wanted.limit;
                 let fits = next <= lane.end_bit;
                 let atom = if live { lane.atom } else { 0 };
                 let mask = if ALL { (2 << run) - 1 } else { wanted.of_group(atom, run) };
+                let group = lane.bit
+                    | (index << Group::INDEX)
+                    | (run << Group::RUN)
+                    | ((code >> 5) << Group::FLAG)
+                    | (mask << Group::WANTED);
                 // SAFETY: a lane's count grows by at most 1 a step, and there are CHUNK steps and CHUNK + 1 places.
-                let place = unsafe { groups.lanes[k].get_unchecked_mut(counts[k]) };
-                *place = Group {
-                    bit: lane.bit,
-                    wanted: mask,
-                    control_bits: control.bits,
-                    run: run as u8,
-                    small_index: lane.small_index as u8,
-                };
-                counts[k] += usize::from(live && fits && (ALL || mask != 0));
+                unsafe { *groups.lanes[first + k].get_unchecked_mut(lane.count) = Group(group) };
+                lane.count += usize::from(live & fits & (ALL | (mask != 0)));
                 if live {
                     if !fits {
-                        lane.end = End::Overrun(lane.bit);
-                        lane.atom = u64::MAX;
+                        walks.end[first + k] = End::Overrun;
+                        lane.atom = NOWHERE;
                         continue;
                     }
                     lane.bit = next;
                     lane.atom += run + 1;
                     lane.run = run;
-                    lane.small_index = lane.small_index + u64::from(control.change) - 1;
+                    lane.small_index = index + u64::from(control.change) - 1;
                     if !(9..=72).contains(&lane.small_index) {
-                        lane.end = End::SmallIndex(lane.bit);
-                        lane.atom = u64::MAX;
+                        walks.end[first + k] = End::SmallIndex;
+                        lane.atom = NOWHERE;
                     }
                 }
             }
         }
     }
-    *walks = lanes;
-    groups.counts = counts;
+    for (k, lane) in lanes.iter().enumerate() {
+        walks.bit[first + k] = lane.bit;
+        walks.atom[first + k] = lane.atom;
+        walks.run[first + k] = lane.run;
+        walks.small_index[first + k] = lane.small_index;
+        groups.counts[first + k] = lane.count as u64;
+    }
 }

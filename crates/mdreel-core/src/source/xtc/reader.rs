@@ -10,7 +10,8 @@ use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
-use crate::source::bytes::ByteReader;
+use crate::simd::Level;
+use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -66,7 +67,7 @@ impl<'a> XtcReader<'a> {
             atoms,
             wanted: Wanted::new(atoms.indices()),
             bytes: xtc.file.reader(),
-            decoder: Decoder::default(),
+            decoder: Decoder::new(Level::detect()),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
@@ -206,14 +207,12 @@ impl<'a> XtcReader<'a> {
         }
         let mut coded = Vec::with_capacity(LANES);
         for (i, frame) in frames.iter().enumerate() {
-            let bytes = &self.bytes.get(frame.slot)[frame.place.clone()];
-            let data = &bytes[frame.header.header_len..];
+            let place = frame.place.start + frame.header.header_len..frame.place.end + MARGIN;
+            let data = &self.bytes.get_with_margin(frame.slot)[place];
             match &frame.header.storage {
                 Storage::Plain => decode_plain(data, self.atoms, &mut batch.columns_mut(at + i)),
                 Storage::Compressed(compression) => {
-                    let data = &data[..data.len().min(compression.n_bytes as usize)];
-                    // SAFETY: ranges handed out by a ByteReader have the margin behind them.
-                    coded.push(unsafe { Coded::new(compression, frame.header.n_atoms, data) });
+                    coded.push(Coded::new(compression, frame.header.n_atoms, data));
                 }
             }
         }
@@ -243,8 +242,7 @@ impl<'a> XtcReader<'a> {
         let mut bytes = self.xtc.file.reader();
         let start = frame.offset + frame.header.header_len as u64;
         bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
-        // SAFETY: as in `decode_lanes`.
-        let coded = unsafe { Coded::new(compression, frame.header.n_atoms, bytes.get(0)) };
+        let coded = Coded::new(compression, frame.header.n_atoms, bytes.get_with_margin(0));
         let mut ends = Vec::new();
         self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends);
         bytes.confirm()?;

@@ -1,0 +1,149 @@
+//! Gathering: from the groups of a chunk to the coordinates of the wanted atoms.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use super::control::{CHUNK, Group, MAX_RUN};
+use super::decode::{Big, Coded};
+use super::radix::{MAX_WORD_BITS, SMALL, SMALL_RADICES, unpack_wide};
+use crate::frame::ColumnsMut;
+use crate::simd::Level;
+use crate::units::ANGSTROM_PER_NANOMETRE;
+
+/// Room for the atoms of a chunk, and for one that is written before it is passed over.
+const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
+
+/// Gathers atoms; keeps its memory.
+#[derive(Debug)]
+pub struct Gather {
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one way only"))]
+    level: Level,
+    integers: Box<Integers>,
+    #[cfg(target_arch = "x86_64")]
+    flat: Box<avx512::Flat>,
+}
+
+impl Gather {
+    /// With the vector instructions of `level`.
+    pub fn new(level: Level) -> Self {
+        Gather {
+            level,
+            integers: Box::new(Integers { x: [0; ATOMS], y: [0; ATOMS], z: [0; ATOMS] }),
+            #[cfg(target_arch = "x86_64")]
+            flat: Box::default(),
+        }
+    }
+
+    /// Writes the wanted atoms of `groups` into `columns`, from the `at`-th atom on, in Å; returns how many. Atoms for
+    /// which there is no room are left out: the last group may go on behind the last wanted atom.
+    pub fn gather<const ALL: bool>(
+        &mut self,
+        frame: &Coded<'_>,
+        groups: &[Group],
+        columns: &mut ColumnsMut<'_>,
+        at: usize,
+    ) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if self.level.is_avx512() {
+            // SAFETY: the level says that the processor has these instructions.
+            if let Some(n) = unsafe { self.flat.gather::<ALL>(frame, groups, columns, at) } {
+                return n;
+            }
+        }
+        let n = match &frame.big {
+            Big::Word(radix) => self.integers.gather::<ALL>(frame, groups, |bit| frame.word(radix, bit)),
+            Big::Wide(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
+            Big::Fields(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
+        };
+        let n = n.min(columns.x.len() - at);
+        let integers = [&self.integers.x, &self.integers.y, &self.integers.z];
+        for (source, target) in integers.into_iter().zip([&mut columns.x, &mut columns.y, &mut columns.z]) {
+            for (value, place) in source[..n].iter().zip(&mut target[at..at + n]) {
+                *place = angstrom(*value, frame.inverse_precision);
+            }
+        }
+        n
+    }
+}
+
+/// An integer coordinate in Å. The two multiplications in float32 are those of the reference reader and of
+/// MDAnalysis, so that the bits agree.
+#[inline(always)]
+fn angstrom(value: i32, inverse_precision: f32) -> f32 {
+    value as f32 * inverse_precision * ANGSTROM_PER_NANOMETRE
+}
+
+/// Integer coordinates of one chunk.
+#[derive(Debug)]
+struct Integers {
+    x: [i32; ATOMS],
+    y: [i32; ATOMS],
+    z: [i32; ATOMS],
+}
+
+impl Integers {
+    /// Decodes the wanted atoms of `groups`; returns how many. An atom that is not wanted is written all the same, and
+    /// the next one over it: that is cheaper than to branch.
+    #[inline(always)]
+    fn gather<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group], big: impl Fn(u64) -> [i32; 3]) -> usize {
+        let big_bits = u64::from(frame.big.bits());
+        let mut n = 0;
+        for &group in groups {
+            let (run, wanted) = (group.run(), group.wanted());
+            let first = big(group.bit());
+            if run == 0 {
+                self.put(n, first);
+                n += 1;
+                continue;
+            }
+            let index = group.small_index();
+            let mut bit = group.bit() + big_bits + u64::from(group.control_bits());
+            // The first small coordinate belongs before the big one; the others follow it.
+            let mut atom = if ALL || wanted != 2 { add(first, small(frame, index, bit)) } else { first };
+            self.put(n, atom);
+            n += if ALL { 1 } else { (wanted & 1) as usize };
+            self.put(n, first);
+            n += if ALL { 1 } else { (wanted >> 1 & 1) as usize };
+            let last = if ALL { run as u32 + 1 } else { 32 - wanted.leading_zeros() };
+            for k in 2..last {
+                bit += u64::from(index);
+                atom = add(atom, small(frame, index, bit));
+                self.put(n, atom);
+                n += if ALL { 1 } else { (wanted >> k & 1) as usize };
+            }
+        }
+        n
+    }
+
+    #[inline(always)]
+    fn put(&mut self, n: usize, c: [i32; 3]) {
+        debug_assert!(n < ATOMS);
+        // SAFETY: a chunk has at most CHUNK groups of MAX_RUN + 1 atoms, and there is one place more.
+        unsafe {
+            *self.x.get_unchecked_mut(n) = c[0];
+            *self.y.get_unchecked_mut(n) = c[1];
+            *self.z.get_unchecked_mut(n) = c[2];
+        }
+    }
+}
+
+/// The difference stored as a small coordinate at `bit`.
+#[inline(always)]
+fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
+    let small = &SMALL[index as usize];
+    let c = if u32::from(index) <= MAX_WORD_BITS {
+        // SAFETY: groups come from a walk over `data`, their small coordinates lie within it, and the margin covers
+        // the load.
+        unsafe { small.radix.unpack(frame.data(), bit) }
+    } else {
+        let sizes = [SMALL_RADICES[usize::from(index) % SMALL_RADICES.len()]; 3];
+        // SAFETY: as above.
+        unsafe { unpack_wide(frame.data(), bit, sizes, u32::from(index)) }
+    };
+    c.map(|v| v.wrapping_sub(small.half))
+}
+
+#[inline(always)]
+fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
+    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1]), a[2].wrapping_add(b[2])]
+}

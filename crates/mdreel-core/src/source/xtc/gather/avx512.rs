@@ -1,0 +1,341 @@
+//! Gathering with AVX-512: eight packed numbers at a time.
+//!
+//! Groups differ in length, so that a loop over a group's atoms ends where no processor can foresee. The work is laid
+//! out flat instead, in passes without such branches: list the small coordinates that are needed, unpack them and sum
+//! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
+//!
+//! Divisions are multiplications in float64. Where `value < 2^50`, `floor((value + 0.5) * fl(1 / divisor))` is the
+//! quotient: `(value + 0.5) / divisor` is at least `0.5 / divisor` away from any integer, and the two roundings move it
+//! by less than `value * 2^-51 / divisor`.
+
+use std::arch::x86_64::*;
+
+use super::super::control::{CHUNK, Group, MAX_RUN};
+use super::super::decode::{Big, Coded};
+use super::super::radix::SMALL_RADICES;
+use super::angstrom;
+use crate::frame::ColumnsMut;
+use crate::units::ANGSTROM_PER_NANOMETRE;
+
+/// The widest number that is unpacked here: the products of rounded reciprocals below keep it exact up to 2^49.
+const MAX_BITS: u32 = 48;
+/// Numbers unpacked, and entries listed, at a time.
+const WIDTH: usize = 8;
+/// Room for the small coordinates of a chunk, and for what the last store writes in excess.
+const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
+/// Room for the atoms of a chunk, likewise.
+const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 2 * WIDTH;
+
+/// Integer coordinates of an atom: x, y, z and nothing.
+type Row = [i32; 4];
+
+/// The lists of one chunk; small enough for the second-level cache.
+#[derive(Debug)]
+pub struct Flat {
+    /// Where each small coordinate starts, in bits from the chunk's first byte.
+    small_bits: [u32; SMALLS],
+    small_indices: [u8; SMALLS],
+    /// For each wanted atom its group (upper 16 bits) and the number of small coordinates summed up to it.
+    atoms: [u32; ATOMS],
+    /// First small coordinate of each group.
+    starts: [u16; CHUNK],
+    /// `sums[i]` is the sum of the first `i` small coordinates.
+    sums: [Row; SMALLS + WIDTH],
+    /// For each group its big coordinate, less the sum of all small ones before the group.
+    bases: [Row; CHUNK + WIDTH],
+}
+
+impl Default for Flat {
+    fn default() -> Self {
+        Flat {
+            small_bits: [0; SMALLS],
+            small_indices: [0; SMALLS],
+            atoms: [0; ATOMS],
+            starts: [0; CHUNK],
+            sums: [[0; 4]; SMALLS + WIDTH],
+            bases: [[0; 4]; CHUNK + WIDTH],
+        }
+    }
+}
+
+/// What the lists of a chunk hold.
+struct Listed {
+    n_smalls: usize,
+    n_atoms: usize,
+    widest: u32,
+}
+
+/// Radix and rounded reciprocal of each small index.
+static RADICES: [[f64; 73]; 2] = {
+    let mut table = [[0.0; 73]; 2];
+    let mut index = 9;
+    while index < 73 {
+        table[0][index] = SMALL_RADICES[index] as f64;
+        table[1][index] = 1.0 / SMALL_RADICES[index] as f64;
+        index += 1;
+    }
+    table
+};
+
+/// Multiples of each small index: where the small coordinates of a run start.
+static MULTIPLES: [[u32; WIDTH]; 128] = {
+    let mut table = [[0; WIDTH]; 128];
+    let mut index = 0;
+    while index < 128 {
+        let mut k = 0;
+        while k < WIDTH {
+            table[index][k] = (index * k) as u32;
+            k += 1;
+        }
+        index += 1;
+    }
+    table
+};
+
+/// How many small coordinates to add for each atom of a group: the first small one belongs before the big one.
+const ORDER: [u32; WIDTH] = [1, 0, 2, 3, 4, 5, 6, 7];
+
+impl Flat {
+    /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
+    ///
+    /// # Safety
+    /// The processor must have AVX-512 F, BW, DQ and VL.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+    pub unsafe fn gather<const ALL: bool>(
+        &mut self,
+        frame: &Coded<'_>,
+        groups: &[Group],
+        columns: &mut ColumnsMut<'_>,
+        at: usize,
+    ) -> Option<usize> {
+        let Some(first) = groups.first() else { return Some(0) };
+        if matches!(frame.big, Big::Fields(_)) || frame.big.bits() > MAX_BITS {
+            return None;
+        }
+        let origin = first.bit() & !7;
+        let listed = self.list::<ALL>(frame, groups, origin);
+        if listed.widest > MAX_BITS {
+            return None;
+        }
+        // SAFETY: groups come from a walk over `data`.
+        let bytes = unsafe { frame.data().add((origin >> 3) as usize) };
+        self.sum_smalls(bytes, listed.n_smalls);
+        self.unpack_bigs(frame, bytes, groups, origin);
+        let n = listed.n_atoms.min(columns.x.len() - at);
+        self.finish(frame.inverse_precision, n, columns, at);
+        Some(n)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+    fn list<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group], origin: u64) -> Listed {
+        let big_bits = frame.big.bits();
+        let (mut n_smalls, mut n_atoms, mut widest) = (0, 0, 0);
+        for (g, &group) in groups.iter().enumerate().take(CHUNK) {
+            let (run, index) = (group.run(), group.small_index());
+            // Alone in its group, the big coordinate is the first atom, else the second.
+            let alone = usize::from(run == 0);
+            let wanted = group.wanted() << alone;
+            let needed = if ALL {
+                run
+            } else {
+                // The largest number of small coordinates that a wanted atom needs; 2 stands for the big one alone.
+                [wanted as usize & 1, 31 - (wanted | 1).leading_zeros() as usize][usize::from(wanted >= 4)]
+            };
+            let start = (group.bit() - origin) as u32 + big_bits + group.control_bits();
+            self.starts[g] = n_smalls as u16;
+            let atom = (g << 16 | n_smalls) as u32;
+            // SAFETY: a group adds at most MAX_RUN small coordinates and MAX_RUN + 1 atoms to its lists, a chunk has
+            // at most CHUNK groups, and there is room for two stores more.
+            unsafe {
+                let multiples = _mm256_loadu_si256(MULTIPLES[usize::from(index)].as_ptr().cast());
+                let bits = self.small_bits.as_mut_ptr().add(n_smalls);
+                let indices = self.small_indices.as_mut_ptr().add(n_smalls);
+                let starts = _mm256_add_epi32(multiples, _mm256_set1_epi32(start as i32));
+                _mm256_storeu_si256(bits.cast(), starts);
+                indices.cast::<[u8; WIDTH]>().write([index; WIDTH]);
+                if needed > WIDTH {
+                    let more = _mm256_add_epi32(starts, _mm256_set1_epi32(WIDTH as i32 * i32::from(index)));
+                    _mm256_storeu_si256(bits.add(WIDTH).cast(), more);
+                    indices.add(WIDTH).cast::<[u8; WIDTH]>().write([index; WIDTH]);
+                }
+                if ALL {
+                    let atoms = self.atoms.as_mut_ptr().add(n_atoms);
+                    let order = _mm256_loadu_si256(ORDER.as_ptr().cast());
+                    let order = _mm256_maskz_mov_epi32((alone as u8).wrapping_sub(1), order);
+                    let entry = _mm256_set1_epi32(atom as i32);
+                    _mm256_storeu_si256(atoms.cast(), _mm256_add_epi32(entry, order));
+                    if run >= WIDTH {
+                        let order = _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15);
+                        _mm256_storeu_si256(atoms.add(WIDTH).cast(), _mm256_add_epi32(entry, order));
+                    }
+                }
+            }
+            if ALL {
+                n_atoms += run + 1;
+            } else {
+                let mut rest = wanted;
+                while rest != 0 {
+                    let k = rest.trailing_zeros();
+                    rest &= rest - 1;
+                    self.atoms[n_atoms] = atom + if k < 2 { 1 - k } else { k };
+                    n_atoms += 1;
+                }
+            }
+            n_smalls += needed;
+            widest = widest.max(u32::from(index));
+        }
+        Listed { n_smalls, n_atoms, widest }
+    }
+
+    /// Unpacks the small coordinates listed and sums them up.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn sum_smalls(&mut self, bytes: *const u8, n: usize) {
+        let mut sum = _mm_setzero_si128();
+        for at in (0..n).step_by(WIDTH) {
+            let mask = valid(n - at);
+            // SAFETY: the lists have room for a vector behind their last entry.
+            let (bits, index) = unsafe {
+                let bits = _mm256_loadu_si256(self.small_bits.as_ptr().add(at).cast());
+                let index = _mm_loadl_epi64(self.small_indices.as_ptr().add(at).cast());
+                (_mm512_cvtepu32_epi64(bits), _mm512_maskz_cvtepu8_epi64(mask, index))
+            };
+            // SAFETY: indices are at most 72 where they are valid, and 0 elsewhere; bits lie within the frame.
+            let (radix, inverse, value) = unsafe {
+                let radix = _mm512_i64gather_pd::<8>(index, RADICES[0].as_ptr());
+                let inverse = _mm512_i64gather_pd::<8>(index, RADICES[1].as_ptr());
+                (radix, inverse, load_numbers(bytes, bits, index, mask))
+            };
+            let square = _mm512_mul_pd(radix, radix);
+            let [x, y, z] = split(value, square, _mm512_mul_pd(inverse, inverse), radix, inverse);
+            let half = floor(_mm512_mul_pd(radix, _mm512_set1_pd(0.5)));
+            let rows = transpose([x, y, z].map(|c| _mm512_cvtpd_epi32(_mm512_sub_pd(c, half))));
+            for (k, row) in rows.into_iter().enumerate() {
+                sum = _mm_add_epi32(sum, row);
+                // SAFETY: at + k < n + WIDTH, and `sums` has WIDTH + 16 entries more than a chunk has smalls.
+                unsafe { _mm_storeu_si128(self.sums.as_mut_ptr().add(at + k + 1).cast(), sum) };
+            }
+        }
+    }
+
+    /// Unpacks the big coordinates of all groups.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn unpack_bigs(&mut self, frame: &Coded<'_>, bytes: *const u8, groups: &[Group], origin: u64) {
+        let sizes = frame.sizes;
+        let (yz, z) = (f64::from(sizes[1]) * f64::from(sizes[2]), f64::from(sizes[2]));
+        let [size_yz, by_yz, size_z, by_z] = [yz, 1.0 / yz, z, 1.0 / z].map(|v| _mm512_set1_pd(v));
+        let width = _mm512_set1_epi64(i64::from(frame.big.bits()));
+        let min = _mm_setr_epi32(frame.min[0], frame.min[1], frame.min[2], 0);
+        for at in (0..groups.len()).step_by(WIDTH) {
+            let n = (groups.len() - at).min(WIDTH);
+            let mask = valid(n);
+            // SAFETY: the mask keeps the load within `groups`; bits lie within the frame.
+            let value = unsafe {
+                let words = _mm512_maskz_loadu_epi64(mask, groups.as_ptr().add(at).cast());
+                let bit = _mm512_and_si512(words, _mm512_set1_epi64((1 << Group::INDEX) - 1));
+                load_numbers(bytes, _mm512_sub_epi64(bit, _mm512_set1_epi64(origin as i64)), width, mask)
+            };
+            let rows = transpose(split(value, size_yz, by_yz, size_z, by_z).map(|c| _mm512_cvtpd_epi32(c)));
+            for (k, row) in rows.into_iter().enumerate().take(n) {
+                let start = usize::from(self.starts[(at + k) % CHUNK]);
+                // SAFETY: `start` is the number of some small coordinate of the chunk, `at + k` that of a group.
+                unsafe {
+                    let before = _mm_loadu_si128(self.sums.as_ptr().add(start).cast());
+                    let base = _mm_sub_epi32(_mm_add_epi32(row, min), before);
+                    _mm_storeu_si128(self.bases.as_mut_ptr().add(at + k).cast(), base);
+                }
+            }
+        }
+    }
+
+    /// Writes the first `n` atoms listed, in Å.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn finish(&self, inverse_precision: f32, n: usize, columns: &mut ColumnsMut<'_>, at: usize) {
+        let row = |i: usize| {
+            let atom = self.atoms[i];
+            // SAFETY: the lists hold numbers of groups and of small coordinates of the chunk.
+            unsafe {
+                let base = _mm_loadu_si128(self.bases.as_ptr().add((atom >> 16) as usize).cast());
+                let sum = _mm_loadu_si128(self.sums.as_ptr().add((atom & 0xffff) as usize).cast());
+                _mm_add_epi32(base, sum)
+            }
+        };
+        let (inverse, factor) = (_mm_set1_ps(inverse_precision), _mm_set1_ps(ANGSTROM_PER_NANOMETRE));
+        let scaled = |i: usize| _mm_mul_ps(_mm_mul_ps(_mm_cvtepi32_ps(row(i)), inverse), factor);
+        let whole = n & !3;
+        for i in (0..whole).step_by(4) {
+            let (mut x, mut y, mut z, mut rest) = (scaled(i), scaled(i + 1), scaled(i + 2), scaled(i + 3));
+            _MM_TRANSPOSE4_PS(&mut x, &mut y, &mut z, &mut rest);
+            let place = at + i..at + i + 4;
+            for (column, four) in [(&mut columns.x, x), (&mut columns.y, y), (&mut columns.z, z)] {
+                // SAFETY: the slice has four places.
+                unsafe { _mm_storeu_ps(column[place.clone()].as_mut_ptr(), four) };
+            }
+        }
+        for i in whole..n {
+            let mut c = [0; 4];
+            // SAFETY: four words fit.
+            unsafe { _mm_storeu_si128(c.as_mut_ptr().cast(), row(i)) };
+            columns.x[at + i] = angstrom(c[0], inverse_precision);
+            columns.y[at + i] = angstrom(c[1], inverse_precision);
+            columns.z[at + i] = angstrom(c[2], inverse_precision);
+        }
+    }
+}
+
+/// Marks the first `n` of eight.
+fn valid(n: usize) -> u8 {
+    if n >= WIDTH { 0xff } else { (1 << n) - 1 }
+}
+
+#[target_feature(enable = "avx512f")]
+fn floor(value: __m512d) -> __m512d {
+    _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(value)
+}
+
+/// Loads eight numbers of `width` bits that start at `bits` of `bytes`; zero where the mask is not set.
+///
+/// # Safety
+/// Eight bytes must be readable from each byte on in which a number starts.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask: u8) -> __m512d {
+    let reversed = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
+    let seven = _mm512_set1_epi64(7);
+    let zero = _mm512_setzero_si512();
+    // SAFETY: as the caller promises.
+    let word = unsafe { _mm512_mask_i64gather_epi64::<1>(zero, mask, _mm512_srli_epi64::<3>(bits), bytes.cast()) };
+    let top = _mm512_sllv_epi64(_mm512_shuffle_epi8(word, reversed), _mm512_and_si512(bits, seven));
+    // Whole bytes come least significant first, the bits behind them are the most significant ones.
+    let rest = _mm512_and_si512(width, seven);
+    let whole = _mm512_sub_epi64(width, rest);
+    let above = _mm512_sllv_epi64(_mm512_set1_epi64(-1), whole);
+    let low = _mm512_andnot_si512(above, _mm512_shuffle_epi8(top, reversed));
+    let high = _mm512_srlv_epi64(_mm512_sllv_epi64(top, whole), _mm512_sub_epi64(_mm512_set1_epi64(64), rest));
+    _mm512_cvtepu64_pd(_mm512_or_si512(low, _mm512_sllv_epi64(high, whole)))
+}
+
+/// The three components of eight mixed-radix numbers below 2^50.
+#[target_feature(enable = "avx512f")]
+fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
+    let half = _mm512_set1_pd(0.5);
+    let x = floor(_mm512_mul_pd(_mm512_add_pd(value, half), by_yz));
+    let yz = _mm512_fnmadd_pd(x, size_yz, value);
+    let y = floor(_mm512_mul_pd(_mm512_add_pd(yz, half), by_z));
+    [x, y, _mm512_fnmadd_pd(y, size_z, yz)]
+}
+
+/// Three columns of eight as eight rows.
+#[target_feature(enable = "avx512f,avx512vl")]
+fn transpose([x, y, z]: [__m256i; 3]) -> [__m128i; 8] {
+    let zero = _mm256_setzero_si256();
+    let (xy_low, xy_high) = (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y));
+    let (z_low, z_high) = (_mm256_unpacklo_epi32(z, zero), _mm256_unpackhi_epi32(z, zero));
+    let pairs = [
+        _mm256_unpacklo_epi64(xy_low, z_low),
+        _mm256_unpackhi_epi64(xy_low, z_low),
+        _mm256_unpacklo_epi64(xy_high, z_high),
+        _mm256_unpackhi_epi64(xy_high, z_high),
+    ];
+    let [a, b, c, d] = pairs.map(|pair| _mm256_castsi256_si128(pair));
+    let [e, f, g, h] = pairs.map(|pair| _mm256_extracti128_si256::<1>(pair));
+    [a, b, c, d, e, f, g, h]
+}
