@@ -324,7 +324,8 @@ fn child(file: &Path, cache: &Path) -> Child {
 fn child_opens_a_file() {
     let path = PathBuf::from(std::env::var_os(CHILD_FILE).expect("named by the parent"));
     for _ in 0..20 {
-        let xtc = Xtc::open(FileBytes::open(&path, Access::Auto).expect("it is there"), Keep::Cache).expect("a valid file");
+        let xtc =
+            Xtc::open(FileBytes::open(&path, Access::Auto).expect("it is there"), Keep::Cache).expect("a valid file");
         assert_eq!(xtc.n_frames().expect("located"), 40);
         assert!(xtc.times().expect("located").iter().all(|time| time.is_finite()));
     }
