@@ -14,7 +14,7 @@ use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, Source};
 use scratch_file::ScratchFile;
 use xtc_oracle::decode_file;
-use xtc_reading::{expected, open, read_bytes, read_frames, run_all};
+use xtc_reading::{expected, open, open_portable, read_bytes, read_frames, run_all};
 
 fuzz_target!(|bytes: &[u8]| {
     let file = ScratchFile::new(bytes);
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let all = AtomSelection::all(n_atoms);
     let few = AtomSelection::new((0..n_atoms as u32).step_by(5).collect()).expect("ascending");
     let len = bytes.len() as u64;
-    let whole = read_bytes(&xtc, &all, 0..len);
+    let whole = read_bytes(&open_portable(file.path()).expect("opened before"), &all, 0..len);
     match (&whole, &oracle) {
         (Ok((seen, _)), Ok(frames)) => {
             let right: Vec<_> = frames.iter().zip(0..).map(|(frame, i)| expected(frame, i, &all)).collect();

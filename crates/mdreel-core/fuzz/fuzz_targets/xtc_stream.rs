@@ -18,7 +18,7 @@ use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, Source};
 use scratch_file::ScratchFile;
 use xtc_oracle::decode_file;
-use xtc_reading::{Kept, expected, open, read_bytes, read_frames, run_all};
+use xtc_reading::{Kept, expected, open, open_portable, read_bytes, read_frames, run_all};
 use xtc_stream::{Coverage, Dice, draw_selection, random_file};
 
 fuzz_target!(|steer: &[u8]| {
@@ -38,6 +38,7 @@ fuzz_target!(|steer: &[u8]| {
         let parts = run_all(&xtc, &atoms, &blocks, 1).expect("a valid file");
         assert_eq!(parts.as_ref(), Some(&right));
         let list: Vec<u64> = (0..dice.below(20)).map(|_| dice.below(n_frames as u64)).collect();
+        let xtc = open_portable(file.path()).expect("a valid file");
         let seen = read_frames(&xtc, &atoms, FrameSet::List(list.as_slice().into())).expect("a valid file");
         let chosen: Vec<_> = list.iter().map(|&i| right.0[i as usize].clone()).collect();
         assert_eq!(seen, chosen);

@@ -16,6 +16,7 @@ use super::bytes::FileBytes;
 use super::frame_index::{FrameIndex, Keep};
 use super::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::error::{Error, Result};
+use crate::simd::Level;
 use header::{Compression, Header, Storage};
 use locate::{Located, error_at};
 
@@ -25,6 +26,7 @@ pub struct Xtc {
     file: FileBytes,
     first: Header,
     keep: Keep,
+    level: Level,
     located: OnceLock<Located>,
 }
 
@@ -64,7 +66,7 @@ impl Xtc {
         if let Err(fault) = locate::check_header(&start, 0, file.len(), first.n_atoms) {
             return Err(error_at(file.path(), Some(0), 0, &fault));
         }
-        let xtc = Xtc { file, first, keep, located: OnceLock::new() };
+        let xtc = Xtc { file, first, keep, level: Level::detect(), located: OnceLock::new() };
         if let Some(index) = FrameIndex::load(&xtc.file, keep) {
             if index.end == xtc.file.len() {
                 let _ = xtc.located.set(Located { index, rest: None });
@@ -78,6 +80,12 @@ impl Xtc {
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// Decodes with the instructions of `level`: for tests and benchmarks.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        Xtc { level, ..self }
     }
 
     /// What the first header says.

@@ -11,6 +11,7 @@ use mdreel_core::kernel::Kernel;
 use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Partial;
 use mdreel_core::run::run;
+use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
@@ -59,7 +60,23 @@ pub fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
 
 /// Opens a file whose index is kept nowhere.
 pub fn open(path: &Path) -> Result<Xtc> {
-    Xtc::open(FileBytes::open(path, Access::Auto)?, Keep::Nowhere)
+    // Miri knows no maps of files.
+    let access = if cfg!(miri) { Access::Read } else { Access::Auto };
+    Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)
+}
+
+/// The same, to be decoded without vector instructions.
+pub fn open_portable(path: &Path) -> Result<Xtc> {
+    Ok(open(path)?.at_level(Level::available()[0]))
+}
+
+/// The same in all ways: mapped and read, with all instructions that there are.
+pub fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
+    let open = |access| move |level| Ok(Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)?.at_level(level));
+    [Access::Map, Access::Read]
+        .into_iter()
+        .flat_map(|access| Level::available().into_iter().map(open(access)))
+        .collect()
 }
 
 /// Reads an extent through the reader interface, `capacity` frames at a time.

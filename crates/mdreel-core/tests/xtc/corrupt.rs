@@ -6,7 +6,7 @@ use mdreel_core::source::{AtomSelection, Source};
 
 use crate::file_of;
 use crate::xtc_oracle::{OracleFrame, decode_file};
-use crate::xtc_reading::{Seen, expected, open, read_bytes, read_frames, run_all};
+use crate::xtc_reading::{Seen, expected, open, open_portable, read_bytes, read_frames, run_all};
 use crate::xtc_stream::{Coverage, Dice, Shape, Width, append_frame, random_file};
 
 /// A few frames of `n_atoms` atoms.
@@ -23,7 +23,8 @@ fn small_file(n_atoms: usize) -> (Vec<u8>, Vec<OracleFrame>) {
 /// Opens a file and reads all that is in it, as a whole and from anywhere.
 fn read_everything(bytes: &[u8]) -> Result<Vec<Seen>> {
     let file = file_of(bytes);
-    let unlocated = open(file.path()).and_then(|xtc| {
+    // Decoded in different ways: both must see the same.
+    let unlocated = open_portable(file.path()).and_then(|xtc| {
         let atoms = AtomSelection::all(xtc.n_atoms());
         read_bytes(&xtc, &atoms, 0..bytes.len() as u64)
     });

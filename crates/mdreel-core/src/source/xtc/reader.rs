@@ -10,7 +10,6 @@ use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
-use crate::simd::Level;
 use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -67,7 +66,7 @@ impl<'a> XtcReader<'a> {
             atoms,
             wanted: Wanted::new(atoms.indices()),
             bytes: xtc.file.reader(),
-            decoder: Decoder::new(Level::detect()),
+            decoder: Decoder::new(xtc.level),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
