@@ -83,7 +83,7 @@ fn a_misled_part_does_not_join() {
     let xtc = open(file.path()).expect("a valid file");
     let starts: Vec<_> = frames.iter().map(|frame| frame.start as u64).collect();
     // The second part begins at a false frame, as a search would have it.
-    let (first, end) = (starts[2] + 96, starts[3]);
+    let (first, end) = (starts[2] + 96, bytes.len() as u64);
     let before = LocatedFrames { first: Some(0), end: starts[3], frames: Vec::new() };
     let misled = LocatedFrames { first: Some(first), end, frames: Vec::new() };
     assert!(!xtc.locate([before, misled].into()).expect("no error"));
