@@ -55,16 +55,20 @@ pub struct FrameBatch {
 }
 
 impl FrameBatch {
-    /// Bytes of coordinates that a batch should hold: about the size of a core's second-level cache.
-    const TARGET_BYTES: usize = 1 << 20;
+    /// Bytes of coordinates that a batch should hold: well within a core's second-level cache, along with the bytes
+    /// that they come from.
+    const TARGET_BYTES: usize = 96 << 10;
     /// Frames above which a batch gains nothing more.
     const MAX_FRAMES: usize = 64;
+    /// Frames that sources decode side by side, as long as a batch of them stays below 16 MiB.
+    const SIDE_BY_SIDE: usize = 16;
 
     /// An empty batch for frames of `n_atoms` atoms, of a size that suits the cache.
     pub fn for_atoms(n_atoms: usize) -> Self {
         let frame_bytes = 12 * n_atoms.max(1);
-        let least = if frame_bytes <= 4 * Self::TARGET_BYTES { 4 } else { 1 };
-        Self::with_capacity(n_atoms, (Self::TARGET_BYTES / frame_bytes).clamp(least, Self::MAX_FRAMES))
+        let least = ((16 << 20) / frame_bytes).clamp(1, Self::SIDE_BY_SIDE);
+        let suited = Self::TARGET_BYTES / frame_bytes / Self::SIDE_BY_SIDE * Self::SIDE_BY_SIDE;
+        Self::with_capacity(n_atoms, suited.clamp(least, Self::MAX_FRAMES))
     }
 
     /// An empty batch for up to `capacity` frames of `n_atoms` atoms. Memory is taken as frames come.

@@ -3,6 +3,7 @@
 mod access;
 mod bus_error;
 mod map;
+pub mod prefetch;
 mod read_ahead;
 
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use map::FileMap;
+use map::{FileMap, Held};
 use read_ahead::ReadAhead;
 
 pub use access::Access;
@@ -95,6 +96,7 @@ impl FileBytes {
             file: self,
             map: self.map.as_ref().filter(|map| map.is_safe_here()),
             read_ahead: ReadAhead::default(),
+            held: Held::default(),
             runs: Vec::new(),
             arena: Vec::new(),
             places: Vec::new(),
@@ -157,6 +159,7 @@ pub struct ByteReader<'a> {
     file: &'a FileBytes,
     map: Option<&'a FileMap>,
     read_ahead: ReadAhead,
+    held: Held,
     runs: Vec<Range<u64>>,
     arena: Vec<u8>,
     places: Vec<Place>,
@@ -196,6 +199,7 @@ impl ByteReader<'_> {
                         && run.end.saturating_add(MARGIN as u64) <= map.len() as u64 =>
                 {
                     let bytes = from(&run, 0);
+                    self.held.hold(map, &bytes);
                     map.populate(bytes);
                     self.refuse_broken()?;
                     self.places.extend(members.iter().map(|range| Place::Map(from(range, 0))));
@@ -257,6 +261,14 @@ impl ByteReader<'_> {
 
     fn mapped(&self) -> &[u8] {
         self.map.map_or(&[], FileMap::bytes)
+    }
+}
+
+impl Drop for ByteReader<'_> {
+    fn drop(&mut self) {
+        if let Some(map) = self.map {
+            self.held.release(map);
+        }
     }
 }
 

@@ -100,6 +100,21 @@ impl FileMap {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub(super) fn populate(&self, _bytes: Range<usize>) {}
 
+    /// Takes the pages of `bytes` out of the page table; they stay in memory, and come back when touched.
+    fn release(&self, bytes: Range<usize>) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            let start = bytes.start.next_multiple_of(self.page);
+            let end = bytes.end / self.page * self.page;
+            if start < end {
+                // SAFETY: whole pages within our map of a file: nothing that they hold is lost.
+                unsafe { libc::madvise(self.start.as_ptr().add(start).cast(), end - start, libc::MADV_DONTNEED) };
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = bytes;
+    }
+
     /// The first byte that could not be read, once there was one. Nothing that the map holds may be trusted then,
     /// neither now nor later.
     pub(super) fn broken_at(&self) -> Option<u64> {
@@ -125,5 +140,39 @@ impl Drop for FileMap {
         self.guard = None;
         // SAFETY: our own map; no slice of it is left, as slices borrow `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// The part of a map that one reader has put into the page table and is behind by now. Taking it out again is work
+/// that the readers share this way, instead of one thread doing all of it when the map goes; and the pages that a
+/// process holds stay few.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    bytes: Range<usize>,
+}
+
+impl Held {
+    /// What is released at a time: other processors have to be told each time.
+    const STEP: usize = 8 << 20;
+    /// Runs farther apart than this do not belong together.
+    const NEAR: usize = 1 << 20;
+
+    /// Takes note that `bytes` are about to be used, and releases what lies behind.
+    pub(super) fn hold(&mut self, map: &FileMap, bytes: &Range<usize>) {
+        let follows = self.bytes.start <= bytes.start && bytes.start <= self.bytes.end + Self::NEAR;
+        if !follows {
+            self.release(map);
+            self.bytes = bytes.clone();
+        } else if bytes.start - self.bytes.start >= Self::STEP {
+            map.release(self.bytes.start..bytes.start);
+            self.bytes = bytes.clone();
+        } else {
+            self.bytes.end = self.bytes.end.max(bytes.end);
+        }
+    }
+
+    /// Releases everything.
+    pub(super) fn release(&mut self, map: &FileMap) {
+        map.release(std::mem::take(&mut self.bytes));
     }
 }

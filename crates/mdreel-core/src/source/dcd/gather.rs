@@ -1,5 +1,10 @@
 //! Gathering: wanted numbers out of a column of numbers, in the byte order of the file.
 
+use crate::source::bytes::prefetch::prefetch;
+
+/// How far ahead numbers are asked for, in bytes. The columns of a frame, and the frames, follow one another in the file.
+const AHEAD: usize = 1024;
+
 /// Copies the `target.len()` numbers that follow one another at the beginning of `bytes`.
 pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {
     let words = bytes.as_chunks::<4>().0;
@@ -24,7 +29,9 @@ fn copy_slots(bytes: &[u8], slots: &[u32], target: &mut [f32], number: impl Fn([
     let words = bytes.as_chunks::<4>().0;
     let Some(&first) = slots.first() else { return };
     for (out, &slot) in target.iter_mut().zip(slots) {
-        *out = number(words[(slot - first) as usize]);
+        let place = (slot - first) as usize;
+        prefetch(words.as_ptr().wrapping_add(place + AHEAD / 4).cast());
+        *out = number(words[place]);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::simd::Level;
 use crate::source::bytes::MARGIN;
 
 /// Frames walked side by side.
-pub const LANES: usize = 8;
+pub const LANES: usize = 16;
 /// Groups that a call of [`walk`] finds at most in each frame: few enough to stay in the first-level cache.
 pub const CHUNK: usize = 128;
 /// Steps between two looks whether all frames are done.

@@ -1,5 +1,7 @@
 //! Decoding: from a frame's compressed bytes to the coordinates of the wanted atoms.
 
+use std::cell::OnceCell;
+
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};
 use super::gather::Gather;
 use super::header::{Compression, Fault};
@@ -7,17 +9,19 @@ use super::radix::{Radix, packed_bits, unpack_field, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
 use crate::source::bytes::MARGIN;
+use crate::source::bytes::prefetch::Ahead;
 
 /// Components wider than this are stored as three separate fields.
 const MAX_PACKED_SIZE: u32 = 0xff_ffff;
 
+/// Cache lines asked for ahead while a chunk of a frame is gathered: somewhat more than a chunk has.
+const LINES_A_CHUNK: usize = 64;
+
 /// How a frame's big coordinates are packed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Big {
-    /// A mixed-radix number that fits one load.
-    Word(Radix),
-    /// A mixed-radix number that does not, or with an axis of size 1.
-    Wide(u32),
+    /// A mixed-radix number of so many bits.
+    Packed(u32),
     /// Three fields of their own.
     Fields([u32; 3]),
 }
@@ -27,15 +31,13 @@ impl Big {
         if sizes.iter().any(|&size| size > MAX_PACKED_SIZE) {
             return Big::Fields(sizes.map(|size| 32 - size.leading_zeros()));
         }
-        let bits = packed_bits(sizes);
-        Radix::new(sizes, bits).map_or(Big::Wide(bits), Big::Word)
+        Big::Packed(packed_bits(sizes))
     }
 
     /// Bits that a big coordinate takes.
     pub fn bits(&self) -> u32 {
         match self {
-            Big::Word(radix) => radix.bits,
-            Big::Wide(bits) => *bits,
+            Big::Packed(bits) => *bits,
             Big::Fields(bits) => bits.iter().sum(),
         }
     }
@@ -50,6 +52,8 @@ pub struct Coded<'a> {
     pub(super) min: [i32; 3],
     pub(super) sizes: [u32; 3],
     pub(super) big: Big,
+    /// How to take apart a packed big coordinate that fits one load; made when it is first asked for.
+    radix: OnceCell<Option<Radix>>,
     small_index: u32,
     pub(super) inverse_precision: f32,
     n_atoms: u64,
@@ -66,6 +70,7 @@ impl<'a> Coded<'a> {
             min: compression.min,
             sizes: compression.sizes,
             big: Big::new(compression.sizes),
+            radix: OnceCell::new(),
             small_index: compression.small_index,
             inverse_precision: (1.0 / f64::from(compression.precision)) as f32,
             n_atoms: n_atoms as u64,
@@ -104,14 +109,19 @@ impl<'a> Coded<'a> {
         [c[0].wrapping_add(self.min[0]), c[1].wrapping_add(self.min[1]), c[2].wrapping_add(self.min[2])]
     }
 
-    /// The big coordinate at `bit`, for [`Big::Word`].
+    /// How to take apart its big coordinates, if they are packed and fit one load.
+    pub(super) fn radix(&self) -> Option<&Radix> {
+        self.radix.get_or_init(|| Radix::new(self.sizes, self.big.bits())).as_ref()
+    }
+
+    /// The big coordinate at `bit`, for a radix.
     #[inline(always)]
     pub(super) fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
         // SAFETY: groups come from a walk over `bytes`, and the margin covers the load.
         self.offset(unsafe { radix.unpack(self.data(), bit) })
     }
 
-    /// The same, for [`Big::Wide`].
+    /// The same, for packed ones that have no radix.
     pub(super) fn wide(&self, bits: u32, bit: u64) -> [i32; 3] {
         // SAFETY: as for `word`.
         self.offset(unsafe { unpack_wide(self.data(), bit, self.sizes, bits) })
@@ -150,13 +160,15 @@ impl Decoder {
         Decoder { level, groups: Box::default(), gather: Gather::new(level) }
     }
 
-    /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å.
+    /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å, and meanwhile asks for the bytes
+    /// of `ahead`.
     pub fn decode(
         &mut self,
         wanted: &Wanted,
         frames: &[Coded<'_>],
         columns: &mut [ColumnsMut<'_>],
         ends: &mut Vec<Decoded>,
+        ahead: &mut Ahead<'_>,
     ) {
         debug_assert!(frames.len() <= LANES && frames.len() == columns.len());
         let mut walks = Walks::none();
@@ -171,6 +183,7 @@ impl Decoder {
                 walk::<false>(self.level, &mut walks, wanted, &mut self.groups);
             }
             for (lane, (frame, columns)) in frames.iter().zip(columns.iter_mut()).enumerate() {
+                ahead.step(LINES_A_CHUNK);
                 let groups = self.groups.lane(lane);
                 filled[lane] += if wanted.all {
                     self.gather.gather::<true>(frame, groups, columns, filled[lane])

@@ -50,10 +50,10 @@ impl Gather {
                 return n;
             }
         }
-        let n = match &frame.big {
-            Big::Word(radix) => self.integers.gather::<ALL>(frame, groups, |bit| frame.word(radix, bit)),
-            Big::Wide(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
-            Big::Fields(bits) => self.integers.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
+        let n = match (&frame.big, frame.radix()) {
+            (Big::Packed(_), Some(radix)) => self.integers.gather::<ALL>(frame, groups, |bit| frame.word(radix, bit)),
+            (Big::Packed(bits), None) => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
+            (Big::Fields(bits), _) => self.integers.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
         };
         let n = n.min(columns.x.len() - at);
         let integers = [&self.integers.x, &self.integers.y, &self.integers.z];

@@ -10,6 +10,7 @@ use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
+use crate::source::bytes::prefetch::{Ahead, prefetch};
 use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -18,6 +19,8 @@ use crate::units::ANGSTROM_PER_NANOMETRE;
 
 /// Bytes that are brought into memory at a time: large enough for storage, small enough for the cache.
 const WINDOW: u64 = 1 << 20;
+/// Frames that are brought into memory at a time, at most.
+const MAX_LOADED: usize = 1024;
 /// Frames below this size are read whole: leaving out the rest would save less than a page.
 const SMALL_FRAME: u64 = 32 << 10;
 
@@ -52,7 +55,9 @@ pub(super) struct XtcReader<'a> {
     decoder: Decoder,
     rest: Rest,
     located: LocatedFrames,
+    /// Frames whose bytes are in memory; those from `next` on have not been decoded yet.
     loaded: Vec<Loaded>,
+    next: usize,
     ranges: Vec<Range<u64>>,
     ends: Vec<Decoded>,
     /// Bytes of a frame that decoding has needed so far, with its header; 0 as long as nobody knows.
@@ -70,6 +75,7 @@ impl<'a> XtcReader<'a> {
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
+            next: 0,
             ranges: Vec::new(),
             ends: Vec::new(),
             needed: 0,
@@ -86,15 +92,15 @@ impl<'a> XtcReader<'a> {
         error_at(self.xtc.file.path(), Some(frame.number), frame.offset, fault)
     }
 
-    /// Brings the next frames of a list of frames into memory; at most `capacity`.
-    fn load_listed(&mut self, capacity: usize) -> Result<u64> {
+    /// Brings the next frames of a list of frames into memory.
+    fn load_listed(&mut self) -> Result<u64> {
         let Rest::Frames { set, next } = &self.rest else { return Ok(0) };
         let index = &self.xtc.located()?.index;
         self.ranges.clear();
-        let mut numbers = Vec::with_capacity(capacity);
+        let mut numbers = Vec::new();
         let mut total = 0;
         let mut i = *next;
-        while i < set.len() && numbers.len() < capacity && (total < WINDOW || numbers.len() < LANES) {
+        while i < set.len() && numbers.len() < MAX_LOADED && (total < WINDOW || numbers.len() < LANES) {
             let number = set.get(i);
             if number >= index.len() as u64 {
                 let n_frames = index.len() as u64;
@@ -113,6 +119,8 @@ impl<'a> XtcReader<'a> {
             i += 1;
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
+        // Headers lie far apart: all are asked for before the first is looked at.
+        (0..numbers.len()).for_each(|slot| prefetch(self.bytes.get(slot).as_ptr()));
         for (slot, (number, frame_len)) in numbers.into_iter().enumerate() {
             let bytes = self.bytes.get(slot);
             let range = &self.ranges[slot];
@@ -129,7 +137,7 @@ impl<'a> XtcReader<'a> {
     }
 
     /// Brings the next frames of a range of bytes into memory and takes note of where they are.
-    fn load_unlocated(&mut self, capacity: usize) -> Result<u64> {
+    fn load_unlocated(&mut self) -> Result<u64> {
         let Rest::Bytes { mut at, end, mut number } = self.rest else { return Ok(0) };
         if at >= end {
             return Ok(0);
@@ -145,7 +153,7 @@ impl<'a> XtcReader<'a> {
             let window = at..file.len().min(at + WINDOW.max(LANES as u64 * first.frame_len()));
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
             let bytes = self.bytes.get(0);
-            while at < end && self.loaded.len() < capacity {
+            while at < end && self.loaded.len() < MAX_LOADED {
                 let start = (at - window.start) as usize;
                 let rest = &bytes[start..];
                 // The window ends within this frame: the next window starts with it.
@@ -166,7 +174,7 @@ impl<'a> XtcReader<'a> {
         } else {
             // Only the first part of large frames is wanted: hop from header to header.
             self.ranges.clear();
-            while at < end && self.loaded.len() < capacity.min(LANES * 4) {
+            while at < end && self.loaded.len() < 4 * LANES {
                 let header = match header_at(file, at, self.xtc.first.n_atoms)? {
                     Ok(header) => header,
                     Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
@@ -188,18 +196,20 @@ impl<'a> XtcReader<'a> {
         Ok(n_bytes)
     }
 
-    /// Decodes the loaded frames into `batch`.
+    /// Decodes the next of the loaded frames into `batch`, as many as it holds.
     fn decode(&mut self, batch: &mut FrameBatch) -> Result<()> {
         let loaded = std::mem::take(&mut self.loaded);
-        for frames in loaded.chunks(LANES) {
-            self.decode_lanes(frames, batch)?;
-        }
+        let end = loaded.len().min(self.next + batch.capacity());
+        let outcome = (self.next..end).step_by(LANES).try_for_each(|first| {
+            let (frames, rest) = loaded[first..].split_at(LANES.min(end - first));
+            self.decode_lanes(frames, &rest[..LANES.min(rest.len())], batch)
+        });
         self.loaded = loaded;
-        self.loaded.clear();
-        Ok(())
+        self.next = end;
+        outcome
     }
 
-    fn decode_lanes(&mut self, frames: &[Loaded], batch: &mut FrameBatch) -> Result<()> {
+    fn decode_lanes(&mut self, frames: &[Loaded], next: &[Loaded], batch: &mut FrameBatch) -> Result<()> {
         let at = batch.len();
         for frame in frames {
             batch.push(frame_header(frame));
@@ -218,7 +228,9 @@ impl<'a> XtcReader<'a> {
         if coded.is_empty() {
             return Ok(());
         }
-        self.decoder.decode(&self.wanted, &coded, &mut batch.columns_from_mut(at).collect::<Vec<_>>(), &mut self.ends);
+        let mut ahead = Ahead::new(next.iter().map(|frame| &self.bytes.get(frame.slot)[frame.place.clone()]));
+        let mut columns = batch.columns_from_mut(at).collect::<Vec<_>>();
+        self.decoder.decode(&self.wanted, &coded, &mut columns, &mut self.ends, &mut ahead);
         drop(coded);
         let ends = std::mem::take(&mut self.ends);
         for (i, (frame, end)) in frames.iter().zip(&ends).enumerate() {
@@ -243,7 +255,7 @@ impl<'a> XtcReader<'a> {
         bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
         let coded = Coded::new(compression, frame.header.n_atoms, bytes.get_with_margin(0));
         let mut ends = Vec::new();
-        self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends);
+        self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends, &mut Ahead::default());
         bytes.confirm()?;
         match ends.pop() {
             Some(Decoded::Whole(n)) => {
@@ -277,21 +289,26 @@ impl Reader for XtcReader<'_> {
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         batch.clear();
-        let start = recorder.now();
-        let n_bytes = match self.rest {
-            Rest::Frames { .. } => self.load_listed(batch.capacity())?,
-            Rest::Bytes { .. } => self.load_unlocated(batch.capacity())?,
-        };
-        if self.loaded.is_empty() {
-            return Ok(());
+        let mut start = recorder.now();
+        if self.next == self.loaded.len() {
+            self.loaded.clear();
+            self.next = 0;
+            let n_bytes = match self.rest {
+                Rest::Frames { .. } => self.load_listed()?,
+                Rest::Bytes { .. } => self.load_unlocated()?,
+            };
+            if self.loaded.is_empty() {
+                return Ok(());
+            }
+            start = recorder.record(SpanKind::Read, start, self.loaded.len() as u64, n_bytes);
         }
-        let n_frames = self.loaded.len() as u64;
-        let start = recorder.record(SpanKind::Read, start, n_frames, n_bytes);
+        let first = self.next;
         let decoded = self.decode(batch);
         // Bytes that were not the file's may have looked corrupt: that the file was cut is the truth then.
         self.bytes.confirm()?;
         decoded?;
-        recorder.record(SpanKind::Decompress, start, n_frames, n_bytes);
+        let n_bytes = self.loaded[first..self.next].iter().map(|frame| frame.place.len() as u64).sum();
+        recorder.record(SpanKind::Decompress, start, batch.len() as u64, n_bytes);
         Ok(())
     }
 

@@ -62,16 +62,22 @@ impl Default for Flat {
 struct Listed {
     n_smalls: usize,
     n_atoms: usize,
-    widest: u32,
+    /// Small indices of all groups.
+    least: u8,
+    widest: u8,
 }
 
-/// Radix and rounded reciprocal of each small index.
-static RADICES: [[f64; 73]; 2] = {
-    let mut table = [[0.0; 73]; 2];
+/// Small indices between which most chunks stay: as many as two vectors hold.
+const WINDOW: usize = 2 * WIDTH;
+
+/// Radix of each small index, its rounded reciprocal, and half the radix, rounded down; room for a window behind them.
+static RADICES: [[f64; 73 + WINDOW]; 3] = {
+    let mut table = [[0.0; 73 + WINDOW]; 3];
     let mut index = 9;
     while index < 73 {
         table[0][index] = SMALL_RADICES[index] as f64;
         table[1][index] = 1.0 / SMALL_RADICES[index] as f64;
+        table[2][index] = (SMALL_RADICES[index] / 2) as f64;
         index += 1;
     }
     table
@@ -114,12 +120,16 @@ impl Flat {
         }
         let origin = first.bit() & !7;
         let listed = self.list::<ALL>(frame, groups, origin);
-        if listed.widest > MAX_BITS {
+        if u32::from(listed.widest) > MAX_BITS {
             return None;
         }
         // SAFETY: groups come from a walk over `data`.
         let bytes = unsafe { frame.data().add((origin >> 3) as usize) };
-        self.sum_smalls(bytes, listed.n_smalls);
+        if usize::from(listed.widest - listed.least) < WINDOW {
+            self.sum_smalls::<true>(bytes, listed.n_smalls, listed.least);
+        } else {
+            self.sum_smalls::<false>(bytes, listed.n_smalls, 0);
+        }
         self.unpack_bigs(frame, bytes, groups, origin);
         let n = listed.n_atoms.min(columns.x.len() - at);
         self.finish(frame.inverse_precision, n, columns, at);
@@ -129,7 +139,8 @@ impl Flat {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
     fn list<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group], origin: u64) -> Listed {
         let big_bits = frame.big.bits();
-        let (mut n_smalls, mut n_atoms, mut widest) = (0, 0, 0);
+        let (mut n_smalls, mut n_atoms) = (0, 0);
+        let (mut least, mut widest) = (u8::MAX, 0);
         for (g, &group) in groups.iter().enumerate().take(CHUNK) {
             let (run, index) = (group.run(), group.small_index());
             // Alone in its group, the big coordinate is the first atom, else the second.
@@ -182,14 +193,21 @@ impl Flat {
                 }
             }
             n_smalls += needed;
-            widest = widest.max(u32::from(index));
+            (least, widest) = (least.min(index), widest.max(index));
         }
-        Listed { n_smalls, n_atoms, widest }
+        Listed { n_smalls, n_atoms, least, widest }
     }
 
-    /// Unpacks the small coordinates listed and sums them up.
+    /// Unpacks the small coordinates listed and sums them up. `NARROW` says that their indices lie within a window
+    /// from `least` on, so that what belongs to an index comes from registers.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn sum_smalls(&mut self, bytes: *const u8, n: usize) {
+    fn sum_smalls<const NARROW: bool>(&mut self, bytes: *const u8, n: usize, least: u8) {
+        let first = _mm512_set1_epi64(i64::from(least));
+        // SAFETY: the tables have a window behind the largest index.
+        let window = RADICES.each_ref().map(|table| unsafe {
+            let from = table.as_ptr().add(usize::from(least));
+            (_mm512_loadu_pd(from), _mm512_loadu_pd(from.add(WIDTH)))
+        });
         let mut sum = _mm_setzero_si128();
         for at in (0..n).step_by(WIDTH) {
             let mask = valid(n - at);
@@ -199,16 +217,17 @@ impl Flat {
                 let index = _mm_loadl_epi64(self.small_indices.as_ptr().add(at).cast());
                 (_mm512_cvtepu32_epi64(bits), _mm512_maskz_cvtepu8_epi64(mask, index))
             };
-            // SAFETY: indices are at most 72 where they are valid, and 0 elsewhere; bits lie within the frame.
-            let (radix, inverse, value) = unsafe {
-                let radix = _mm512_i64gather_pd::<8>(index, RADICES[0].as_ptr());
-                let inverse = _mm512_i64gather_pd::<8>(index, RADICES[1].as_ptr());
-                (radix, inverse, load_numbers(bytes, bits, index, mask))
+            let [radix, inverse, half] = if NARROW {
+                let index = _mm512_sub_epi64(index, first);
+                window.map(|(low, high)| _mm512_permutex2var_pd(low, index, high))
+            } else {
+                // SAFETY: indices are at most 72 where they are valid, and 0 elsewhere.
+                RADICES.each_ref().map(|table| unsafe { _mm512_i64gather_pd::<8>(index, table.as_ptr()) })
             };
-            let square = _mm512_mul_pd(radix, radix);
-            let [x, y, z] = split(value, square, _mm512_mul_pd(inverse, inverse), radix, inverse);
-            let half = floor(_mm512_mul_pd(radix, _mm512_set1_pd(0.5)));
-            let rows = transpose([x, y, z].map(|c| _mm512_cvtpd_epi32(_mm512_sub_pd(c, half))));
+            // SAFETY: the numbers lie within the frame.
+            let value = unsafe { load_numbers(bytes, bits, index, mask) };
+            let parts = split(value, _mm512_mul_pd(radix, radix), _mm512_mul_pd(inverse, inverse), radix, inverse);
+            let rows = transpose(parts.map(|c| _mm512_cvtpd_epi32(_mm512_sub_pd(c, half))));
             for (k, row) in rows.into_iter().enumerate() {
                 sum = _mm_add_epi32(sum, row);
                 // SAFETY: at + k < n + WIDTH, and `sums` has WIDTH + 16 entries more than a chunk has smalls.
