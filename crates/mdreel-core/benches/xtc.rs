@@ -9,7 +9,6 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
-use mdreel_core::source::bytes::prefetch::Ahead;
 use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
 use mdreel_core::source::xtc::decode::{Coded, Decoder};
 use mdreel_core::source::xtc::header::{Header, Storage};
@@ -75,7 +74,7 @@ fn decode(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     for frames in frames.chunks(LANES) {
                         let mut columns: Vec<_> = batch.columns_from_mut(0).collect();
-                        decoder.decode(&wanted, frames, &mut columns, &mut ends, &mut Ahead::default());
+                        decoder.decode(&wanted, frames, &mut columns, &mut ends);
                     }
                 });
             });

@@ -83,15 +83,23 @@ fn column_sums<L: Lanes, const WEIGHTED: bool>(
             sums[k].add::<true>(&frame[k][n_whole], L::splat(origin[k]), &weighted[n_whole], &points.weights[n_whole]);
         }
     }
-    let mean: [f64; 3] = std::array::from_fn(|k| sums[k].total.sum() / points.total_weight);
-    let square: [f64; 3] = std::array::from_fn(|k| sums[k].square.sum());
+    // Loops, where closures would be compiled on their own, without the vector instructions.
+    let (mut mean, mut square, mut centre, mut inner) = ([0.0; 3], [0.0; 3], [0.0; 3], [[0.0; 3]; 3]);
+    for k in 0..3 {
+        mean[k] = sums[k].total.sum() / points.total_weight;
+        square[k] = sums[k].square.sum();
+        centre[k] = origin[k] + mean[k];
+        for (inner, sum) in inner[k].iter_mut().zip(sums[k].inner) {
+            *inner = sum.sum();
+        }
+    }
     let uncentred = (square[0] + square[1]) + square[2];
     let of_centre = mean[0].mul_add(mean[0], mean[1].mul_add(mean[1], mean[2] * mean[2]));
     Moments {
-        centre: std::array::from_fn(|k| origin[k] + mean[k]),
+        centre,
         uncentred,
         // Where nothing but rounding is left the difference may come out below zero.
         second_moment: of_centre.mul_add(-points.total_weight, uncentred).max(0.0),
-        inner: std::array::from_fn(|i| std::array::from_fn(|j| sums[i].inner[j].sum())),
+        inner,
     }
 }

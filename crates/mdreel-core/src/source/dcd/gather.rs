@@ -3,7 +3,7 @@
 use crate::source::bytes::prefetch::prefetch;
 
 /// How far ahead numbers are asked for, in bytes. The columns of a frame, and the frames, follow one another in the file.
-const AHEAD: usize = 1024;
+const AHEAD: usize = 2048;
 
 /// Copies the `target.len()` numbers that follow one another at the beginning of `bytes`.
 pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {

@@ -9,13 +9,9 @@ use super::radix::{Radix, packed_bits, unpack_field, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
 use crate::source::bytes::MARGIN;
-use crate::source::bytes::prefetch::Ahead;
 
 /// Components wider than this are stored as three separate fields.
 const MAX_PACKED_SIZE: u32 = 0xff_ffff;
-
-/// Cache lines asked for ahead while a chunk of a frame is gathered: somewhat more than a chunk has.
-const LINES_A_CHUNK: usize = 64;
 
 /// How a frame's big coordinates are packed.
 #[derive(Debug, Clone, Copy)]
@@ -160,15 +156,13 @@ impl Decoder {
         Decoder { level, groups: Box::default(), gather: Gather::new(level) }
     }
 
-    /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å, and meanwhile asks for the bytes
-    /// of `ahead`.
+    /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å.
     pub fn decode(
         &mut self,
         wanted: &Wanted,
         frames: &[Coded<'_>],
         columns: &mut [ColumnsMut<'_>],
         ends: &mut Vec<Decoded>,
-        ahead: &mut Ahead<'_>,
     ) {
         debug_assert!(frames.len() <= LANES && frames.len() == columns.len());
         let mut walks = Walks::none();
@@ -183,7 +177,6 @@ impl Decoder {
                 walk::<false>(self.level, &mut walks, wanted, &mut self.groups);
             }
             for (lane, (frame, columns)) in frames.iter().zip(columns.iter_mut()).enumerate() {
-                ahead.step(LINES_A_CHUNK);
                 let groups = self.groups.lane(lane);
                 filled[lane] += if wanted.all {
                     self.gather.gather::<true>(frame, groups, columns, filled[lane])

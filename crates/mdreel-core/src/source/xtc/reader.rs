@@ -10,7 +10,7 @@ use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
-use crate::source::bytes::prefetch::{Ahead, prefetch};
+use crate::source::bytes::prefetch::prefetch;
 use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -200,16 +200,14 @@ impl<'a> XtcReader<'a> {
     fn decode(&mut self, batch: &mut FrameBatch) -> Result<()> {
         let loaded = std::mem::take(&mut self.loaded);
         let end = loaded.len().min(self.next + batch.capacity());
-        let outcome = (self.next..end).step_by(LANES).try_for_each(|first| {
-            let (frames, rest) = loaded[first..].split_at(LANES.min(end - first));
-            self.decode_lanes(frames, &rest[..LANES.min(rest.len())], batch)
-        });
+        let mut groups = loaded[self.next..end].chunks(LANES);
+        let outcome = groups.try_for_each(|frames| self.decode_lanes(frames, batch));
         self.loaded = loaded;
         self.next = end;
         outcome
     }
 
-    fn decode_lanes(&mut self, frames: &[Loaded], next: &[Loaded], batch: &mut FrameBatch) -> Result<()> {
+    fn decode_lanes(&mut self, frames: &[Loaded], batch: &mut FrameBatch) -> Result<()> {
         let at = batch.len();
         for frame in frames {
             batch.push(frame_header(frame));
@@ -228,9 +226,8 @@ impl<'a> XtcReader<'a> {
         if coded.is_empty() {
             return Ok(());
         }
-        let mut ahead = Ahead::new(next.iter().map(|frame| &self.bytes.get(frame.slot)[frame.place.clone()]));
         let mut columns = batch.columns_from_mut(at).collect::<Vec<_>>();
-        self.decoder.decode(&self.wanted, &coded, &mut columns, &mut self.ends, &mut ahead);
+        self.decoder.decode(&self.wanted, &coded, &mut columns, &mut self.ends);
         drop(coded);
         let ends = std::mem::take(&mut self.ends);
         for (i, (frame, end)) in frames.iter().zip(&ends).enumerate() {
@@ -255,7 +252,7 @@ impl<'a> XtcReader<'a> {
         bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
         let coded = Coded::new(compression, frame.header.n_atoms, bytes.get_with_margin(0));
         let mut ends = Vec::new();
-        self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends, &mut Ahead::default());
+        self.decoder.decode(&self.wanted, &[coded], std::slice::from_mut(columns), &mut ends);
         bytes.confirm()?;
         match ends.pop() {
             Some(Decoded::Whole(n)) => {
