@@ -135,7 +135,7 @@ class _NotebookBar:
         self._html: Any = HTML
         self._description = description
         self._n_frames = n_frames
-        self._display: Any = display(self._html(""), display_id=True)  # type: ignore[no-untyped-call]
+        self._display: Any = display(self._html(""), display_id=True)
 
     def draw(self, frames_done: int, seconds: float) -> None:
         self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))
