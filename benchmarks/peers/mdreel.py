@@ -8,6 +8,7 @@ from peers.job import Job, Series, Work, measure
 def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory."""
     import MDAnalysis as mda
+
     import mdreel
 
     atoms = mda.Universe(job.topology).atoms[job.indices()]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.name import name_of
 
 
 def select_frames(
@@ -56,9 +57,11 @@ def select_frames(
     if stop is None or stop > n_frames or min(start or 0, stop) < 0:
         source.check_end()
     selected = range(*slice(start, stop, step).indices(n_frames))
+    if n_frames == 0:
+        raise FrameIndexError(f"{name_of(source)}: there is no frame in it")
     if not selected:
         asked = f"start={start}, stop={stop}, step={step}"
-        raise FrameIndexError(f"no frame is left of {asked}: the trajectory has {n_frames} frames")
+        raise FrameIndexError(f"{name_of(source)}: no frame is left of {asked}: the trajectory has {n_frames} frames")
     if selected.step > 0:
         return FrameSet.range(selected.start, selected.step, len(selected))
     return FrameSet.list(np.arange(selected.start, selected.stop, selected.step).astype(np.uint64))
@@ -73,7 +76,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         if len(frames) != n_frames:
             raise MismatchError(f"a mask of {len(frames)} frames was given, but the trajectory has {n_frames} frames")
         if not frames.any():
-            raise FrameIndexError(f"the mask leaves no frame: the trajectory has {n_frames} frames")
+            raise FrameIndexError(f"{name_of(source)}: the mask leaves no frame of the {n_frames} frames")
         return FrameSet.list(np.flatnonzero(frames).astype(np.uint64))
     if not np.issubdtype(frames.dtype, np.integer):
         raise TypeError(f"frame numbers must be integers, got {frames.dtype}")
@@ -83,5 +86,5 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         source.check_end()
     if outside.any():
         wrong = numbers[outside][0]
-        raise FrameIndexError(f"frame {wrong} does not exist: the trajectory has {n_frames} frames")
+        raise FrameIndexError(f"{name_of(source)}: frame {wrong} does not exist: the trajectory has {n_frames} frames")
     return FrameSet.list(np.where(numbers < 0, numbers + n_frames, numbers).astype(np.uint64))

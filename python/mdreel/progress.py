@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
@@ -130,12 +131,12 @@ class _NotebookBar:
     """A bar in a notebook; plain HTML, so that no widgets need be installed."""
 
     def __init__(self, description: str, n_frames: int | None) -> None:
-        from IPython.display import HTML, display
+        notebook: Any = import_module("IPython.display")  # optional, so that nothing is known of its types
 
-        self._html: Any = HTML
+        self._html = notebook.HTML
         self._description = description
         self._n_frames = n_frames
-        self._display: Any = display(self._html(""), display_id=True)  # type: ignore[no-untyped-call]
+        self._display = notebook.display(self._html(""), display_id=True)
 
     def draw(self, frames_done: int, seconds: float) -> None:
         self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))

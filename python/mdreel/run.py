@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source, plan
-from mdreel.errors import FormatError
+from mdreel.errors import FormatError, MismatchError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.progress import Progress
+from mdreel.sources.name import name_of
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 
@@ -64,6 +65,10 @@ def run(
                 if frames is None:
                     _say_which_frame(job.source)
                 raise
+            except MismatchError as error:
+                if frames is not None:
+                    raise MismatchError(f"{name_of(job.source)}: {error}") from None
+                outcome = None  # a block of bytes does not know which frame this is: the run by frames says so
             if progress and outcome is not None:
                 bar.update(len(outcome.frames))
         if outcome is not None:

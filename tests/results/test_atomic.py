@@ -17,6 +17,7 @@ import pytest
 from mdreel.results.atomic import check_target, replacing
 from mdreel.results.figure import ENDINGS, save, time_series
 from mdreel.results.files import WRITERS, write
+from privilege import without_privilege
 
 
 def test_replacing_shows_nothing_before_the_end(tmp_path):
@@ -121,18 +122,6 @@ def test_check_target_refuses_a_directory_without_permission():
         with without_privilege(), pytest.raises(PermissionError) as caught:
             check_target(Path(directory, "out.csv"))
         assert caught.value.filename == directory
-
-
-@contextmanager
-def without_privilege():
-    """Root may write everywhere; nobody may not."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from mdreel.analysis.selection import Selection
 from mdreel.errors import MismatchError
 from mdreel.executors.job import Outcome
 from mdreel.results.results import Results
+from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
 from mdreel.sources.universe import source_of
 from mdreel.spans import Timing
@@ -77,9 +78,8 @@ class Analysis:
         else:
             source = open_source(self._trajectory)
         if source.n_atoms != len(universe.atoms):
-            names = ", ".join(str(facts["path"]) for facts in source.describe() if "path" in facts)
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
-            raise MismatchError(f"{names}: {message}" if names else message)
+            raise MismatchError(f"{name_of(source)}: {message}")
         return source
 
     def _done(self) -> Outcome:

@@ -16,6 +16,7 @@ from mdreel.executors.executor import Executor
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
 from mdreel.run import run
+from mdreel.sources.name import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,8 +236,12 @@ def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArra
     """Read positions of one frame, shape (n_atoms, 3), Å; a negative frame counts from the end."""
     chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
     assert chosen is not None
-    positions = source.read(chosen, atoms)[0]
-    return np.array(positions[0], np.float64)
+    positions = np.array(source.read(chosen, atoms)[0][0], np.float64)
+    wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))
+    if wrong.size:
+        found = f"atom {atoms[wrong[0]]} of the reference is at {positions[wrong[0]].tolist()}"
+        raise MismatchError(f"{name_of(source)}: frame {frame}: {found}: expected finite coordinates")
+    return positions
 
 
 def _positions_at(group: "AtomGroup", frame: int) -> NDArray[np.float64]:

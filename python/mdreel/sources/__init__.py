@@ -1,6 +1,7 @@
 """Sources: where frames come from."""
 
+from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
 from mdreel.sources.universe import source_of
 
-__all__ = ["open_source", "source_of"]
+__all__ = ["name_of", "open_source", "source_of"]

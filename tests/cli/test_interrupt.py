@@ -1,0 +1,59 @@
+"""Ctrl-C, and what a scheduler sends: in the middle of a real run."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from MDAnalysisTests.datafiles import GRO, XTC
+
+LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
+
+
+@pytest.fixture(params=["dcd", "xtc"])
+def long_run(
+    request: pytest.FixtureRequest, adk: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> list[str]:
+    """Arguments for a run of many seconds, from small files that are read again and again."""
+    if request.param == "dcd":
+        return ["-s", str(adk["psf"]), *(["-f", str(adk["dcd"])] * 2_000), "-nt", "1"]
+    path = tmp_path_factory.mktemp("water") / "water.xtc"
+    path.write_bytes(Path(XTC).read_bytes() * 10)  # XTC files may be joined like this
+    return ["-s", GRO, *(["-f", str(path)] * 400), "-nt", "2", "--select", "all"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
+)
+def test_interrupt_ends_soon_and_quietly_and_leaves_nothing(
+    long_run: list[str], tmp_path: Path, number: int, code: int, last_words: bytes
+) -> None:
+    command = [sys.executable, "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--plot", "rmsd.png"]
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        while b"frames/s" not in shown:  # the progress bar says that the run is in its middle
+            assert select.select([controller], [], [], 60)[0], shown
+            shown += os.read(controller, 4096)
+        process.send_signal(number)
+        sent = time.monotonic()
+        while True:  # until the other end closes
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:
+                break
+        process.wait()
+        seconds = time.monotonic() - sent
+    os.close(controller)
+    assert process.returncode == code, shown
+    assert seconds < LONGEST_SECONDS
+    assert shown.rstrip().endswith(last_words)
+    assert b"Traceback" not in shown
+    assert list(tmp_path.iterdir()) == []
+    print(f"{seconds:.3f} s after the signal")
