@@ -3,8 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use super::coded::{Big, Coded};
 use super::control::{CHUNK, Group, MAX_RUN};
-use super::decode::{Big, Coded};
 use super::radix::{MAX_WORD_BITS, SMALL, SMALL_RADICES, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
