@@ -59,4 +59,10 @@ def test_timing_of_nothing_is_nothing() -> None:
     timing = Timing(np.empty(0, SPAN))
     assert (timing.n_frames, timing.n_blocks, timing.seconds(), len(timing.per_block())) == (0, 0, 0.0, 0)
     assert len(timing.summary().splitlines()) == 3
-    assert timing.table().splitlines()[0].startswith("worker")
+    assert timing.table().splitlines()[0].startswith("worker (ms)")
+
+
+def test_timing_table_has_a_line_for_each_worker_and_the_caller(timing: Timing) -> None:
+    head, *rows = timing.table().splitlines()
+    assert {len(row) for row in rows[:-1]} == {len(head)}
+    assert [row.split()[0] for row in rows] == ["0", "1", "caller"]

@@ -194,6 +194,8 @@ def _three_digits(value: float) -> str:
 
 
 def _duration(seconds: float) -> str:
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     minutes, whole = divmod(round(seconds), 60)

@@ -186,16 +186,16 @@ class Timing:
 
     def table(self) -> str:
         """Time of each worker by kind, in ms, as a table of text."""
-        head = "worker" + "".join(f"{kind:>12}" for kind in KINDS) + f"{'blocks':>12}"
+        head = "worker (ms)" + "".join(f"{kind:>12}" for kind in KINDS) + f"{'blocks':>12}"
         rows = [head]
         columns = {kind: self.per_worker(kind) for kind in KINDS}
         for i, worker in enumerate(self.workers):
             own = self.spans[self.spans["worker"] == worker]["block"]
             cells = "".join(f"{1e3 * columns[kind][i]:>12.3f}" for kind in KINDS)
-            rows.append(f"{worker:>6}{cells}{len(np.unique(own[own != NO_BLOCK])):>12}")
+            rows.append(f"{worker:>11}{cells}{len(np.unique(own[own != NO_BLOCK])):>12}")
         rest = self.spans[self.spans["worker"] == COORDINATOR]
         cells = "".join(f"{1e3 * _durations(rest[rest['kind'] == i]).sum():>12.3f}" for i in range(len(KINDS)))
-        return "\n".join((*rows, f"{'caller':>6}{cells}", "(ms)"))
+        return "\n".join((*rows, f"{'caller':>11}{cells}"))
 
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"

@@ -36,6 +36,7 @@ def test_info_is_readable(run, adk):
     assert said["size"] == "3.93 MB, 40.1 kB a frame"
     assert said["topology"].endswith("214 residues")
     assert said["flavor"] == "CHARMM"
+    assert said["frame interval"] == "1 ps"
 
 
 def test_info_sums_several_files(run, adk):

@@ -66,6 +66,22 @@ def test_figure_chooses_the_unit_of_time_by_the_range(longest, unit, drawn):
     assert figure.axes[0].get_ylabel() == "RMSD (Å)"
 
 
+def test_figure_is_over_frames_where_several_files_begin_at_the_same_time():
+    times, values = np.tile(np.arange(5.0), 3), np.arange(15.0)
+    axes = time_series(times, values, "RMSD (Å)", frames=np.arange(10, 25)).axes[0]
+    assert axes.get_xlabel() == "Frame"
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), np.arange(10, 25))
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), values)
+
+
+def test_figure_brings_frames_into_their_order():
+    frames = np.array([7, 3, 5])
+    axes = time_series(frames * 2.0, frames * 0.1, "RMSD (Å)", frames=frames).axes[0]
+    assert axes.get_xlabel() == "Time (ps)"
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [6, 10, 14])
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.3, 0.5, 0.7])
+
+
 def test_figure_shows_a_histogram_only_of_many_frames():
     assert len(time_series(*series(98), "RMSD (Å)").axes) == 1
     both = time_series(*series(5_000), "RMSD (Å)").axes

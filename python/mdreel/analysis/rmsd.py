@@ -188,7 +188,7 @@ class RMSD(Analysis):
 
         outcome = self._done()
         title = f"{self._selection.n_given:,} atoms"
-        return time_series(outcome.times, outcome.values, "RMSD (Å)", title, ax)
+        return time_series(outcome.times, outcome.values, "RMSD (Å)", title, ax, frames=self.frames)
 
     def _reference_positions(self, source: Source) -> NDArray[np.float64]:
         """Read the reference: positions of the selection's atoms, shape (n_atoms, 3), Å."""

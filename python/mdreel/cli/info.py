@@ -113,6 +113,8 @@ def _page(facts: Facts) -> Iterator[str]:
     for file in files:
         yield f"{file['path']}"
         own = {name: value for name, value in file.items() if name not in ("path", "size")}
+        if "frame interval" in own:
+            own["frame interval"] = f"{own['frame interval']:.6g} ps"
         yield from _lines(whole | ({"size": _size(file["size"])} if len(files) > 1 else {}) | own)
 
 

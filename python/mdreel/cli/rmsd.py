@@ -212,7 +212,7 @@ def _write(analysis: "RMSD", metadata: dict[str, Any], output: Path | None, plot
             write(output, [*columns, Column("rmsd", "Å", values)], metadata, force)
         if plot is not None:
             title = textwrap.shorten(f"{metadata['selection']} ({metadata['n_atoms']:,} atoms)", 48, placeholder=" ...")
-            save(time_series(time, values, "RMSD (Å)", title), plot, force)
+            save(time_series(time, values, "RMSD (Å)", title, frames=frame.astype(np.int64)), plot, force)
 
 
 def _report(analysis: "RMSD", verbose: bool) -> None:

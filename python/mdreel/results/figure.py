@@ -92,7 +92,13 @@ def save(figure: "Figure", path: Path, force: bool = False) -> None:
 
 
 def time_series(
-    times: NDArray[np.float64], values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None
+    times: NDArray[np.float64],
+    values: NDArray[np.float64],
+    label: str,
+    title: str = "",
+    ax: "Axes | None" = None,
+    *,
+    frames: NDArray[np.integer] | None = None,
 ) -> "Figure":
     """Draw a quantity over time, and beside it how often each value occurs.
 
@@ -108,6 +114,9 @@ def time_series(
         A line above the picture.
     ax : matplotlib.axes.Axes, optional
         Axes to draw into, without the histogram; otherwise a new figure is made.
+    frames : ndarray, shape (n_frames,), int, optional
+        Frame numbers; by default frames are in their order. Where later frames have earlier times, as where several
+        files each begin at 0 ps, the quantity is drawn over these.
 
     Returns
     -------
@@ -118,8 +127,16 @@ def time_series(
     import matplotlib
     from matplotlib.figure import Figure
 
+    numbers = np.arange(len(values)) if frames is None else frames
+    order = np.argsort(numbers, kind="stable")
+    numbers, times, values = numbers[order], times[order], values[order]
+    if (np.diff(times) < 0).any():
+        x, x_label = numbers.astype(np.float64), "Frame"
+    else:
+        unit, per_unit = _time_unit(times)
+        x, x_label = times / per_unit, f"Time ({unit})"
     if ax is not None:
-        _draw_series(ax, times, values, label)
+        _draw_series(ax, x, values, x_label, label)
         ax.set_title(title, loc="left")
         figure = ax.get_figure(root=True)
         assert figure is not None, "axes belong to a figure"
@@ -128,19 +145,17 @@ def time_series(
         figure = Figure(figsize=_SIZE, layout="constrained")
         if len(values) < _FEWEST_TO_SMOOTH:
             series = figure.add_subplot()
-            _draw_series(series, times, values, label)
+            _draw_series(series, x, values, x_label, label)
         else:
             series, counts = figure.subplots(1, 2, sharey=True, width_ratios=(8, 1), gridspec_kw={"wspace": 0.01})
-            _draw_series(series, times, values, label)
+            _draw_series(series, x, values, x_label, label)
             _draw_counts(counts, values)
             figure.align_xlabels()
         series.set_title(title, loc="left")
     return figure
 
 
-def _draw_series(ax: "Axes", times: NDArray[np.float64], values: NDArray[np.float64], label: str) -> None:
-    unit, per_unit = _time_unit(times)
-    x = times / per_unit
+def _draw_series(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], x_label: str, label: str) -> None:
     smooth = len(values) >= _FEWEST_TO_SMOOTH
     if len(values) > _MOST_POINTS:
         at, low, high = envelope(x, values, _MOST_POINTS // 2)
@@ -157,7 +172,7 @@ def _draw_series(ax: "Axes", times: NDArray[np.float64], values: NDArray[np.floa
         ax.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0, handlelength=1.2
         )
-    ax.set_xlabel(f"Time ({unit})")
+    ax.set_xlabel(x_label)
     ax.set_ylabel(label)
     _set_limits(ax, x, values)
     ax.locator_params(axis="y", nbins=7, steps=[1, 2, 2.5, 5, 10])
