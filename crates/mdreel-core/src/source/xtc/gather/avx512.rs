@@ -3,10 +3,8 @@
 //! Groups differ in length, so that a loop over a group's atoms ends where no processor can foresee. The work is laid
 //! out flat instead, in passes without such branches: list the small coordinates that are needed, unpack them and sum
 //! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
-//!
-//! Divisions are multiplications in float64. Where `value < 2^50`, `floor((value + 0.5) * fl(1 / divisor))` is the
-//! quotient: `(value + 0.5) / divisor` is at least `0.5 / divisor` away from any integer, and the two roundings move it
-//! by less than `value * 2^-51 / divisor`.
+
+mod packed;
 
 use std::arch::x86_64::*;
 
@@ -16,11 +14,8 @@ use super::super::radix::SMALL_RADICES;
 use super::angstrom;
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
+use packed::{MAX_BITS, UP, WIDTH, load_numbers, reciprocal, split, transpose};
 
-/// The widest number that is unpacked here: the products of rounded reciprocals below keep it exact up to 2^49.
-const MAX_BITS: u32 = 48;
-/// Numbers unpacked, and entries listed, at a time.
-const WIDTH: usize = 8;
 /// Room for the small coordinates of a chunk, and for what the last store writes in excess.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
 /// Room for the atoms of a chunk, likewise.
@@ -70,13 +65,13 @@ struct Listed {
 /// Small indices between which most chunks stay: as many as two vectors hold.
 const WINDOW: usize = 2 * WIDTH;
 
-/// Radix of each small index, its rounded reciprocal, and half the radix, rounded down; room for a window behind them.
+/// Radix of each small index, its reciprocal rounded up, and half the radix, rounded down; room for a window behind them.
 static RADICES: [[f64; 73 + WINDOW]; 3] = {
     let mut table = [[0.0; 73 + WINDOW]; 3];
     let mut index = 9;
     while index < 73 {
         table[0][index] = SMALL_RADICES[index] as f64;
-        table[1][index] = 1.0 / SMALL_RADICES[index] as f64;
+        table[1][index] = reciprocal(SMALL_RADICES[index] as f64);
         table[2][index] = (SMALL_RADICES[index] / 2) as f64;
         index += 1;
     }
@@ -226,7 +221,8 @@ impl Flat {
             };
             // SAFETY: the numbers lie within the frame.
             let value = unsafe { load_numbers(bytes, bits, index, mask) };
-            let parts = split(value, _mm512_mul_pd(radix, radix), _mm512_mul_pd(inverse, inverse), radix, inverse);
+            let by_square = _mm512_mul_round_pd::<UP>(inverse, inverse);
+            let parts = split(value, _mm512_mul_pd(radix, radix), by_square, radix, inverse);
             let rows = transpose(parts.map(|c| _mm512_cvtpd_epi32(_mm512_sub_pd(c, half))));
             for (k, row) in rows.into_iter().enumerate() {
                 sum = _mm_add_epi32(sum, row);
@@ -241,7 +237,7 @@ impl Flat {
     fn unpack_bigs(&mut self, frame: &Coded<'_>, bytes: *const u8, groups: &[Group], origin: u64) {
         let sizes = frame.sizes;
         let (yz, z) = (f64::from(sizes[1]) * f64::from(sizes[2]), f64::from(sizes[2]));
-        let [size_yz, by_yz, size_z, by_z] = [yz, 1.0 / yz, z, 1.0 / z].map(|v| _mm512_set1_pd(v));
+        let [size_yz, by_yz, size_z, by_z] = [yz, reciprocal(yz), z, reciprocal(z)].map(|v| _mm512_set1_pd(v));
         let width = _mm512_set1_epi64(i64::from(frame.big.bits()));
         let min = _mm_setr_epi32(frame.min[0], frame.min[1], frame.min[2], 0);
         for at in (0..groups.len()).step_by(WIDTH) {
@@ -304,57 +300,4 @@ impl Flat {
 /// Marks the first `n` of eight.
 fn valid(n: usize) -> u8 {
     if n >= WIDTH { 0xff } else { (1 << n) - 1 }
-}
-
-#[target_feature(enable = "avx512f")]
-fn floor(value: __m512d) -> __m512d {
-    _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(value)
-}
-
-/// Loads eight numbers of `width` bits that start at `bits` of `bytes`; zero where the mask is not set.
-///
-/// # Safety
-/// Eight bytes must be readable from each byte on in which a number starts.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask: u8) -> __m512d {
-    let reversed = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
-    let seven = _mm512_set1_epi64(7);
-    let zero = _mm512_setzero_si512();
-    // SAFETY: as the caller promises.
-    let word = unsafe { _mm512_mask_i64gather_epi64::<1>(zero, mask, _mm512_srli_epi64::<3>(bits), bytes.cast()) };
-    let top = _mm512_sllv_epi64(_mm512_shuffle_epi8(word, reversed), _mm512_and_si512(bits, seven));
-    // Whole bytes come least significant first, the bits behind them are the most significant ones.
-    let rest = _mm512_and_si512(width, seven);
-    let whole = _mm512_sub_epi64(width, rest);
-    let above = _mm512_sllv_epi64(_mm512_set1_epi64(-1), whole);
-    let low = _mm512_andnot_si512(above, _mm512_shuffle_epi8(top, reversed));
-    let high = _mm512_srlv_epi64(_mm512_sllv_epi64(top, whole), _mm512_sub_epi64(_mm512_set1_epi64(64), rest));
-    _mm512_cvtepu64_pd(_mm512_or_si512(low, _mm512_sllv_epi64(high, whole)))
-}
-
-/// The three components of eight mixed-radix numbers below 2^50.
-#[target_feature(enable = "avx512f")]
-fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
-    let half = _mm512_set1_pd(0.5);
-    let x = floor(_mm512_mul_pd(_mm512_add_pd(value, half), by_yz));
-    let yz = _mm512_fnmadd_pd(x, size_yz, value);
-    let y = floor(_mm512_mul_pd(_mm512_add_pd(yz, half), by_z));
-    [x, y, _mm512_fnmadd_pd(y, size_z, yz)]
-}
-
-/// Three columns of eight as eight rows.
-#[target_feature(enable = "avx512f,avx512vl")]
-fn transpose([x, y, z]: [__m256i; 3]) -> [__m128i; 8] {
-    let zero = _mm256_setzero_si256();
-    let (xy_low, xy_high) = (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y));
-    let (z_low, z_high) = (_mm256_unpacklo_epi32(z, zero), _mm256_unpackhi_epi32(z, zero));
-    let pairs = [
-        _mm256_unpacklo_epi64(xy_low, z_low),
-        _mm256_unpackhi_epi64(xy_low, z_low),
-        _mm256_unpacklo_epi64(xy_high, z_high),
-        _mm256_unpackhi_epi64(xy_high, z_high),
-    ];
-    let [a, b, c, d] = pairs.map(|pair| _mm256_castsi256_si128(pair));
-    let [e, f, g, h] = pairs.map(|pair| _mm256_extracti128_si256::<1>(pair));
-    [a, b, c, d, e, f, g, h]
 }

@@ -1,0 +1,137 @@
+//! Packed numbers, eight at a time.
+//!
+//! Divisions are multiplications in float64, by reciprocals that are rounded up. Such a product exceeds the quotient by
+//! less than `value * 2^-50 / divisor`, which is below the distance of any quotient to the next integer as long as
+//! `value < 2^50`: rounded down it is the quotient. Rounding down comes with adding [`MAGIC`], at whose size float64 are
+//! integers.
+
+use std::arch::x86_64::*;
+
+/// The widest number that is unpacked here.
+pub const MAX_BITS: u32 = 48;
+/// `1.5 * 2^52`.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// Numbers unpacked, and entries listed, at a time.
+pub const WIDTH: usize = 8;
+
+/// A reciprocal, rounded up.
+pub const fn reciprocal(divisor: f64) -> f64 {
+    (1.0 / divisor).next_up()
+}
+
+/// Rounding up.
+pub const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+/// Rounding down.
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+
+/// The quotient of `value`, given the divisor's reciprocal.
+#[target_feature(enable = "avx512f")]
+fn divide(value: __m512d, reciprocal: __m512d) -> __m512d {
+    let magic = _mm512_set1_pd(MAGIC);
+    _mm512_sub_pd(_mm512_fmadd_round_pd::<DOWN>(value, reciprocal, magic), magic)
+}
+
+/// Loads eight numbers of `width` bits that start at `bits` of `bytes`; zero where the mask is not set.
+///
+/// # Safety
+/// Eight bytes must be readable from each byte on in which a number starts.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask: u8) -> __m512d {
+    let reversed = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
+    let seven = _mm512_set1_epi64(7);
+    let zero = _mm512_setzero_si512();
+    // SAFETY: as the caller promises.
+    let word = unsafe { _mm512_mask_i64gather_epi64::<1>(zero, mask, _mm512_srli_epi64::<3>(bits), bytes.cast()) };
+    let top = _mm512_sllv_epi64(_mm512_shuffle_epi8(word, reversed), _mm512_and_si512(bits, seven));
+    // Whole bytes come least significant first, the bits behind them are the most significant ones.
+    let rest = _mm512_and_si512(width, seven);
+    let whole = _mm512_sub_epi64(width, rest);
+    let above = _mm512_sllv_epi64(_mm512_set1_epi64(-1), whole);
+    let low = _mm512_andnot_si512(above, _mm512_shuffle_epi8(top, reversed));
+    let high = _mm512_srlv_epi64(_mm512_sllv_epi64(top, whole), _mm512_sub_epi64(_mm512_set1_epi64(64), rest));
+    _mm512_cvtepu64_pd(_mm512_or_si512(low, _mm512_sllv_epi64(high, whole)))
+}
+
+/// The three components of eight mixed-radix numbers below 2^50.
+#[target_feature(enable = "avx512f")]
+pub fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
+    let x = divide(value, by_yz);
+    let yz = _mm512_fnmadd_pd(x, size_yz, value);
+    let y = divide(yz, by_z);
+    [x, y, _mm512_fnmadd_pd(y, size_z, yz)]
+}
+
+/// Three columns of eight as eight rows.
+#[target_feature(enable = "avx512f,avx512vl")]
+pub fn transpose([x, y, z]: [__m256i; 3]) -> [__m128i; 8] {
+    let zero = _mm256_setzero_si256();
+    let (xy_low, xy_high) = (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y));
+    let (z_low, z_high) = (_mm256_unpacklo_epi32(z, zero), _mm256_unpackhi_epi32(z, zero));
+    let pairs = [
+        _mm256_unpacklo_epi64(xy_low, z_low),
+        _mm256_unpackhi_epi64(xy_low, z_low),
+        _mm256_unpacklo_epi64(xy_high, z_high),
+        _mm256_unpackhi_epi64(xy_high, z_high),
+    ];
+    let [a, b, c, d] = pairs.map(|pair| _mm256_castsi256_si128(pair));
+    let [e, f, g, h] = pairs.map(|pair| _mm256_extracti128_si256::<1>(pair));
+    [a, b, c, d, e, f, g, h]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+    use crate::source::xtc::radix::SMALL_RADICES;
+
+    /// Divides by one divisor.
+    ///
+    /// # Safety
+    /// The processor must have AVX-512 F.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn quotient(dividend: u64, reciprocal: __m512d) -> u64 {
+        _mm512_cvtsd_f64(divide(_mm512_set1_pd(dividend as f64), reciprocal)) as u64
+    }
+
+    /// # Safety
+    /// As for `quotient`.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn check(divisor: u64, reciprocal: __m512d) {
+        let most = (1 << MAX_BITS) - 1;
+        let largest = most / divisor;
+        for multiple in [0, 1, 2, largest / 2, largest.saturating_sub(1), largest].map(|quotient| quotient * divisor) {
+            for dividend in [multiple.saturating_sub(1), multiple, (multiple + 1).min(most), most] {
+                // SAFETY: as the caller's.
+                assert_eq!(unsafe { quotient(dividend, reciprocal) }, dividend / divisor, "{dividend} / {divisor}");
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `quotient`.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn check_all() {
+        for radix in SMALL_RADICES[9..=MAX_BITS as usize].iter().map(|&radix| f64::from(radix)) {
+            let inverse = _mm512_set1_pd(reciprocal(radix));
+            // SAFETY: as the caller's.
+            unsafe {
+                check(radix as u64, inverse);
+                check((radix * radix) as u64, _mm512_mul_round_pd::<UP>(inverse, inverse));
+            }
+        }
+        for size in (1u64..1 << 24).step_by(7) {
+            for divisor in [size, size * ((1 << 24) - size % 1000)] {
+                // SAFETY: as the caller's.
+                unsafe { check(divisor, _mm512_set1_pd(reciprocal(divisor as f64))) };
+            }
+        }
+    }
+
+    #[test]
+    fn quotients_are_exact_for_every_radix() {
+        if Level::detect().is_avx512() {
+            // SAFETY: the processor has AVX-512.
+            unsafe { check_all() };
+        }
+    }
+}
