@@ -9,8 +9,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
+use mdreel_core::source::xtc::coded::Coded;
 use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
-use mdreel_core::source::xtc::decode::{Coded, Decoder};
+use mdreel_core::source::xtc::decode::Decoder;
 use mdreel_core::source::xtc::header::{Header, Storage};
 
 const N_FRAMES: usize = 64 * LANES;

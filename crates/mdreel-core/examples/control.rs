@@ -8,8 +8,8 @@ use std::time::Instant;
 use mdreel_core::error::{Error, Result};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::{Access, FileBytes, MARGIN};
+use mdreel_core::source::xtc::coded::Coded;
 use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
-use mdreel_core::source::xtc::decode::Coded;
 use mdreel_core::source::xtc::header::{Header, MAX_HEADER_LEN, Storage};
 
 #[expect(clippy::print_stdout, reason = "the result of this program")]

@@ -80,7 +80,15 @@ impl Set {
         match self {
             Set::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            // Processors with AVX2 have the others too; a virtual machine may hide them.
+            Set::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+            }
             #[cfg(target_arch = "x86_64")]
             // All of what server processors have had since 2017: F alone (Xeon Phi) does not count.
             Set::Avx512 => {
@@ -88,10 +96,6 @@ impl Set {
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("bmi1")
-                    && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("lzcnt")
-                    && is_x86_feature_detected!("popcnt")
                     && Set::Avx2.is_here()
             }
             #[cfg(target_arch = "aarch64")]
@@ -111,8 +115,16 @@ impl Level {
         Set::ALL.iter().copied().filter(|set| set.is_here()).map(Level).collect()
     }
 
-    /// Whether AVX-512 F, BW, DQ and VL, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these
-    /// instructions alone.
+    /// Whether AVX2, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is compiled for these once more.
+    pub fn is_avx2(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self.0, Set::Avx2 | Set::Avx512);
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
+    /// Whether AVX-512 F, BW, DQ and VL, and what [`Self::is_avx2`] says, may be used: for code that is written for
+    /// these instructions alone.
     pub fn is_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self.0 == Set::Avx512;

@@ -1,12 +1,16 @@
 //! The same bits, however a file is cut and however many workers read it.
 
-use mdreel_core::block::{FrameSet, plan_bytes, plan_frames};
+use std::time::Instant;
+
+use mdreel_core::block::{Extent, FrameSet, plan_bytes, plan_frames};
+use mdreel_core::frame::FrameBatch;
 use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::span::Recorder;
 use proptest::prelude::*;
 
 use crate::file_of;
 use crate::xtc_oracle::decode_file;
-use crate::xtc_reading::{Kept, expected, open, read_bytes, run_all};
+use crate::xtc_reading::{Kept, expected, open, read_bytes, run_all, seen};
 use crate::xtc_stream::{Coverage, Dice, draw_selection, random_file};
 
 proptest! {
@@ -27,7 +31,7 @@ proptest! {
         let mut parts = Vec::new();
         let mut seen = Vec::new();
         for block in plan_bytes(0..bytes.len() as u64, n_parts) {
-            let mdreel_core::block::Extent::Bytes(range) = block.extent else { panic!("a byte plan holds bytes") };
+            let Extent::Bytes(range) = block.extent else { panic!("a byte plan holds bytes") };
             let (frames, located) = read_bytes(&xtc, &atoms, range.clone())?;
             prop_assert_eq!(frames.len(), located.frames.len());
             prop_assert!(located.frames.iter().all(|frame| range.contains(&frame.offset)));
@@ -78,5 +82,23 @@ proptest! {
             let located = run_all(&xtc, &atoms, &blocks, n_workers)?;
             prop_assert_eq!(located.as_ref(), Some(&expected));
         }
+    }
+}
+
+#[test]
+fn a_reader_starts_anew_when_an_extent_was_left_in_the_middle() {
+    let bytes = random_file(&mut Dice::new(b"anew"), 50, 9, &mut Coverage::default());
+    let frames = decode_file(&bytes).expect("a valid stream");
+    let file = file_of(&bytes);
+    let xtc = open(file.path()).expect("a valid file");
+    let atoms = AtomSelection::all(50);
+    let mut reader = xtc.reader(&atoms).expect("a reader");
+    let mut recorder = Recorder::new(Instant::now(), 0);
+    let mut batch = FrameBatch::with_capacity(50, 4);
+    for extent in [Extent::Bytes(0..bytes.len() as u64), Extent::Frames(FrameSet::all(9))] {
+        reader.start(&extent).expect("a valid extent");
+        reader.read(&mut batch, &mut recorder).expect("valid frames");
+        let expected: Vec<_> = frames[..4].iter().zip(0..).map(|(frame, i)| expected(frame, i, &atoms)).collect();
+        assert_eq!(seen(&batch).collect::<Vec<_>>(), expected);
     }
 }

@@ -228,7 +228,24 @@ pub fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wante
         // SAFETY: the processor has these instructions.
         return unsafe { avx512::walk::<ALL>(walks, wanted, groups) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if level.is_avx2() {
+        // SAFETY: the processor has these instructions.
+        return unsafe { walk_avx2::<ALL>(walks, wanted, groups) };
+    }
     let _ = level;
+    walk_portable::<ALL>(walks, wanted, groups);
+}
+
+/// The portable code with the shifts of BMI2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn walk_avx2<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+    walk_portable::<ALL>(walks, wanted, groups);
+}
+
+#[inline(always)]
+fn walk_portable<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     // Four at a time: the state of more does not fit the registers of most processors.
     for first in (0..LANES).step_by(4) {
         walk_four::<ALL>(walks, first, wanted, groups);
@@ -248,6 +265,7 @@ struct Lane {
     count: usize,
 }
 
+#[inline(always)]
 fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Wanted, groups: &mut Groups) {
     let mut lanes: [Lane; 4] = std::array::from_fn(|k| walks.lane(first + k));
     for _ in 0..CHUNK / STRIDE {

@@ -3,8 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use super::coded::{Big, Coded};
 use super::control::{CHUNK, Group, MAX_RUN};
-use super::decode::{Big, Coded};
 use super::radix::{MAX_WORD_BITS, SMALL, SMALL_RADICES, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
@@ -50,11 +50,15 @@ impl Gather {
                 return n;
             }
         }
-        let n = match (&frame.big, frame.radix()) {
-            (Big::Packed(_), Some(radix)) => self.integers.gather::<ALL>(frame, groups, |bit| frame.word(radix, bit)),
-            (Big::Packed(bits), None) => self.integers.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
-            (Big::Fields(bits), _) => self.integers.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
+        #[cfg(target_arch = "x86_64")]
+        let n = if self.level.is_avx2() {
+            // SAFETY: the processor has these instructions.
+            unsafe { self.integers.gather_avx2::<ALL>(frame, groups) }
+        } else {
+            self.integers.gather_portable::<ALL>(frame, groups)
         };
+        #[cfg(not(target_arch = "x86_64"))]
+        let n = self.integers.gather_portable::<ALL>(frame, groups);
         let n = n.min(columns.x.len() - at);
         let integers = [&self.integers.x, &self.integers.y, &self.integers.z];
         for (source, target) in integers.into_iter().zip([&mut columns.x, &mut columns.y, &mut columns.z]) {
@@ -82,6 +86,25 @@ struct Integers {
 }
 
 impl Integers {
+    /// The portable code with the shifts of BMI2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn gather_avx2<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
+        self.gather_portable::<ALL>(frame, groups)
+    }
+
+    #[inline(always)]
+    fn gather_portable<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
+        match (&frame.big, frame.radix()) {
+            (Big::Packed(_), Some(radix)) => {
+                let radix = *radix;
+                self.gather::<ALL>(frame, groups, |bit| frame.word(&radix, bit))
+            }
+            (Big::Packed(bits), None) => self.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
+            (Big::Fields(bits), _) => self.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
+        }
+    }
+
     /// Decodes the wanted atoms of `groups`; returns how many. An atom that is not wanted is written all the same, and
     /// the next one over it: that is cheaper than to branch.
     #[inline(always)]

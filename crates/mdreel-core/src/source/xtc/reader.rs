@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::Xtc;
+use super::coded::Coded;
 use super::control::{LANES, Wanted};
-use super::decode::{Coded, Decoded, Decoder};
+use super::decode::{Decoded, Decoder};
 use super::header::{Fault, Header, MAX_HEADER_LEN, Storage};
 use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
@@ -272,6 +273,7 @@ impl Reader for XtcReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         // An error may have left frames behind that were not decoded.
         self.loaded.clear();
+        self.next = 0;
         self.rest = match extent {
             Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
             Extent::Bytes(range) => {

@@ -10,8 +10,8 @@
 
 use std::arch::x86_64::*;
 
+use super::super::coded::{Big, Coded};
 use super::super::control::{CHUNK, Group, MAX_RUN};
-use super::super::decode::{Big, Coded};
 use super::super::radix::SMALL_RADICES;
 use super::angstrom;
 use crate::frame::ColumnsMut;
