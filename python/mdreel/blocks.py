@@ -58,7 +58,7 @@ def select_frames(
         source.check_end()
     selected = range(*slice(start, stop, step).indices(n_frames))
     if n_frames == 0:
-        raise FrameIndexError(f"{name_of(source)}: there is no frame in it")
+        raise FrameIndexError(f"{name_of(source)}: the trajectory has 0 frames")
     if not selected:
         asked = f"start={start}, stop={stop}, step={step}"
         raise FrameIndexError(f"{name_of(source)}: no frame is left of {asked}: the trajectory has {n_frames} frames")

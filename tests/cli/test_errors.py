@@ -80,6 +80,20 @@ def test_truncated_trajectories_are_refused(run, adk, tmp_path, kind):
     assert not (tmp_path / "a.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("window", "n_frames"), [("-e 800", 9), ("-b 400 -e 650", 3), ("-b 400", 0), ("-e 900", 0), ("-dt 200", 0)]
+)
+def test_time_windows_pass_over_no_torn_frame(run, tmp_path, window, n_frames):
+    from MDAnalysisTests.datafiles import GRO, XTC
+
+    (tmp_path / "torn.xtc").write_bytes(Path(XTC).read_bytes()[:-100])  # the last of ten frames, at 900 ps
+    done = run("rmsd", "-s", GRO, "-f", "torn.xtc", *window.split(), "-q")
+    if n_frames:
+        assert done.stdout.splitlines()[0].split()[:2] == ["frames", str(n_frames)], done.stderr
+    else:
+        refused(done, INPUT, "torn.xtc, frame 9, byte")
+
+
 def test_broken_topologies_are_refused(run, adk, tmp_path):
     (tmp_path / "bad.psf").write_text("not a topology\n")
     refused(run("rmsd", "-s", "bad.psf", "-f", adk["dcd"]), INPUT, "bad.psf", "topology")

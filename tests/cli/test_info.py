@@ -56,6 +56,16 @@ def test_info_refuses_a_topology_of_other_atoms(run, adk, kind):
     assert "3341" in done.stderr
 
 
+def test_info_warns_of_a_torn_frame_and_tells_of_the_whole_ones(run, adk, tmp_path):
+    (tmp_path / "torn.xtc").write_bytes(adk["xtc"].read_bytes()[:-100])
+    done = run("info", "-f", "torn.xtc", "--json")
+    assert done.returncode == 0
+    facts = json.loads(done.stdout)
+    assert facts["n_frames"] == 97
+    assert facts["torn_end"].startswith("torn.xtc, frame 97, byte")
+    assert done.stderr == f"mdreel: warning: {facts['torn_end']}\n"
+
+
 def test_info_names_a_missing_file(run):
     done = run("info", "-f", "gone.xtc")
     assert (done.returncode, done.stdout) == (3, "")

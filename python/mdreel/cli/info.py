@@ -45,6 +45,8 @@ def info(
         facts = _facts(open_source(trajectories))
     if topology is not None:
         facts["topology"] = _topology(topology, facts["n_atoms"])
+    if facts["torn_end"] is not None:
+        typer.echo(f"mdreel: warning: {facts['torn_end']}", err=True)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, default=str))
     else:
@@ -68,8 +70,20 @@ def _facts(source: "Source") -> Facts:
         "first_box": _box(source) if n_frames else None,
         "size_bytes": source.n_bytes,
         "bytes_per_frame": source.n_bytes / n_frames if n_frames else None,
+        "torn_end": _torn_end(source),
         "files": [dict(part) for part in source.describe()],
     }
+
+
+def _torn_end(source: "Source") -> str | None:
+    """What is wrong with a frame behind the last whole one, if there is such a frame."""
+    from mdreel.errors import FormatError
+
+    try:
+        source.check_end()
+    except FormatError as error:
+        return str(error)
+    return None
 
 
 def _box(source: "Source") -> list[float] | None:

@@ -11,7 +11,12 @@ from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mdreel._core import Source
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.cli.window import TimeWindow
 
 
 EXAMPLES = """\b
@@ -128,8 +133,8 @@ def rmsd(
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
     with failing_with(ExitCode.INPUT):
-        by_time = any(limit is not None for limit in (begin, end, interval))
-        frames = TimeWindow(begin, end, interval).frames(source.times()) if by_time else None
+        window = TimeWindow(begin, end, interval)
+        frames = None if window.is_open else _frames_in(source, window)
         analysis = RMSD(
             atoms,
             reference_atoms,
@@ -162,6 +167,13 @@ def rmsd(
         _report(analysis, verbose)
     if output is None:
         typer.echo(_summary(analysis))
+
+
+def _frames_in(source: "Source", window: "TimeWindow") -> "NDArray[np.int64]":
+    times = source.times()
+    if window.reaches_the_end(times):
+        source.check_end()  # a torn frame would lie in the window, too
+    return window.frames(times)
 
 
 def _check_options(

@@ -27,6 +27,11 @@ class TimeWindow:
     end: float | None
     interval: float | None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is no limit at all."""
+        return self.begin is self.end is self.interval is None
+
     def frames(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the frames in the window.
 
@@ -66,6 +71,10 @@ class TimeWindow:
             held = f"it has frames from {times[0]:g} to {times[-1]:g} ps" if len(times) else "it has no frames"
             raise FrameIndexError(f"no frame of the trajectory lies in the time window: {held}")
         return frames
+
+    def reaches_the_end(self, times: NDArray[np.float64]) -> bool:
+        """Whether a frame after the last of `times`, shape (n_frames,), float64, ps, could lie in the window."""
+        return self.end is None or not len(times) or self.end > times[-1] + abs(times[-1]) * _RELATIVE_ERROR
 
 
 def _spacing(times: NDArray[np.float64]) -> float:

@@ -173,6 +173,8 @@ def _draw_series(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64]
             loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0, handlelength=1.2
         )
     ax.set_xlabel(x_label)
+    if x_label == "Frame":
+        ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylabel(label)
     _set_limits(ax, x, values)
     ax.locator_params(axis="y", nbins=7, steps=[1, 2, 2.5, 5, 10])
