@@ -14,7 +14,7 @@ use super::super::radix::SMALL_RADICES;
 use super::angstrom;
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
-use packed::{MAX_BITS, UP, WIDTH, load_numbers, reciprocal, split, transpose};
+use packed::{MAX_BITS, UP, WIDTH, each_row, last_row, load_numbers, reciprocal, rows, running_sums, split};
 
 /// Room for the small coordinates of a chunk, and for what the last store writes in excess.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
@@ -92,6 +92,9 @@ static MULTIPLES: [[u32; WIDTH]; 128] = {
     }
     table
 };
+
+/// Which lanes hold the first so many of eight numbers, where even lanes hold the first four and odd ones the others.
+const FIRST_PLACES: [u8; WIDTH + 1] = [0x00, 0x01, 0x05, 0x15, 0x55, 0x57, 0x5f, 0x7f, 0xff];
 
 /// How many small coordinates to add for each atom of a group: the first small one belongs before the big one.
 const ORDER: [u32; WIDTH] = [1, 0, 2, 3, 4, 5, 6, 7];
@@ -203,15 +206,19 @@ impl Flat {
             let from = table.as_ptr().add(usize::from(least));
             (_mm512_loadu_pd(from), _mm512_loadu_pd(from.add(WIDTH)))
         });
-        let mut sum = _mm_setzero_si128();
+        // Even lanes take the first four numbers, odd ones the other four, so that rows come out in order.
+        let places = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        let bytes_of_places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, -1, -1, -1, -1, -1, -1, -1, -1);
+        let mut sum = _mm512_setzero_si512();
         for at in (0..n).step_by(WIDTH) {
-            let mask = valid(n - at);
+            let mask = FIRST_PLACES[(n - at).min(WIDTH)];
             // SAFETY: the lists have room for a vector behind their last entry.
             let (bits, index) = unsafe {
                 let bits = _mm256_loadu_si256(self.small_bits.as_ptr().add(at).cast());
                 let index = _mm_loadl_epi64(self.small_indices.as_ptr().add(at).cast());
-                (_mm512_cvtepu32_epi64(bits), _mm512_maskz_cvtepu8_epi64(mask, index))
+                (_mm256_permutevar8x32_epi32(bits, places), _mm_shuffle_epi8(index, bytes_of_places))
             };
+            let (bits, index) = (_mm512_cvtepu32_epi64(bits), _mm512_maskz_cvtepu8_epi64(mask, index));
             let [radix, inverse, half] = if NARROW {
                 let index = _mm512_sub_epi64(index, first);
                 window.map(|(low, high)| _mm512_permutex2var_pd(low, index, high))
@@ -223,11 +230,15 @@ impl Flat {
             let value = unsafe { load_numbers(bytes, bits, index, mask) };
             let by_square = _mm512_mul_round_pd::<UP>(inverse, inverse);
             let parts = split(value, _mm512_mul_pd(radix, radix), by_square, radix, inverse);
-            let rows = transpose(parts.map(|c| _mm512_cvtpd_epi32(_mm512_sub_pd(c, half))));
-            for (k, row) in rows.into_iter().enumerate() {
-                sum = _mm_add_epi32(sum, row);
-                // SAFETY: at + k < n + WIDTH, and `sums` has WIDTH + 16 entries more than a chunk has smalls.
-                unsafe { _mm_storeu_si128(self.sums.as_mut_ptr().add(at + k + 1).cast(), sum) };
+            let [first_four, last_four] = rows(parts.map(|c| _mm512_sub_pd(c, half)));
+            let first_four = running_sums(first_four, sum);
+            let last_four = running_sums(last_four, last_row(first_four));
+            sum = last_row(last_four);
+            // SAFETY: at < n, and `sums` has two vectors more than a chunk has smalls.
+            unsafe {
+                let place = self.sums.as_mut_ptr().add(at + 1);
+                _mm512_storeu_si512(place.cast(), first_four);
+                _mm512_storeu_si512(place.add(4).cast(), last_four);
             }
         }
     }
@@ -249,7 +260,8 @@ impl Flat {
                 let bit = _mm512_and_si512(words, _mm512_set1_epi64((1 << Group::INDEX) - 1));
                 load_numbers(bytes, _mm512_sub_epi64(bit, _mm512_set1_epi64(origin as i64)), width, mask)
             };
-            let rows = transpose(split(value, size_yz, by_yz, size_z, by_z).map(|c| _mm512_cvtpd_epi32(c)));
+            let [even, odd] = rows(split(value, size_yz, by_yz, size_z, by_z)).map(|four| each_row(four));
+            let rows = [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]];
             for (k, row) in rows.into_iter().enumerate().take(n) {
                 let start = usize::from(self.starts[(at + k) % CHUNK]);
                 // SAFETY: `start` is the number of some small coordinate of the chunk, `at + k` that of a group.

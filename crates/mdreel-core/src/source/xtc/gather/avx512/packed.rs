@@ -24,11 +24,10 @@ pub const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 /// Rounding down.
 const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 
-/// The quotient of `value`, given the divisor's reciprocal.
+/// The quotient of `value`, given the divisor's reciprocal, plus [`MAGIC`].
 #[target_feature(enable = "avx512f")]
 fn divide(value: __m512d, reciprocal: __m512d) -> __m512d {
-    let magic = _mm512_set1_pd(MAGIC);
-    _mm512_sub_pd(_mm512_fmadd_round_pd::<DOWN>(value, reciprocal, magic), magic)
+    _mm512_fmadd_round_pd::<DOWN>(value, reciprocal, _mm512_set1_pd(MAGIC))
 }
 
 /// Loads eight numbers of `width` bits that start at `bits` of `bytes`; zero where the mask is not set.
@@ -52,30 +51,52 @@ pub unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask
     _mm512_cvtepu64_pd(_mm512_or_si512(low, _mm512_sllv_epi64(high, whole)))
 }
 
-/// The three components of eight mixed-radix numbers below 2^50.
+/// The three components of eight mixed-radix numbers, each plus [`MAGIC`].
 #[target_feature(enable = "avx512f")]
 pub fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
+    let magic = _mm512_set1_pd(MAGIC);
     let x = divide(value, by_yz);
-    let yz = _mm512_fnmadd_pd(x, size_yz, value);
+    let yz = _mm512_fnmadd_pd(_mm512_sub_pd(x, magic), size_yz, value);
     let y = divide(yz, by_z);
-    [x, y, _mm512_fnmadd_pd(y, size_z, yz)]
+    let z = _mm512_fnmadd_pd(_mm512_sub_pd(y, magic), size_z, yz);
+    [x, y, _mm512_add_pd(z, magic)]
 }
 
-/// Three columns of eight as eight rows.
-#[target_feature(enable = "avx512f,avx512vl")]
-pub fn transpose([x, y, z]: [__m256i; 3]) -> [__m128i; 8] {
-    let zero = _mm256_setzero_si256();
-    let (xy_low, xy_high) = (_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y));
-    let (z_low, z_high) = (_mm256_unpacklo_epi32(z, zero), _mm256_unpackhi_epi32(z, zero));
-    let pairs = [
-        _mm256_unpacklo_epi64(xy_low, z_low),
-        _mm256_unpackhi_epi64(xy_low, z_low),
-        _mm256_unpacklo_epi64(xy_high, z_high),
-        _mm256_unpackhi_epi64(xy_high, z_high),
-    ];
-    let [a, b, c, d] = pairs.map(|pair| _mm256_castsi256_si128(pair));
-    let [e, f, g, h] = pairs.map(|pair| _mm256_extracti128_si256::<1>(pair));
-    [a, b, c, d, e, f, g, h]
+/// Columns that [`split`] gave, as rows of four 32-bit integers: those of the even lanes and those of the odd ones.
+/// Added to [`MAGIC`], an integer stands in the lower half of a float64.
+#[target_feature(enable = "avx512f")]
+pub fn rows([x, y, z]: [__m512d; 3]) -> [__m512i; 2] {
+    let [x, y, z] = [_mm512_castpd_si512(x), _mm512_castpd_si512(y), _mm512_castpd_si512(z)];
+    // Lower halves of y into the upper halves of x.
+    let xy = _mm512_mask_shuffle_epi32::<0b10_10_00_00>(x, 0xaaaa, y);
+    let z = _mm512_maskz_mov_epi32(0x5555, z);
+    [_mm512_unpacklo_epi64(xy, z), _mm512_unpackhi_epi64(xy, z)]
+}
+
+/// Sums of four rows: of the first, of the first two, and so on, each with `before` added.
+#[target_feature(enable = "avx512f")]
+pub fn running_sums(rows: __m512i, before: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let two = _mm512_add_epi32(rows, _mm512_alignr_epi64::<6>(rows, zero));
+    let four = _mm512_add_epi32(two, _mm512_alignr_epi64::<4>(two, zero));
+    _mm512_add_epi32(four, before)
+}
+
+/// The last of four rows, four times.
+#[target_feature(enable = "avx512f")]
+pub fn last_row(rows: __m512i) -> __m512i {
+    _mm512_shuffle_i32x4::<0xff>(rows, rows)
+}
+
+/// The four rows.
+#[target_feature(enable = "avx512f")]
+pub fn each_row(rows: __m512i) -> [__m128i; 4] {
+    [
+        _mm512_castsi512_si128(rows),
+        _mm512_extracti32x4_epi32::<1>(rows),
+        _mm512_extracti32x4_epi32::<2>(rows),
+        _mm512_extracti32x4_epi32::<3>(rows),
+    ]
 }
 
 #[cfg(test)]
@@ -90,7 +111,7 @@ mod tests {
     /// The processor must have AVX-512 F.
     #[target_feature(enable = "avx512f")]
     unsafe fn quotient(dividend: u64, reciprocal: __m512d) -> u64 {
-        _mm512_cvtsd_f64(divide(_mm512_set1_pd(dividend as f64), reciprocal)) as u64
+        (_mm512_cvtsd_f64(divide(_mm512_set1_pd(dividend as f64), reciprocal)) - MAGIC) as u64
     }
 
     /// # Safety
