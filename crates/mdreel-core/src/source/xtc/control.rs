@@ -17,7 +17,7 @@ use crate::source::bytes::MARGIN;
 /// Frames walked side by side.
 pub const LANES: usize = 16;
 /// Groups that a call of [`walk`] finds at most in each frame: few enough to stay in the first-level cache.
-pub const CHUNK: usize = 128;
+pub const CHUNK: usize = 96;
 /// Steps between two looks whether all frames are done.
 const STRIDE: usize = 16;
 /// Small coordinates that five bits can announce at most (a valid encoder writes 8).

@@ -5,6 +5,7 @@
 //! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
 
 mod packed;
+mod whole;
 
 use std::arch::x86_64::*;
 
@@ -30,14 +31,16 @@ pub struct Flat {
     /// Where each small coordinate starts, in bits from the chunk's first byte.
     small_bits: [u32; SMALLS],
     small_indices: [u8; SMALLS],
-    /// For each wanted atom its group (upper 16 bits) and the number of small coordinates summed up to it.
+    /// Where not all are wanted: for each wanted atom its group (upper 16 bits) and the number of small coordinates summed up to it.
     atoms: [u32; ATOMS],
     /// First small coordinate of each group.
     starts: [u16; CHUNK],
     /// `sums[i]` is the sum of the first `i` small coordinates.
-    sums: [Row; SMALLS + WIDTH],
+    sums: [Row; SMALLS + 2 * WIDTH],
     /// For each group its big coordinate, less the sum of all small ones before the group.
     bases: [Row; CHUNK + WIDTH],
+    /// The atoms' rows, where all are wanted.
+    rows: whole::Rows,
 }
 
 impl Default for Flat {
@@ -47,8 +50,9 @@ impl Default for Flat {
             small_indices: [0; SMALLS],
             atoms: [0; ATOMS],
             starts: [0; CHUNK],
-            sums: [[0; 4]; SMALLS + WIDTH],
+            sums: [[0; 4]; SMALLS + 2 * WIDTH],
             bases: [[0; 4]; CHUNK + WIDTH],
+            rows: whole::Rows::default(),
         }
     }
 }
@@ -96,9 +100,6 @@ static MULTIPLES: [[u32; WIDTH]; 128] = {
 /// Which lanes hold the first so many of eight numbers, where even lanes hold the first four and odd ones the others.
 const FIRST_PLACES: [u8; WIDTH + 1] = [0x00, 0x01, 0x05, 0x15, 0x55, 0x57, 0x5f, 0x7f, 0xff];
 
-/// How many small coordinates to add for each atom of a group: the first small one belongs before the big one.
-const ORDER: [u32; WIDTH] = [1, 0, 2, 3, 4, 5, 6, 7];
-
 impl Flat {
     /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
     ///
@@ -129,6 +130,9 @@ impl Flat {
             self.sum_smalls::<false>(bytes, listed.n_smalls, 0);
         }
         self.unpack_bigs(frame, bytes, groups, origin);
+        if ALL {
+            return Some(self.finish_whole(frame.inverse_precision, groups, columns, at));
+        }
         let n = listed.n_atoms.min(columns.x.len() - at);
         self.finish(frame.inverse_precision, n, columns, at);
         Some(n)
@@ -167,21 +171,8 @@ impl Flat {
                     _mm256_storeu_si256(bits.add(WIDTH).cast(), more);
                     indices.add(WIDTH).cast::<[u8; WIDTH]>().write([index; WIDTH]);
                 }
-                if ALL {
-                    let atoms = self.atoms.as_mut_ptr().add(n_atoms);
-                    let order = _mm256_loadu_si256(ORDER.as_ptr().cast());
-                    let order = _mm256_maskz_mov_epi32((alone as u8).wrapping_sub(1), order);
-                    let entry = _mm256_set1_epi32(atom as i32);
-                    _mm256_storeu_si256(atoms.cast(), _mm256_add_epi32(entry, order));
-                    if run >= WIDTH {
-                        let order = _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15);
-                        _mm256_storeu_si256(atoms.add(WIDTH).cast(), _mm256_add_epi32(entry, order));
-                    }
-                }
             }
-            if ALL {
-                n_atoms += run + 1;
-            } else {
+            if !ALL {
                 let mut rest = wanted;
                 while rest != 0 {
                     let k = rest.trailing_zeros();
