@@ -127,10 +127,10 @@ def job(
     return Job(what, way, n_workers, str(system.topology), str(system.reference), trajectory, str(selection))
 
 
-def ours(system: System, form: str, place: str, cores: int, index: str = "kept") -> Contender:
-    """Return mdreel's RMSD with one thread a core."""
+def ours(system: System, form: str, place: str, cores: int, index: str = "kept", *, way: str = "once") -> Contender:
+    """Return mdreel's RMSD with one thread a core; ``way`` says how often the trajectory is read."""
     label = f"mdreel, {cores} thread{'s' if cores > 1 else ''}"
-    made = python("mdreel", label, job(system, form, place=place, way="threads", n_workers=cores), cores)
+    made = python("mdreel", label, job(system, form, place=place, way=way, n_workers=cores), cores)
     made = replace(made, key=f"mdreel-{cores}", family=f"mdreel-{cores}", kind="ours", index=index)
     if index == "none":
         made = replace(made, key=f"{made.key}-first", family="mdreel-first", label=f"{label}, first pass (no index)")

@@ -67,6 +67,7 @@ def measure_case(name: str, chosen: argparse.Namespace, facts: dict[str, Any]) -
     log(f"{name}: making data")
     system = data.make(plan.system, n_frames, chosen.data, plan.forms)
     case = plan.case(system, name)
+    n_frames = case.system.n_frames
     log(f"{name}: {case.title}, {n_frames:,} frames")
     measure.warm(system.trajectory(case.form))
     records = measure.in_turn(case.contenders, chosen.rounds, n_frames, chosen.data / "cache", log)
@@ -101,7 +102,7 @@ def measure_memory(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
 
 
 def _memory_contender(system: data.System, form: str, index: str) -> Contender:
-    work = job(system, form, way="threads", n_workers=2)
+    work = job(system, form, way="once", n_workers=2)
     command = (sys.executable, "-m", "memory", work.to_json())
     return replace(ours(system, form, "start", 2, index), label=f"memory, index {index}", command=command)
 

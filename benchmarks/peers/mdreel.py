@@ -14,8 +14,8 @@ def prepare(job: Job) -> Work:
     atoms = mda.Universe(job.topology).atoms[job.indices()]
 
     def rmsd() -> Series:
-        analysis = mdreel.RMSD(atoms, trajectory=job.trajectory)
-        analysis.run(backend=job.way, n_workers=job.n_workers)
+        analysis = mdreel.RMSD(atoms, trajectory=[job.trajectory] * {"once": 1, "twice": 2}[job.way])
+        analysis.run(backend="threads", n_workers=job.n_workers)
         series: Series = analysis.results.rmsd[:, 2]
         return series
 
