@@ -9,12 +9,12 @@ def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory."""
     import MDAnalysis as mda
 
-    import mdreel
+    from mdreel import RMSD
 
     atoms = mda.Universe(job.topology).atoms[job.indices()]
 
     def rmsd() -> Series:
-        analysis = mdreel.RMSD(atoms, trajectory=[job.trajectory] * {"once": 1, "twice": 2}[job.way])
+        analysis = RMSD(atoms, trajectory=[job.trajectory] * {"once": 1, "twice": 2}[job.way])
         analysis.run(backend="threads", n_workers=job.n_workers)
         series: Series = analysis.results.rmsd[:, 2]
         return series
