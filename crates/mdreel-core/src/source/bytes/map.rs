@@ -153,7 +153,7 @@ pub(super) struct Held {
 
 impl Held {
     /// What is released at a time: other processors have to be told each time.
-    const STEP: usize = 8 << 20;
+    const STEP: usize = 64 << 20;
     /// Runs farther apart than this do not belong together.
     const NEAR: usize = 1 << 20;
 
