@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
