@@ -36,7 +36,7 @@ def describe() -> dict[str, Any]:
         "rustc": _output("rustc", "--version"),
         "versions": versions(),
         "load": round(os.getloadavg()[0], 2),
-        "cache": "warm: each file was read once before it was measured",
+        "cache": "warm: each file was read once, in order, and then held in memory",
     }
 
 

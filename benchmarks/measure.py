@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import mmap
 import os
 import statistics
 import subprocess
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from contender import HERE, Contender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 TIME_LIMIT = 3600
 """Seconds that one measurement may take."""
@@ -100,12 +102,23 @@ def launch(contender: Contender, cache: Path) -> dict[str, Any]:
     return report
 
 
-def warm(path: Path) -> None:
-    """Read a file once, so that its bytes are in the page cache."""
+@contextlib.contextmanager
+def in_memory(path: Path) -> Iterator[None]:
+    """Keep a file in the page cache, in the state in which reading it in order leaves it.
+
+    It is read anew, since pages differ by how they came there (written, read in order, read here and there): large
+    ones cost less to map. A map holds them, since the system may give up what nobody uses at the moment.
+    """
     with path.open("rb", buffering=0) as file:
+        os.fsync(file.fileno())
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         buffer = bytearray(1 << 20)
         while file.readinto(buffer):
             pass
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        with mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ):
+            yield
 
 
 def in_turn(

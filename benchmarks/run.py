@@ -69,8 +69,8 @@ def measure_case(name: str, chosen: argparse.Namespace, facts: dict[str, Any]) -
     case = plan.case(system, name)
     n_frames = case.system.n_frames
     log(f"{name}: {case.title}, {n_frames:,} frames")
-    measure.warm(system.trajectory(case.form))
-    records = measure.in_turn(case.contenders, chosen.rounds, n_frames, chosen.data / "cache", log)
+    with measure.in_memory(system.trajectory(case.form)):
+        records = measure.in_turn(case.contenders, chosen.rounds, n_frames, chosen.data / "cache", log)
     results.save(chosen.results, name, results.from_records(case, records, facts))
     return all(
         record.seconds for record in records if record.contender.kind == "ours" or record.contender.missing() is None

@@ -51,6 +51,9 @@ impl FileBytes {
             Access::Read => false,
         };
         let map = if wants_map { FileMap::new(&file, metadata.len()) } else { None };
+        if map.is_none() && metadata.is_file() {
+            read_ahead::expect_order(&file);
+        }
         Ok(FileBytes { path: path.to_owned(), file, len: metadata.len(), map })
     }
 
@@ -181,7 +184,7 @@ impl ByteReader<'_> {
                 _ => self.runs.push(range.clone()),
             }
         }
-        self.read_ahead.before(&self.file.file, self.file.len, &self.runs, COALESCE);
+        self.read_ahead.before(&self.file.file, &self.runs, COALESCE);
         let mut used = 0;
         let mut next = 0;
         for i in 0..self.runs.len() {

@@ -1,66 +1,63 @@
-//! Reading ahead: asks storage for bytes before they are needed, at next to no cost when they are in memory already.
+//! Reading ahead: asks storage for scattered bytes, all at once, before the first of them is waited for.
 
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-/// Storage is asked for at least so much at a time.
-const STEP: u64 = 1 << 20;
-
-/// How far ahead of a reader storage is asked, at most.
-const FARTHEST: u64 = 8 << 20;
-
 /// The system takes a larger wish than this only in part.
 const WISH: u64 = 1 << 20;
 
-/// A single run up to this long needs no wish: reading it makes the system fetch it in one piece anyhow.
-const SHORT: u64 = 64 << 10;
-
 /// One worker's view of how it moves through a file.
-#[derive(Debug, Default)]
+///
+/// Reading that goes straight on is left to the system, which reads ahead in large pieces ([`FileMap`], [`FileBytes`])
+/// and keeps them in large pages. Pages that were asked for are small, and every later map of them costs more
+/// (`docs/design/002-reading-bytes.md`): only what the system cannot foresee is asked for.
+///
+/// [`FileMap`]: super::map::FileMap
+/// [`FileBytes`]: super::FileBytes
+#[derive(Debug)]
 pub(super) struct ReadAhead {
     /// Where the last load began and ended.
     last: Range<u64>,
-    /// Everything from the last load up to here was asked for, or found in memory.
-    known: u64,
-    /// How far ahead to ask: grows while loads follow one another, so that a single look costs nothing more.
-    distance: u64,
+    /// Whether loads go straight on, with a leap to the next block now and then.
+    goes_on: bool,
+}
+
+impl Default for ReadAhead {
+    fn default() -> Self {
+        ReadAhead { last: 0..0, goes_on: true }
+    }
 }
 
 impl ReadAhead {
-    /// Before the bytes of `runs` (ascending) are read: asks for those that are not in memory, and for what follows
-    /// them where the last loads followed one another.
+    /// Before the bytes of `runs` (ascending) are read: asks for them if they lie scattered and are not in memory.
     ///
-    /// Whether bytes are in memory is told from the last one alone. That is one system call per [`STEP`] of sequential
-    /// reading and at most one per load otherwise; it may err where a file is partly in memory, which costs time only.
-    pub(super) fn before(&mut self, file: &File, len: u64, runs: &[Range<u64>], near: u64) {
+    /// Whether bytes are in memory is told from the last one alone, by one system call. It may err where a file is
+    /// partly in memory, which costs time only.
+    pub(super) fn before(&mut self, file: &File, runs: &[Range<u64>], near: u64) {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return };
         let (start, end) = (first.start, last.end);
         let wanted: u64 = runs.iter().map(|run| run.end - run.start).sum();
+        let is_dense = 2 * wanted >= end.saturating_sub(start);
         let follows = self.last.start <= start && start <= self.last.end.saturating_add(near);
-        // Where most is skipped, asking for everything would read what nobody wants.
-        let dense = 2 * wanted >= end.saturating_sub(start);
         self.last = start..end;
-        if follows && dense {
-            self.distance = (2 * self.distance).clamp(STEP, FARTHEST);
-            let target = end.saturating_add(self.distance).min(len);
-            let from = self.known.max(start);
-            if target >= from + STEP || from < end {
-                if !in_memory(file, target.max(end) - 1) {
-                    ask(file, from..target.max(end));
-                }
-                self.known = target.max(end);
-            }
-        } else {
-            self.distance = 0;
-            self.known = end;
-            let alone = runs.len() == 1 && wanted <= SHORT;
-            if end > start && !alone && !in_memory(file, end - 1) {
-                runs.iter().for_each(|run| ask(file, run.clone()));
-            }
+        let went_on = std::mem::replace(&mut self.goes_on, is_dense && follows);
+        if !(is_dense && (follows || went_on)) && end > start && !in_memory(file, end - 1) {
+            runs.iter().for_each(|run| ask(file, run.clone()));
         }
     }
 }
+
+/// Tells the system that the bytes of `file` will mostly be read in order: Linux then reads twice as far ahead.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+pub(super) fn expect_order(file: &File) {
+    // SAFETY: an open descriptor; the advice changes no byte.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
+}
+
+/// Other systems find out by themselves.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+pub(super) fn expect_order(_file: &File) {}
 
 /// Asks the system to fetch `bytes`, without waiting for them.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]

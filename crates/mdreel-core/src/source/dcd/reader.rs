@@ -130,11 +130,12 @@ impl<'a> DcdReader<'a> {
                 }
                 let columns = columns.as_mut().expect("the first load adds the frame");
                 for (k, piece) in pieces.iter().enumerate() {
+                    plan.gather(piece, bytes(k), columns);
+                    // Behind the gathering, which brings the markers from memory as well: it asks ahead, they would wait.
                     if let Some((at, got, expected)) = plan.wrong_marker(piece, bytes(k)) {
                         let at = self.layout.offset(frame) + at;
                         copied = copied.and_then(|()| check_marker(self.file, frame, at, got, expected));
                     }
-                    plan.gather(piece, bytes(k), columns);
                 }
             }
             // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
