@@ -6,6 +6,9 @@ pub trait Partial: Send {
     /// Number of frames in it.
     fn n_frames(&self) -> u64;
 
+    /// Makes room for `n_frames` more frames, where the result grows with them.
+    fn reserve(&mut self, _n_frames: u64) {}
+
     /// Adds the partial result of the frames that follow.
     fn merge(&mut self, next: Self);
 
@@ -36,6 +39,12 @@ impl Series {
 impl Partial for Series {
     fn n_frames(&self) -> u64 {
         self.frames.len() as u64
+    }
+
+    fn reserve(&mut self, n_frames: u64) {
+        self.frames.reserve(n_frames as usize);
+        self.times.reserve(n_frames as usize);
+        self.values.reserve(n_frames as usize);
     }
 
     fn merge(&mut self, next: Self) {

@@ -45,6 +45,7 @@ pub fn run<K: Kernel>(
     let mut spans = Vec::new();
     let mut located = Vec::new();
     let mut result = kernel.empty();
+    result.reserve(blocks.iter().map(n_known_frames).sum());
     let make_worker = |index: usize| {
         let mut recorder = Recorder::new(epoch, index as u32);
         let start_ns = recorder.now();
@@ -76,6 +77,14 @@ pub fn run<K: Kernel>(
     Ok(Some(Outcome { result, spans }))
 }
 
+/// Frames of a block, as far as they have been counted.
+fn n_known_frames(block: &Block) -> u64 {
+    match &block.extent {
+        Extent::Frames(frames) => frames.len(),
+        Extent::Bytes(_) => 0,
+    }
+}
+
 struct BlockOutput<P> {
     partial: P,
     spans: Vec<Span>,
@@ -100,6 +109,7 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
         self.recorder.set_block(block as u32);
         self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
         let mut partial = self.kernel.empty();
+        partial.reserve(n_known_frames(&self.blocks[block]));
         self.reader.start(extent)?;
         while shared.wanted(block) {
             self.reader.read(&mut self.batch, &mut self.recorder)?;

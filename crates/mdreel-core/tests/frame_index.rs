@@ -21,7 +21,7 @@ use mdreel_core::frame::FrameBatch;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::{FrameIndex, Keep, place};
 use mdreel_core::source::xtc::Xtc;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, FrameLocation, Source};
 use mdreel_core::span::Recorder;
 use tempfile::TempDir;
 use xtc_oracle::decode_file;
@@ -29,6 +29,16 @@ use xtc_stream::{Coverage, Dice, random_file};
 
 /// Says to a process made by a test which file it shall open.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
+
+/// An index like another, with other frames.
+fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) -> FrameIndex {
+    let mut frames: Vec<_> = index.frames().collect();
+    change(&mut frames);
+    let mut changed = FrameIndex::default();
+    changed.end = index.end;
+    changed.extend(frames);
+    changed
+}
 
 struct Trajectory {
     directory: TempDir,
@@ -75,10 +85,10 @@ impl Trajectory {
     /// Keeps an index whose times are all wrong by 1,000,000 ps: who shows them has used it.
     fn doctor_index(&self) -> Vec<f64> {
         let file = self.file();
-        let mut index = FrameIndex::load(&file, Keep::Beside).expect("an index");
-        index.frames.iter_mut().for_each(|frame| frame.time += 1e6);
+        let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
+        let index = changed(&index, |frames| frames.iter_mut().for_each(|frame| frame.time += 1e6));
         index.save(&file, Keep::Beside).expect("room for a small file");
-        index.frames.iter().map(|frame| frame.time).collect()
+        index.frames().map(|frame| frame.time).collect()
     }
 
     fn modified(&self) -> std::time::SystemTime {
@@ -115,10 +125,10 @@ fn an_index_comes_back_as_it_was_kept() {
     let frames = decode_file(&trajectory.bytes).expect("a valid stream");
     assert_eq!(index.end, trajectory.bytes.len() as u64);
     assert_eq!(index.len(), 9);
-    for (i, (location, frame)) in index.frames.iter().zip(&frames).enumerate() {
+    for (i, (location, frame)) in index.frames().zip(&frames).enumerate() {
         assert_eq!((location.offset, location.step), (frame.start as u64, i64::from(frame.step)));
         assert_eq!(location.time, f64::from(frame.time));
-        assert_eq!(index.range(i), frame.start as u64..frame.end as u64);
+        assert_eq!(index.range(i), Some(frame.start as u64..frame.end as u64));
     }
     index.save(&file, Keep::Beside).expect("room for a small file");
     assert_eq!(FrameIndex::load(&file, Keep::Beside), Some(index));
@@ -171,7 +181,7 @@ fn an_index_is_given_up_when_either_end_has_changed_under_the_same_size_and_time
         trajectory.set_modified(modified);
         assert_eq!(trajectory.times(), trajectory.true_times());
         let index = FrameIndex::load(&trajectory.file(), Keep::Beside).expect("a new index");
-        assert_eq!(index.frames[if at_end { 8 } else { 0 }].step, 77);
+        assert_eq!(index.get(if at_end { 8 } else { 0 }).expect("nine frames").step, 77);
     }
 }
 
@@ -241,10 +251,8 @@ fn an_index_whose_frames_are_not_in_order_is_made_anew() {
     trajectory.times();
     let file = trajectory.file();
     let good = FrameIndex::load(&file, Keep::Beside).expect("an index");
-    let mut swapped = good.clone();
-    swapped.frames.swap(1, 2);
-    let mut behind = good;
-    behind.frames[4].offset = behind.end;
+    let swapped = changed(&good, |frames| frames.swap(1, 2));
+    let behind = changed(&good, |frames| frames[4].offset = good.end);
     for index in [swapped, behind] {
         index.save(&file, Keep::Beside).expect("room for a small file");
         assert_eq!(FrameIndex::load(&file, Keep::Beside), None);
@@ -259,8 +267,8 @@ fn an_index_that_does_not_fit_its_frames_is_an_error_at_the_frame() {
         let trajectory = Trajectory::of_atoms(n_atoms, 9);
         trajectory.times();
         let file = trajectory.file();
-        let mut index = FrameIndex::load(&file, Keep::Beside).expect("an index");
-        index.frames[5].offset -= 8;
+        let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
+        let index = changed(&index, |frames| frames[5].offset -= 8);
         index.save(&file, Keep::Beside).expect("room for a small file");
         let xtc = trajectory.open();
         let atoms = AtomSelection::all(n_atoms);
@@ -270,7 +278,11 @@ fn an_index_that_does_not_fit_its_frames_is_an_error_at_the_frame() {
             let mut recorder = Recorder::new(Instant::now(), 0);
             let error = reader.read(&mut FrameBatch::for_atoms(n_atoms), &mut recorder).expect_err("no such frame");
             let Error::Format { place, .. } = &error else { panic!("{error}") };
-            assert_eq!((place.frame, place.byte), (Some(frame), Some(index.frames[frame as usize].offset)), "{error}");
+            assert_eq!(
+                (place.frame, place.byte),
+                (Some(frame), index.get(frame as usize).map(|frame| frame.offset)),
+                "{error}"
+            );
         }
     }
 }

@@ -6,7 +6,7 @@
 //! part is located and appended.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -14,7 +14,7 @@ use super::FrameLocation;
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8; 8] = b"mdreelX1";
+const MAGIC: &[u8; 8] = b"mdreelX2";
 /// Bytes at either end of the covered part that the checksum covers.
 const CHECKED_BYTES: u64 = 4096;
 const RECORD: usize = 20;
@@ -35,40 +35,67 @@ pub enum Keep {
 /// Where each frame of a file is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameIndex {
-    /// The frames, in order.
-    pub frames: Vec<FrameLocation>,
+    /// One after the other as they are kept, so that an index of millions of frames is there when it is read.
+    records: Vec<u8>,
     /// Where the last frame ends.
     pub end: u64,
 }
 
 impl FrameIndex {
-    /// The bytes of frame `i`.
-    pub fn range(&self, i: usize) -> std::ops::Range<u64> {
-        self.frames[i].offset..self.frames.get(i + 1).map_or(self.end, |next| next.offset)
+    /// Adds frames behind the last one.
+    pub fn extend(&mut self, frames: impl IntoIterator<Item = FrameLocation>) {
+        for frame in frames {
+            self.records.extend(frame.offset.to_le_bytes());
+            self.records.extend((frame.step as i32).to_le_bytes());
+            self.records.extend(frame.time.to_le_bytes());
+        }
+    }
+
+    /// The frames, in order.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameLocation> {
+        self.records.as_chunks::<RECORD>().0.iter().map(location)
+    }
+
+    /// The `i`-th frame.
+    pub fn get(&self, i: usize) -> Option<FrameLocation> {
+        self.records.as_chunks::<RECORD>().0.get(i).map(location)
+    }
+
+    /// The bytes of the `i`-th frame.
+    pub fn range(&self, i: usize) -> Option<std::ops::Range<u64>> {
+        let end = self.get(i + 1).map_or(self.end, |next| next.offset);
+        Some(self.get(i)?.offset..end)
     }
 
     /// Number of frames.
     pub fn len(&self) -> usize {
-        self.frames.len()
+        self.records.len() / RECORD
     }
 
     /// Whether there is no frame.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.records.is_empty()
     }
 
     /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
     /// has grown. An index that cannot be read is no error: it is made anew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
-        let bytes = fs::read(place(file.path(), keep)?).ok()?;
-        if bytes.len() < HEAD + 8 || &bytes[..8] != MAGIC {
+        let mut kept = fs::File::open(place(file.path(), keep)?).ok()?;
+        let n_kept = kept.metadata().ok()?.len();
+        let mut head = [0; HEAD];
+        kept.read_exact(&mut head).ok()?;
+        let word = |k: usize| u64::from_le_bytes(head[8 * k..8 * k + 8].try_into().unwrap_or_default());
+        let [size, modified, end, n_frames, ends_sum] = [1, 2, 3, 4, 5].map(word);
+        let n_records = n_frames.checked_mul(RECORD as u64)?;
+        if &head[..8] != MAGIC || n_records.checked_add(HEAD as u64 + 8)? != n_kept || end > file.len() || end > size {
             return None;
         }
-        let (body, sum) = bytes.split_at(bytes.len() - 8);
-        let word = |k: usize| u64::from_le_bytes(body[8 * k..8 * k + 8].try_into().unwrap_or_default());
-        let [size, modified, end, n_frames, ends_sum] = [1, 2, 3, 4, 5].map(word);
-        let whole = HEAD as u64 + n_frames.checked_mul(RECORD as u64)? == body.len() as u64;
-        if !whole || sum != checksum(body, 0).to_le_bytes() || end > file.len() || end > size {
+        let mut records = Vec::new();
+        records.try_reserve_exact(n_records as usize).ok()?;
+        (&kept).take(n_records).read_to_end(&mut records).ok()?;
+        let mut sum = [0; 8];
+        kept.read_exact(&mut sum).ok()?;
+        if sum != checksum(&records, checksum(&head, 0)).to_le_bytes() {
             return None;
         }
         // Same size and time, or grown: in both cases the covered part must look as it did.
@@ -76,16 +103,10 @@ impl FrameIndex {
         if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
             return None;
         }
-        let frames: Vec<_> = body[HEAD..]
-            .chunks_exact(RECORD)
-            .map(|record| FrameLocation {
-                offset: u64::from_le_bytes(record[..8].try_into().unwrap_or_default()),
-                step: i64::from(i32::from_le_bytes(record[8..12].try_into().unwrap_or_default())),
-                time: f64::from_le_bytes(record[12..].try_into().unwrap_or_default()),
-            })
-            .collect();
-        let ascending = frames.windows(2).all(|pair| pair[0].offset < pair[1].offset);
-        (ascending && frames.last().is_none_or(|last| last.offset < end)).then_some(FrameIndex { frames, end })
+        let index = FrameIndex { records, end };
+        let offsets = || index.frames().map(|frame| frame.offset);
+        let is_ascending = offsets().zip(offsets().skip(1).chain([end])).all(|(offset, next)| offset < next);
+        is_ascending.then_some(index)
     }
 
     /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
@@ -93,17 +114,11 @@ impl FrameIndex {
     pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
         let Some(path) = place(file.path(), keep) else { return Ok(()) };
         let Some(modified) = modified_ns(file.path()) else { return Ok(()) };
-        let mut body = Vec::with_capacity(HEAD + RECORD * self.frames.len() + 8);
-        body.extend(MAGIC);
-        for word in [file.len(), modified, self.end, self.frames.len() as u64, ends_checksum(file, self.end)?, 0] {
-            body.extend(word.to_le_bytes());
+        let mut head = MAGIC.to_vec();
+        for word in [file.len(), modified, self.end, self.len() as u64, ends_checksum(file, self.end)?, 0] {
+            head.extend(word.to_le_bytes());
         }
-        for frame in &self.frames {
-            body.extend(frame.offset.to_le_bytes());
-            body.extend((frame.step as i32).to_le_bytes());
-            body.extend(frame.time.to_le_bytes());
-        }
-        body.extend(checksum(&body, 0).to_le_bytes());
+        let sum = checksum(&self.records, checksum(&head, 0)).to_le_bytes();
         let directory = path.parent().unwrap_or(Path::new("."));
         if keep == Keep::Cache {
             fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
@@ -111,13 +126,21 @@ impl FrameIndex {
         let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
         let write = || -> std::io::Result<()> {
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-            file.write_all(&body)?;
+            [&head, &self.records, &sum[..]].into_iter().try_for_each(|part| file.write_all(part))?;
             fs::rename(&temporary, &path)
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&temporary);
             Error::io(&path, error)
         })
+    }
+}
+
+fn location(record: &[u8; RECORD]) -> FrameLocation {
+    FrameLocation {
+        offset: u64::from_le_bytes(record[..8].try_into().unwrap_or_default()),
+        step: i64::from(i32::from_le_bytes(record[8..12].try_into().unwrap_or_default())),
+        time: f64::from_le_bytes(record[12..].try_into().unwrap_or_default()),
     }
 }
 

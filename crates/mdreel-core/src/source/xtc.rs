@@ -124,7 +124,7 @@ impl Source for Xtc {
     }
 
     fn times(&self) -> Result<Vec<f64>> {
-        Ok(self.located()?.index.frames.iter().map(|frame| frame.time).collect())
+        Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
     fn n_bytes(&self) -> u64 {
@@ -158,7 +158,7 @@ impl Source for Xtc {
             if first != index.end {
                 return Ok(false);
             }
-            index.frames.extend(part.frames);
+            index.extend(part.frames);
             index.end = part.end;
         }
         if index.end != self.file.len() {

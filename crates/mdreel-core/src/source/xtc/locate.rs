@@ -63,7 +63,7 @@ pub fn scan(file: &FileBytes, n_atoms: usize, known: Option<FrameIndex>) -> Resu
         let start = index.end;
         match header_at(file, start, n_atoms)? {
             Ok(header) => {
-                index.frames.push(location(&header, start));
+                index.extend([location(&header, start)]);
                 index.end = start + header.frame_len();
             }
             Err(fault) => {

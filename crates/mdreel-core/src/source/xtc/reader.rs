@@ -103,11 +103,10 @@ impl<'a> XtcReader<'a> {
         let mut i = *next;
         while i < set.len() && numbers.len() < MAX_LOADED && (total < WINDOW || numbers.len() < LANES) {
             let number = set.get(i);
-            if number >= index.len() as u64 {
+            let Some(whole) = index.range(number as usize) else {
                 let n_frames = index.len() as u64;
                 return Err(Error::FrameIndex { path: self.xtc.file.path().to_owned(), frame: number, n_frames });
-            }
-            let whole = index.range(number as usize);
+            };
             let frame_len = whole.end - whole.start;
             let range = whole.start..whole.start + self.prefix(frame_len);
             // Ranges are loaded in ascending order: a step back ends the batch.
@@ -120,8 +119,11 @@ impl<'a> XtcReader<'a> {
             i += 1;
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
-        // Headers lie far apart: all are asked for before the first is looked at.
-        (0..numbers.len()).for_each(|slot| prefetch(self.bytes.get(slot).as_ptr()));
+        // Headers lie far apart: all are asked for before the first is looked at. Each lies in two cache lines or three.
+        for slot in 0..numbers.len() {
+            let header = self.bytes.get(slot).as_ptr();
+            [0, 64].into_iter().for_each(|line| prefetch(header.wrapping_add(line)));
+        }
         for (slot, (number, frame_len)) in numbers.into_iter().enumerate() {
             let bytes = self.bytes.get(slot);
             let range = &self.ranges[slot];
