@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Blocks", "FrameSet", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
+__all__ = ["Blocks", "FrameSet", "Frames", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
 
 _Columns: TypeAlias = tuple[
     NDArray[np.uint8],
@@ -27,6 +27,7 @@ class Source:
         format: str | None = None,  # noqa: A002 (MDAnalysis's word)
         access: str = "auto",
         index: str = "cache",
+        overlaps: str = "keep",
     ) -> Source: ...
     @staticmethod
     def memory(
@@ -45,16 +46,34 @@ class Source:
     def times(self) -> NDArray[np.float64]: ...
     def check_end(self) -> None: ...
     def describe(self) -> list[dict[str, Any]]: ...
-    def read(
-        self, frames: FrameSet, atoms: NDArray[np.uint32]
-    ) -> tuple[
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.bool_],
-        NDArray[np.float64],
-        NDArray[np.int64],
-    ]: ...
+    @property
+    def quantities(self) -> list[str]: ...
+    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ["positions"]) -> Frames: ...
+
+@final
+class Frames:
+    @property
+    def positions(self) -> NDArray[np.float32]: ...
+    @property
+    def velocities(self) -> NDArray[np.float32] | None: ...
+    @property
+    def forces(self) -> NDArray[np.float32] | None: ...
+    @property
+    def has_positions(self) -> NDArray[np.bool_]: ...
+    @property
+    def has_velocities(self) -> NDArray[np.bool_]: ...
+    @property
+    def has_forces(self) -> NDArray[np.bool_]: ...
+    @property
+    def has_cell(self) -> NDArray[np.bool_]: ...
+    @property
+    def vectors(self) -> NDArray[np.float32]: ...
+    @property
+    def dimensions(self) -> NDArray[np.float32]: ...
+    @property
+    def times(self) -> NDArray[np.float64]: ...
+    @property
+    def steps(self) -> NDArray[np.int64]: ...
 
 @final
 class FrameSet:

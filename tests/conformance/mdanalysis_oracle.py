@@ -26,10 +26,10 @@ class Frames:
 def frames_of_mdreel(path: Path) -> Frames:
     source = open_source(path, index="none")
     everything = FrameSet.range(0, 1, source.n_frames)
-    positions, vectors, dimensions, _, times, _ = source.read(everything, np.arange(source.n_atoms, dtype=np.uint32))
-    np.testing.assert_array_equal(times, source.times())
+    frames = source.read(everything, np.arange(source.n_atoms, dtype=np.uint32))
+    np.testing.assert_array_equal(frames.times, source.times())
     source.check_end()
-    return Frames(positions, vectors, dimensions, times)
+    return Frames(frames.positions, frames.vectors, frames.dimensions, frames.times)
 
 
 def frames_of_mdanalysis(path: Path) -> Frames:

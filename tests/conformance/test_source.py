@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mdreel._core import FrameSet, Source
+from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.sources.open import open_source
 
@@ -68,7 +68,7 @@ def make_source(
     return make
 
 
-def read(source: Source, frames: list[int], atoms: list[int]) -> tuple[np.ndarray, ...]:
+def read(source: Source, frames: list[int], atoms: list[int]) -> Frames:
     return source.read(FrameSet.list(np.array(frames, np.uint64)), np.array(atoms, np.uint32))
 
 
@@ -84,16 +84,25 @@ def test_source_gives_the_positions_of_every_frame(
     make_source: Callable[[], Source], adk_positions: np.ndarray
 ) -> None:
     source = make_source()
-    positions, vectors, dimensions, has_cell, times, steps = source.read(
-        FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32)
-    )
-    np.testing.assert_allclose(positions, adk_positions, rtol=0, atol=WRITTEN)
-    assert positions.dtype == vectors.dtype == dimensions.dtype == np.float32
-    assert (vectors.shape, dimensions.shape) == ((N_FRAMES, 3, 3), (N_FRAMES, 6))
-    assert steps.shape == (N_FRAMES,)
-    np.testing.assert_array_equal(times, source.times())
-    np.testing.assert_array_equal(np.isnan(vectors).all(axis=(1, 2)), ~has_cell)
-    np.testing.assert_allclose(dimensions[has_cell] - [100, 100, 100, 90, 90, 90], 0, atol=1e-4)
+    frames = source.read(FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32))
+    np.testing.assert_allclose(frames.positions, adk_positions, rtol=0, atol=WRITTEN)
+    assert frames.positions.dtype == frames.vectors.dtype == frames.dimensions.dtype == np.float32
+    assert (frames.vectors.shape, frames.dimensions.shape) == ((N_FRAMES, 3, 3), (N_FRAMES, 6))
+    assert frames.steps.shape == (N_FRAMES,)
+    assert frames.has_positions.all()
+    assert frames.velocities is None
+    assert frames.forces is None
+    np.testing.assert_array_equal(frames.times, source.times())
+    np.testing.assert_array_equal(np.isnan(frames.vectors).all(axis=(1, 2)), ~frames.has_cell)
+    np.testing.assert_allclose(frames.dimensions[frames.has_cell] - [100, 100, 100, 90, 90, 90], 0, atol=1e-4)
+
+
+def test_source_says_what_it_does_not_have(make_source: Callable[[], Source]) -> None:
+    source = make_source()
+    frames = source.read(FrameSet.range(0, 1, 2), np.array([5], np.uint32), ["positions", "velocities", "forces"])
+    for name in ("velocities", "forces"):
+        assert name in source.quantities or not getattr(frames, f"has_{name}").any()
+        assert np.isnan(getattr(frames, name)[~getattr(frames, f"has_{name}")]).all()
 
 
 def test_source_reads_the_first_frame_without_locating_the_others(
@@ -101,7 +110,7 @@ def test_source_reads_the_first_frame_without_locating_the_others(
 ) -> None:
     source = make_source()
     located = source.is_located
-    positions = source.read(FrameSet.range(0, 1, 1), np.array([0, 3340], np.uint32))[0]
+    positions = source.read(FrameSet.range(0, 1, 1), np.array([0, 3340], np.uint32)).positions
     np.testing.assert_allclose(positions[0], adk_positions[0, [0, 3340]], rtol=0, atol=WRITTEN)
     assert source.is_located == located
 
@@ -117,9 +126,9 @@ def test_source_gives_any_frames_and_atoms_with_the_bits_of_all(
     source = make_source()
     everything = source.read(FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32))
     chosen = read(source, frames, sorted(atoms))
-    np.testing.assert_array_equal(chosen[0], everything[0][np.ix_(frames, sorted(atoms))])
-    for part, whole in zip(chosen[1:], everything[1:], strict=True):
-        np.testing.assert_array_equal(part, whole[frames])
+    np.testing.assert_array_equal(chosen.positions, everything.positions[np.ix_(frames, sorted(atoms))])
+    for name in ("vectors", "dimensions", "has_cell", "times", "steps"):
+        np.testing.assert_array_equal(getattr(chosen, name), getattr(everything, name)[frames])
 
 
 def test_source_refuses_a_frame_that_does_not_exist(make_source: Callable[[], Source]) -> None:

@@ -21,7 +21,7 @@ ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)
 
 
 def job_of(source: Source) -> Job:
-    reference = source.read(FrameSet.range(0, 1, 1), ATOMS)[0][0].astype(np.float64)
+    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
     return Job(source, ATOMS, RmsdKernel(reference, None, True))
 
 

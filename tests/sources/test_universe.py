@@ -27,7 +27,7 @@ def test_universe_of_several_files_becomes_a_chain(adk_xtc: Path) -> None:
     universe = MDAnalysis.Universe(PSF, [str(adk_xtc), DCD])
     source = source_of(universe)
     assert source.n_frames == universe.trajectory.n_frames == 196
-    positions = source.read(FrameSet.list(np.array([3, 130], np.uint64)), ATOMS)[0]
+    positions = source.read(FrameSet.list(np.array([3, 130], np.uint64)), ATOMS).positions
     expected = [universe.trajectory[i].positions[ATOMS] for i in (3, 130)]
     np.testing.assert_array_equal(positions, expected)
 
@@ -37,18 +37,18 @@ def test_universe_in_memory_is_copied_whatever_its_order(adk_positions: np.ndarr
     axes = ["fac".index(axis) for axis in order]
     universe = MDAnalysis.Universe(PSF, adk_positions[:5].transpose(axes).copy(), order=order, dt=2.5)
     source = source_of(universe)
-    positions, _, _, has_cell, times, _ = source.read(FrameSet.range(0, 2, 3), ATOMS)
-    np.testing.assert_array_equal(positions, adk_positions[:5:2, ATOMS])
-    np.testing.assert_array_equal(times, [0, 5, 10])
-    assert not has_cell.any()
+    frames = source.read(FrameSet.range(0, 2, 3), ATOMS)
+    np.testing.assert_array_equal(frames.positions, adk_positions[:5:2, ATOMS])
+    np.testing.assert_array_equal(frames.times, [0, 5, 10])
+    assert not frames.has_cell.any()
 
 
 def test_universe_in_memory_keeps_its_cells(adk_positions: np.ndarray) -> None:
     cell = [50, 60, 70, 90, 80, 70]
     universe = MDAnalysis.Universe(PSF, adk_positions[:2], dimensions=np.array(cell))
-    _, _, dimensions, has_cell, _, _ = source_of(universe).read(FrameSet.range(0, 1, 2), ATOMS)
-    assert has_cell.all()
-    np.testing.assert_allclose(dimensions, [cell, cell], rtol=1e-6)
+    frames = source_of(universe).read(FrameSet.range(0, 1, 2), ATOMS)
+    assert frames.has_cell.all()
+    np.testing.assert_allclose(frames.dimensions, [cell, cell], rtol=1e-6)
 
 
 def test_universe_is_refused_when_its_frames_are_not_those_of_the_file(adk_xtc: Path) -> None:

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::block::{Extent, FrameSet};
-use mdreel_core::frame::FrameBatch;
+use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
@@ -31,7 +31,7 @@ fn read(criterion: &mut Criterion) {
             [("214 atoms", (0..214).map(|i| i * 15 + i % 7).collect()), ("all atoms", (0..N_ATOMS as u32).collect())];
         for (name, indices) in selections {
             let atoms = AtomSelection::new(indices).expect("ascending");
-            let mut reader = dcd.reader(&atoms).expect("a reader");
+            let mut reader = dcd.reader(&atoms, Quantities::POSITIONS).expect("a reader");
             let mut batch = FrameBatch::for_atoms(atoms.len());
             group.bench_function(format!("{name}, {order} order"), |bencher| {
                 bencher.iter(|| {

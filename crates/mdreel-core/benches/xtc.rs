@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mdreel_core::frame::{FrameBatch, FrameHeader};
+use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
 use mdreel_core::source::xtc::coded::Coded;
@@ -68,7 +68,13 @@ fn decode(criterion: &mut Criterion) {
             let mut decoder = Decoder::new(level);
             let mut batch = FrameBatch::with_capacity(indices.len(), LANES);
             for _ in 0..LANES {
-                batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None });
+                batch.push(FrameHeader {
+                    index: 0,
+                    step: 0,
+                    time: 0.0,
+                    unit_cell: None,
+                    present: Quantities::POSITIONS,
+                });
             }
             let mut ends = Vec::new();
             group.bench_function(format!("{name}, {}", level.name()), |bencher| {

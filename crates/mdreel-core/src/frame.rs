@@ -5,6 +5,79 @@ use crate::unit_cell::UnitCell;
 /// Lanes that every column is padded to, so that kernels may read whole vectors.
 pub const LANES: usize = 8;
 
+/// What a frame can hold of each atom, as three columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Positions in Å.
+    Positions,
+    /// Velocities in Å/ps.
+    Velocities,
+    /// Forces in kJ/(mol Å).
+    Forces,
+}
+
+impl Quantity {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Positions => "positions",
+            Quantity::Velocities => "velocities",
+            Quantity::Forces => "forces",
+        }
+    }
+}
+
+/// A set of quantities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantities(u8);
+
+impl Quantities {
+    /// None.
+    pub const NONE: Self = Quantities(0);
+    /// Positions alone, which is all that most formats have and most kernels want.
+    pub const POSITIONS: Self = Quantities(1);
+    /// All there are.
+    pub const ALL: Self = Quantities(7);
+
+    /// The set with `quantity` in it if `is_in`, else as it is.
+    #[must_use]
+    pub fn with(self, quantity: Quantity, is_in: bool) -> Self {
+        Quantities(self.0 | (u8::from(is_in) << quantity as u8))
+    }
+
+    /// What is in one set or the other.
+    #[must_use]
+    pub fn either(self, other: Self) -> Self {
+        Quantities(self.0 | other.0)
+    }
+
+    /// What is in both sets.
+    #[must_use]
+    pub fn both(self, other: Self) -> Self {
+        Quantities(self.0 & other.0)
+    }
+
+    /// Whether `quantity` is in the set.
+    pub fn contains(self, quantity: Quantity) -> bool {
+        self.0 & (1 << quantity as u8) != 0
+    }
+
+    /// Whether all of `other` is in the set.
+    pub fn contains_all(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The quantities in the set, in the order of their columns.
+    pub fn iter(self) -> impl Iterator<Item = Quantity> {
+        [Quantity::Positions, Quantity::Velocities, Quantity::Forces].into_iter().filter(move |&q| self.contains(q))
+    }
+
+    /// How many are in the set.
+    pub fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+}
+
 /// What a frame carries besides coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameHeader {
@@ -16,6 +89,8 @@ pub struct FrameHeader {
     pub time: f64,
     /// The periodic cell; `None` where the file has none.
     pub unit_cell: Option<UnitCell>,
+    /// Which of the wanted quantities the frame has. The columns of the others mean nothing.
+    pub present: Quantities,
 }
 
 /// The coordinates of one frame as three columns, in Å.
@@ -48,6 +123,7 @@ pub struct ColumnsMut<'a> {
 #[derive(Debug)]
 pub struct FrameBatch {
     n_atoms: usize,
+    wanted: Quantities,
     stride: usize,
     capacity: usize,
     headers: Vec<FrameHeader>,
@@ -63,23 +139,36 @@ impl FrameBatch {
     /// Frames that sources decode side by side, as long as a batch of them stays below 16 MiB.
     const SIDE_BY_SIDE: usize = 16;
 
-    /// An empty batch for frames of `n_atoms` atoms, of a size that suits the cache.
+    /// An empty batch for the positions of `n_atoms` atoms, of a size that suits the cache.
     pub fn for_atoms(n_atoms: usize) -> Self {
-        let frame_bytes = 12 * n_atoms.max(1);
-        let least = ((16 << 20) / frame_bytes).clamp(1, Self::SIDE_BY_SIDE);
-        let suited = Self::TARGET_BYTES / frame_bytes / Self::SIDE_BY_SIDE * Self::SIDE_BY_SIDE;
-        Self::with_capacity(n_atoms, suited.clamp(least, Self::MAX_FRAMES))
+        Self::for_quantities(n_atoms, Quantities::POSITIONS)
     }
 
-    /// An empty batch for up to `capacity` frames of `n_atoms` atoms. Memory is taken as frames come.
+    /// An empty batch for `wanted` quantities of `n_atoms` atoms, of a size that suits the cache. There is always
+    /// room for positions.
+    pub fn for_quantities(n_atoms: usize, wanted: Quantities) -> Self {
+        let wanted = wanted.with(Quantity::Positions, true);
+        let frame_bytes = 12 * n_atoms.max(1) * wanted.count();
+        let least = ((16 << 20) / frame_bytes).clamp(1, Self::SIDE_BY_SIDE);
+        let suited = Self::TARGET_BYTES / frame_bytes / Self::SIDE_BY_SIDE * Self::SIDE_BY_SIDE;
+        FrameBatch { wanted, ..Self::with_capacity(n_atoms, suited.clamp(least, Self::MAX_FRAMES)) }
+    }
+
+    /// An empty batch for the positions of `n_atoms` atoms in up to `capacity` frames. Memory is taken as frames come.
     pub fn with_capacity(n_atoms: usize, capacity: usize) -> Self {
         let stride = n_atoms.div_ceil(LANES).max(1) * LANES;
-        FrameBatch { n_atoms, stride, capacity: capacity.max(1), headers: Vec::new(), coordinates: Vec::new() }
+        let wanted = Quantities::POSITIONS;
+        FrameBatch { n_atoms, wanted, stride, capacity: capacity.max(1), headers: Vec::new(), coordinates: Vec::new() }
     }
 
     /// Atoms in each frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
+    }
+
+    /// What there are columns for.
+    pub fn wanted(&self) -> Quantities {
+        self.wanted
     }
 
     /// Frames that fit.
@@ -102,27 +191,44 @@ impl FrameBatch {
         self.headers.clear();
     }
 
-    /// Adds a frame and returns its columns, to be filled.
+    /// Adds a frame and returns the columns of its positions, to be filled.
     pub fn push(&mut self, header: FrameHeader) -> ColumnsMut<'_> {
-        let start = self.headers.len() * 3 * self.stride;
+        let frame = self.frame_len();
+        let start = self.headers.len() * frame;
         self.headers.push(header);
-        if self.coordinates.len() < start + 3 * self.stride {
-            self.coordinates.resize(start + 3 * self.stride, 0.0);
+        if self.coordinates.len() < start + frame {
+            self.coordinates.resize(start + frame, 0.0);
         }
         self.columns_mut(self.headers.len() - 1)
     }
 
-    /// The columns of the `i`-th frame held, to be filled.
+    /// Numbers that a frame takes.
+    fn frame_len(&self) -> usize {
+        3 * self.stride * self.wanted.count()
+    }
+
+    /// Where the columns of a quantity begin within a frame.
+    fn place(&self, quantity: Quantity) -> Option<usize> {
+        self.wanted.iter().position(|wanted| wanted == quantity).map(|i| 3 * self.stride * i)
+    }
+
+    /// The columns of the positions of the `i`-th frame held, to be filled.
     pub fn columns_mut(&mut self, i: usize) -> ColumnsMut<'_> {
-        let start = i * 3 * self.stride;
+        let start = i * self.frame_len();
         split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms)
     }
 
-    /// The columns of the `first`-th frame held and of all behind it, to be filled side by side.
+    /// The columns of a quantity of the `i`-th frame held, to be filled; `None` if it is not wanted.
+    pub fn columns_of_mut(&mut self, i: usize, quantity: Quantity) -> Option<ColumnsMut<'_>> {
+        let start = i * self.frame_len() + self.place(quantity)?;
+        Some(split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms))
+    }
+
+    /// The columns of the positions of the `first`-th frame held and of all behind it, to be filled side by side.
     pub fn columns_from_mut(&mut self, first: usize) -> impl Iterator<Item = ColumnsMut<'_>> {
-        let (stride, n_atoms) = (self.stride, self.n_atoms);
-        let held = &mut self.coordinates[first * 3 * stride..self.headers.len() * 3 * stride];
-        held.chunks_exact_mut(3 * stride).map(move |frame| split(frame, stride, n_atoms))
+        let (stride, n_atoms, frame) = (self.stride, self.n_atoms, self.frame_len());
+        let held = &mut self.coordinates[first * frame..self.headers.len() * frame];
+        held.chunks_exact_mut(frame).map(move |frame| split(&mut frame[..3 * stride], stride, n_atoms))
     }
 
     /// The header of the `i`-th frame held.
@@ -140,16 +246,25 @@ impl FrameBatch {
         self.headers.iter_mut().for_each(|header| header.index += first);
     }
 
-    /// The coordinates of the `i`-th frame held.
+    /// The positions of the `i`-th frame held.
     pub fn columns(&self, i: usize) -> Columns<'_> {
-        let start = i * 3 * self.stride;
+        self.columns_at(i * self.frame_len())
+    }
+
+    /// A quantity of the `i`-th frame held; `None` if it is not wanted, or the frame does not have it.
+    pub fn columns_of(&self, i: usize, quantity: Quantity) -> Option<Columns<'_>> {
+        let place = self.place(quantity).filter(|_| self.headers[i].present.contains(quantity))?;
+        Some(self.columns_at(i * self.frame_len() + place))
+    }
+
+    fn columns_at(&self, start: usize) -> Columns<'_> {
         let column = |k: usize| &self.coordinates[start + k * self.stride..][..self.n_atoms];
         Columns { x: column(0), y: column(1), z: column(2) }
     }
 
-    /// The coordinates of the `i`-th frame held, x, y and z, in whole octets: the last one is padded with zeros.
+    /// The positions of the `i`-th frame held, x, y and z, in whole octets: the last one is padded with zeros.
     pub fn octets(&self, i: usize) -> Octets<'_> {
-        let frame = self.coordinates[i * 3 * self.stride..][..3 * self.stride].as_chunks::<LANES>().0;
+        let frame = self.coordinates[i * self.frame_len()..][..3 * self.stride].as_chunks::<LANES>().0;
         let (x, rest) = frame.split_at(self.stride / LANES);
         let (y, z) = rest.split_at(self.stride / LANES);
         [x, y, z]

@@ -3,7 +3,7 @@
 pub mod rmsd;
 
 use crate::error::Result;
-use crate::frame::FrameBatch;
+use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::Partial;
 
 /// A computation over frames. It says which atoms it needs before anything is read.
@@ -13,6 +13,16 @@ pub trait Kernel: Sync {
 
     /// Atoms in each frame that the kernel is given.
     fn n_atoms(&self) -> usize;
+
+    /// What the kernel wants of each atom, where the trajectory has it.
+    fn quantities(&self) -> Quantities {
+        Quantities::POSITIONS
+    }
+
+    /// What of that every frame must have.
+    fn needs(&self) -> Quantities {
+        self.quantities()
+    }
 
     /// The partial result of no frames.
     fn empty(&self) -> Self::Partial;

@@ -18,5 +18,6 @@ pub mod span;
 pub mod superpose;
 pub mod unit_cell;
 pub mod units;
+pub mod writer;
 
 pub use error::{Error, Result};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::block::{Block, Extent};
 use crate::error::{Error, Result};
-use crate::frame::FrameBatch;
+use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::kernel::Kernel;
 use crate::pool::{Monitor, Shared, Worker, run_blocks};
 use crate::reduce::Partial;
@@ -49,9 +49,17 @@ pub fn run<K: Kernel>(
     let make_worker = |index: usize| {
         let mut recorder = Recorder::new(epoch, index as u32);
         let start_ns = recorder.now();
-        let reader = source.reader(atoms)?;
+        let wanted = kernel.quantities();
+        let reader = source.reader(atoms, wanted)?;
         let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
-        Ok(BlockWorker { reader, kernel, blocks, batch: FrameBatch::for_atoms(atoms.len()), recorder, free_since })
+        Ok(BlockWorker {
+            reader,
+            kernel,
+            blocks,
+            batch: FrameBatch::for_quantities(atoms.len(), wanted),
+            recorder,
+            free_since,
+        })
     };
     let done = run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut output: BlockOutput<K::Partial>| {
         let start_ns = coordinator.now();
@@ -116,6 +124,7 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
             if self.batch.is_empty() {
                 break;
             }
+            check_presence(self.kernel.needs(), &self.batch)?;
             let start_ns = self.recorder.now();
             self.kernel.map(&self.batch, &mut partial)?;
             self.recorder.record(SpanKind::Compute, start_ns, self.batch.len() as u64, 0);
@@ -126,4 +135,12 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
         self.free_since = self.recorder.now();
         Ok(BlockOutput { partial, spans: self.recorder.take(), located })
     }
+}
+
+/// Refuses frames that lack what the kernel cannot do without.
+fn check_presence(needs: Quantities, batch: &FrameBatch) -> Result<()> {
+    let Some(header) = batch.headers().iter().find(|header| !header.present.contains_all(needs)) else { return Ok(()) };
+    let missing = needs.iter().find(|&quantity| !header.present.contains(quantity));
+    let name = missing.map_or("quantities", Quantity::name);
+    Err(Error::Mismatch(format!("frame {} has no {name}, which the analysis needs", header.index)))
 }

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use crate::block::Extent;
 use crate::error::{Error, Result};
-use crate::frame::FrameBatch;
+use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 
 /// The atoms that a kernel wants: ascending, without repetition.
@@ -122,8 +122,14 @@ pub trait Source: Send + Sync {
         Ok(true)
     }
 
-    /// A reader of the selected atoms.
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>>;
+    /// What its frames can have.
+    fn quantities(&self) -> Quantities {
+        Quantities::POSITIONS
+    }
+
+    /// A reader of `wanted` quantities of the selected atoms, for batches made for the same. What the source does not
+    /// have is no error: each frame says what is present.
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>>;
 }
 
 /// One worker's way through a source.

@@ -7,7 +7,7 @@ mod dcd_writer;
 
 use mdreel_core::Error;
 use mdreel_core::block::{Extent, FrameSet};
-use mdreel_core::frame::FrameBatch;
+use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::dcd::Flavor;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::{Recorder, SpanKind};
@@ -173,7 +173,7 @@ fn test_dcd_starts_again_after_an_extent() {
     let writer = DcdWriter { n_frames: 6, free_atoms: Some(vec![1, 4]), ..DcdWriter::default() };
     let dcd = open(&writer.write().bytes).unwrap();
     let atoms = AtomSelection::all(7);
-    let mut reader = dcd.reader(&atoms).unwrap();
+    let mut reader = dcd.reader(&atoms, Quantities::POSITIONS).unwrap();
     let mut recorder = Recorder::new(std::time::Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(7, 4);
     for start in [4, 0, 2] {
@@ -191,9 +191,11 @@ fn test_dcd_starts_again_after_an_extent() {
 fn test_dcd_refuses_what_it_does_not_have() {
     let dcd = open(&DcdWriter::default().write().bytes).unwrap();
     let beyond = AtomSelection::new(vec![3, 7]).unwrap();
-    assert!(matches!(dcd.reader(&beyond).err(), Some(Error::Mismatch(message)) if message.contains("7 atoms")));
+    assert!(
+        matches!(dcd.reader(&beyond, Quantities::POSITIONS).err(), Some(Error::Mismatch(message)) if message.contains("7 atoms"))
+    );
     let atoms = AtomSelection::all(7);
-    let mut reader = dcd.reader(&atoms).unwrap();
+    let mut reader = dcd.reader(&atoms, Quantities::POSITIONS).unwrap();
     let frames = FrameSet::List([0, 3, 1].into());
     let error = reader.start(&Extent::Frames(frames)).unwrap_err();
     assert!(matches!(error, Error::FrameIndex { frame: 3, n_frames: 3, .. }), "{error}");

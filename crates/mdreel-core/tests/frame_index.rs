@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
-use mdreel_core::frame::FrameBatch;
+use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::{FrameIndex, Keep, place};
 use mdreel_core::source::xtc::Xtc;
@@ -273,7 +273,7 @@ fn an_index_that_does_not_fit_its_frames_is_an_error_at_the_frame() {
         let xtc = trajectory.open();
         let atoms = AtomSelection::all(n_atoms);
         for frame in [4, 5] {
-            let mut reader = xtc.reader(&atoms).expect("all atoms");
+            let mut reader = xtc.reader(&atoms, Quantities::POSITIONS).expect("all atoms");
             reader.start(&Extent::Frames(FrameSet::List([frame].into()))).expect("located");
             let mut recorder = Recorder::new(Instant::now(), 0);
             let error = reader.read(&mut FrameBatch::for_atoms(n_atoms), &mut recorder).expect_err("no such frame");

@@ -1,7 +1,7 @@
 //! Frames, as arrays.
 
 use mdreel_core::Error;
-use mdreel_core::frame::FrameHeader;
+use mdreel_core::frame::{FrameHeader, Quantities, Quantity};
 use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::read::FrameArray;
 use mdreel_core::unit_cell::UnitCell;
@@ -11,32 +11,71 @@ use pyo3::prelude::*;
 
 use crate::error::to_python;
 
-/// Positions, cell vectors, cell lengths and angles, whether there is a cell, times, integration steps.
-pub type Frames<'py> = (
-    Bound<'py, PyArray3<f32>>,
-    Bound<'py, PyArray3<f32>>,
-    Bound<'py, PyArray2<f32>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<i64>>,
-);
+/// Frames that were read. Shapes: n frames, a atoms.
+#[pyclass(frozen, get_all, module = "mdreel._core")]
+pub struct Frames {
+    /// Positions, (n, a, 3), Å; NaN where a frame has none.
+    positions: Py<PyArray3<f32>>,
+    /// Velocities, (n, a, 3), Å/ps, NaN where a frame has none; None if they were not asked for.
+    velocities: Option<Py<PyArray3<f32>>>,
+    /// Forces, (n, a, 3), kJ/(mol Å), NaN where a frame has none; None if they were not asked for.
+    forces: Option<Py<PyArray3<f32>>>,
+    /// Which frames have positions, (n,).
+    has_positions: Py<PyArray1<bool>>,
+    /// Which frames have velocities, (n,).
+    has_velocities: Py<PyArray1<bool>>,
+    /// Which frames have forces, (n,).
+    has_forces: Py<PyArray1<bool>>,
+    /// Which frames have a cell, (n,).
+    has_cell: Py<PyArray1<bool>>,
+    /// Cell vectors in rows, (n, 3, 3), Å; NaN where there is no cell.
+    vectors: Py<PyArray3<f32>>,
+    /// Cell lengths in Å and angles in degrees, (n, 6); NaN where there is no cell.
+    dimensions: Py<PyArray2<f32>>,
+    /// Times, (n,), ps.
+    times: Py<PyArray1<f64>>,
+    /// Integration steps, (n,).
+    steps: Py<PyArray1<i64>>,
+}
 
-/// The arrays of `n_frames` frames of `n_atoms` atoms.
-pub fn arrays(py: Python<'_>, array: FrameArray, n_frames: usize, n_atoms: usize) -> PyResult<Frames<'_>> {
-    let headers = &array.headers;
-    let vectors = cells(headers, |cell| cell.vectors().into_iter().flatten().collect());
-    let dimensions = cells(headers, |cell| cell.dimensions().to_vec());
-    let has_cell: Vec<bool> = headers.iter().map(|header| header.unit_cell.is_some()).collect();
-    let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
-    let steps: Vec<i64> = headers.iter().map(|header| header.step).collect();
-    Ok((
-        array.positions.into_pyarray(py).reshape([n_frames, n_atoms, 3])?,
-        vectors.into_pyarray(py).reshape([n_frames, 3, 3])?,
-        dimensions.into_pyarray(py).reshape([n_frames, 6])?,
-        has_cell.into_pyarray(py),
-        times.into_pyarray(py),
-        steps.into_pyarray(py),
-    ))
+impl Frames {
+    /// The arrays of frames of `n_atoms` atoms.
+    pub fn new(py: Python<'_>, array: FrameArray, n_atoms: usize, wanted: Quantities) -> PyResult<Self> {
+        let FrameArray { headers, positions, velocities, forces } = array;
+        let n = headers.len();
+        let columns =
+            |values: Vec<f32>| -> PyResult<_> { Ok(values.into_pyarray(py).reshape([n, n_atoms, 3])?.unbind()) };
+        let asked = |quantity, values| wanted.contains(quantity).then(|| columns(values)).transpose();
+        let flags =
+            |is: &dyn Fn(&FrameHeader) -> bool| headers.iter().map(is).collect::<Vec<_>>().into_pyarray(py).unbind();
+        let has = |quantity| flags(&|header| header.present.contains(quantity));
+        let vectors = cells(&headers, |cell| cell.vectors().into_iter().flatten().collect());
+        let dimensions = cells(&headers, |cell| cell.dimensions().to_vec());
+        let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
+        let steps: Vec<i64> = headers.iter().map(|header| header.step).collect();
+        Ok(Frames {
+            positions: columns(positions)?,
+            velocities: asked(Quantity::Velocities, velocities)?,
+            forces: asked(Quantity::Forces, forces)?,
+            has_positions: has(Quantity::Positions),
+            has_velocities: has(Quantity::Velocities),
+            has_forces: has(Quantity::Forces),
+            has_cell: flags(&|header| header.unit_cell.is_some()),
+            vectors: vectors.into_pyarray(py).reshape([n, 3, 3])?.unbind(),
+            dimensions: dimensions.into_pyarray(py).reshape([n, 6])?.unbind(),
+            times: times.into_pyarray(py).unbind(),
+            steps: steps.into_pyarray(py).unbind(),
+        })
+    }
+}
+
+/// The quantities of these names.
+pub fn quantities(names: &[String]) -> Result<Quantities, Error> {
+    names.iter().try_fold(Quantities::NONE, |set, name| {
+        let known = Quantities::ALL.iter().find(|quantity| quantity.name() == name);
+        let unknown = || Error::Unsupported(format!("unknown quantity {name:?}; known: positions, velocities, forces"));
+        Ok(set.with(known.ok_or_else(unknown)?, true))
+    })
 }
 
 /// One view of each frame's cell; NaN where there is none.

@@ -20,6 +20,8 @@ mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
+    use crate::frame::Frames;
+    #[pymodule_export]
     use crate::kernel::RmsdKernel;
     #[pymodule_export]
     use crate::plan::plan;

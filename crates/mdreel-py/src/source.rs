@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::Error;
+use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
 use mdreel_core::source::AtomSelection;
 use mdreel_core::source::open::{Opened, Options, open};
@@ -15,8 +16,11 @@ use pyo3::types::PyDict;
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::frame::{Frames, arrays, from_arrays};
+use crate::frame::{Frames, from_arrays, quantities};
 use crate::patience::patiently;
+
+/// The arguments with which files were opened: paths, format, access, index, overlaps.
+type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -24,7 +28,7 @@ use crate::patience::patiently;
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
-    origin: Option<(Vec<PathBuf>, Option<String>, String, String)>,
+    origin: Option<Origin>,
 }
 
 impl Source {
@@ -43,10 +47,19 @@ pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
 impl Source {
     /// Open files as one trajectory; see `mdreel.sources.open.open_source`.
     #[staticmethod]
-    #[pyo3(signature = (paths, format=None, access="auto", index="cache"))]
-    fn open(py: Python<'_>, paths: Vec<PathBuf>, format: Option<&str>, access: &str, index: &str) -> PyResult<Self> {
-        let options = Options::from_names(format, access, index).map_err(|error| to_python(py, error))?;
-        let origin = Some((paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned()));
+    #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
+    fn open(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        format: Option<&str>,
+        access: &str,
+        index: &str,
+        overlaps: &str,
+    ) -> PyResult<Self> {
+        let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
+        let names =
+            (paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned(), overlaps.to_owned());
+        let origin = Some(names);
         let opened = patiently(py, move || open(&paths, options))?;
         Ok(Source { opened, origin })
     }
@@ -114,19 +127,26 @@ impl Source {
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
-    /// Read positions (n, a, 3) in Å, cell vectors (n, 3, 3) in Å, cell lengths in Å and angles in degrees (n, 6),
-    /// whether there is a cell (n,) (where there is none the other two are NaN), times (n,) in ps, and integration
-    /// steps (n,).
-    fn read<'py>(
+    /// What its frames can have: of positions, velocities and forces.
+    #[getter]
+    fn quantities(&self) -> Vec<&'static str> {
+        self.shared().quantities().iter().map(Quantity::name).collect()
+    }
+
+    /// Read frames: the positions of these atoms, and what else is wanted.
+    #[pyo3(signature = (frames, atoms, wanted=vec!["positions".to_owned()]))]
+    fn read(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         frames: &FrameSet,
-        atoms: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<Frames<'py>> {
+        atoms: PyReadonlyArray1<'_, u32>,
+        wanted: Vec<String>,
+    ) -> PyResult<Frames> {
         let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
-        let (n_frames, n_atoms) = (frames.len() as usize, atoms.len());
-        let array = patiently(py, move || read_frames(&*source, &atoms, &frames))?;
-        arrays(py, array, n_frames, n_atoms)
+        let wanted = quantities(&wanted).map_err(|error| to_python(py, error))?;
+        let n_atoms = atoms.len();
+        let array = patiently(py, move || read_frames(&*source, &atoms, &frames, wanted))?;
+        Frames::new(py, array, n_atoms, wanted)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

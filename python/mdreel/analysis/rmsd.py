@@ -236,7 +236,7 @@ def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArra
     """Read positions of one frame, shape (n_atoms, 3), Å; a negative frame counts from the end."""
     chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
     assert chosen is not None
-    positions = np.array(source.read(chosen, atoms)[0][0], np.float64)
+    positions = np.array(source.read(chosen, atoms).positions[0], np.float64)
     wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))
     if wrong.size:
         found = f"atom {atoms[wrong[0]]} of the reference is at {positions[wrong[0]].tolist()}"

@@ -92,8 +92,8 @@ def _box(source: "Source") -> list[float] | None:
 
     from mdreel._core import FrameSet
 
-    _, _, dimensions, has_cell, _, _ = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
-    return [float(value) for value in dimensions[0]] if has_cell[0] else None
+    first = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
+    return [float(value) for value in first.dimensions[0]] if first.has_cell[0] else None
 
 
 def _topology(path: Path, n_atoms: int) -> Facts:

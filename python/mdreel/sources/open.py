@@ -12,6 +12,7 @@ def open_source(
     format: str | None = None,  # noqa: A002 (MDAnalysis's word)
     access: str = "auto",
     index: str = "cache",
+    overlaps: str = "keep",
 ) -> Source:
     """Open a trajectory, whatever its file is called.
 
@@ -26,6 +27,10 @@ def open_source(
     index : {"cache", "beside", "none"}
         Where an index of the frames of an XTC file is kept: in the user's cache directory, next to the file, nowhere.
 
+    overlaps : {"keep", "drop"}
+        What is done where the times of several files overlap: all frames are kept, or each file ends where the next
+        one begins, as after a simulation that went on from a checkpoint.
+
     Returns
     -------
     Source
@@ -38,13 +43,14 @@ def open_source(
     FormatError
         If a file is not what its format says, or of no known format.
     MismatchError
-        If files have different numbers of atoms.
+        If files have different numbers of atoms; of files of which overlaps are dropped, if time goes back within one.
     UnsupportedError
         If a name is unknown.
 
     Notes
     -----
-    Only the header is read. The frames of several files are numbered on; their times stay as each file has them.
+    Only the first header of each file is read. The frames of several files are numbered on; their times stay as each
+    file has them. Of several files only some are open at a time: thousands of segments need no more than 64.
     """
     several = [paths] if isinstance(paths, (str, PathLike)) else paths
-    return Source.open([fspath(path) for path in several], format, access, index)
+    return Source.open([fspath(path) for path in several], format, access, index, overlaps)

@@ -113,14 +113,20 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::frame::FrameHeader;
+    use crate::frame::{FrameHeader, Quantities};
 
     const N_ATOMS: usize = 214;
 
     fn batch(first: u64, frames: &[Vec<[f32; 3]>]) -> FrameBatch {
         let mut batch = FrameBatch::with_capacity(frames[0].len(), frames.len());
         for (index, frame) in (first..).zip(frames) {
-            let columns = batch.push(FrameHeader { index, step: 0, time: 2.0 * index as f64, unit_cell: None });
+            let columns = batch.push(FrameHeader {
+                index,
+                step: 0,
+                time: 2.0 * index as f64,
+                unit_cell: None,
+                present: Quantities::POSITIONS,
+            });
             for (i, [x, y, z]) in frame.iter().enumerate() {
                 (columns.x[i], columns.y[i], columns.z[i]) = (*x, *y, *z);
             }

@@ -3,19 +3,22 @@
 mod access;
 mod bus_error;
 mod map;
+mod open_files;
 pub mod prefetch;
 mod read_ahead;
 
-use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use map::{FileMap, Held};
+use open_files::{Handle, Reopened};
 use read_ahead::ReadAhead;
 
 pub use access::Access;
+pub use open_files::OpenFiles;
 
 /// Readable bytes behind every range handed out (their content is undefined), so that bit readers may load whole
 /// words without a check. Never more than this may be read past a range's end.
@@ -31,50 +34,38 @@ const LEAST_MAPPED: u64 = 32 << 10;
 /// A file that has been opened for reading, shared by all workers.
 #[derive(Debug)]
 pub struct FileBytes {
-    path: PathBuf,
-    file: File,
-    len: u64,
-    map: Option<FileMap>,
+    file: Reopened,
 }
 
 impl FileBytes {
     /// Opens `path`. With [`Access::Auto`] and [`Access::Map`] the file is mapped where that is possible and safe.
     pub fn open(path: &Path, access: Access) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let metadata = file.metadata().map_err(|error| Error::io(path, error))?;
-        if metadata.is_dir() {
-            return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
-        }
-        let wants_map = match access {
-            Access::Auto => metadata.is_file() && access::is_local(&file),
-            Access::Map => true,
-            Access::Read => false,
-        };
-        let map = if wants_map { FileMap::new(&file, metadata.len()) } else { None };
-        if map.is_none() && metadata.is_file() {
-            read_ahead::expect_order(&file);
-        }
-        Ok(FileBytes { path: path.to_owned(), file, len: metadata.len(), map })
+        Self::open_among(path, access, Arc::default())
+    }
+
+    /// Opens `path` as one of many, of which only some are open at a time.
+    pub fn open_among(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
+        Ok(FileBytes { file: Reopened::new(path, access, open_files)? })
     }
 
     /// The file's path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// The file's size in bytes when it was opened.
     pub fn len(&self) -> u64 {
-        self.len
+        self.file.len
     }
 
     /// Whether the file has no bytes.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// How the file's bytes are reached: [`Access::Map`] or [`Access::Read`].
-    pub fn access(&self) -> Access {
-        if self.map.is_some() { Access::Map } else { Access::Read }
+    pub fn access(&self) -> Result<Access> {
+        Ok(if self.file.handle()?.map().is_some() { Access::Map } else { Access::Read })
     }
 
     /// Reads exactly `range` into a new vector: for headers and the like.
@@ -87,17 +78,21 @@ impl FileBytes {
 
     /// Fills `buffer` from `offset` on.
     pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        self.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+        self.read_from(&*self.file.handle()?, buffer, offset)
+    }
+
+    fn read_from(&self, handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<()> {
+        handle.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.ends_early(offset, offset.saturating_add(buffer.len() as u64)),
-            _ => Error::io(&self.path, error),
+            _ => Error::io(self.path(), error),
         })
     }
 
-    /// A reader for one worker, to be made on the thread that will use it.
+    /// A reader for one worker, to be first used on the thread that will go on using it.
     pub fn reader(&self) -> ByteReader<'_> {
         ByteReader {
             file: self,
-            map: self.map.as_ref().filter(|map| map.is_safe_here()),
+            handle: None,
             read_ahead: ReadAhead::default(),
             held: Held::default(),
             runs: Vec::new(),
@@ -112,40 +107,44 @@ impl FileBytes {
         if range.start > range.end {
             return Err(Error::Mismatch(format!(
                 "{}: a range of bytes ends ({}) before it starts ({})",
-                self.path.display(),
+                self.path().display(),
                 range.end,
                 range.start
             )));
         }
-        if range.end > self.len && range.end > self.size_now()? {
+        if range.end > self.len() && range.end > self.size_now()? {
             return Err(self.ends_early(range.start, range.end));
         }
         Ok(())
     }
 
     fn size_now(&self) -> Result<u64> {
-        Ok(self.file.metadata().map_err(|error| Error::io(&self.path, error))?.len())
+        self.size_of(&*self.file.handle()?)
+    }
+
+    fn size_of(&self, handle: &Handle) -> Result<u64> {
+        Ok(handle.file.metadata().map_err(|error| Error::io(self.path(), error))?.len())
     }
 
     fn ends_early(&self, start: u64, end: u64) -> Error {
         let found = match self.size_now() {
-            Ok(size) if size < self.len => {
-                format!("the file was cut while being read: it had {} bytes, now {size}", self.len)
+            Ok(size) if size < self.len() => {
+                format!("the file was cut while being read: it had {} bytes, now {size}", self.len())
             }
             Ok(size) => format!("the file ends at byte {size}"),
             Err(_) => "the file ends early".to_owned(),
         };
-        Error::format(&self.path, None, Some(start), format!("bytes up to {end} were expected, but {found}"))
+        Error::format(self.path(), None, Some(start), format!("bytes up to {end} were expected, but {found}"))
     }
 
     /// The error for a map in which `byte` could not be read.
     fn broken(&self, byte: u64) -> Error {
         let (byte, found) = match self.size_now() {
-            Ok(size) if size < self.len => (byte.max(size), format!("it had {} bytes, now {size}", self.len)),
+            Ok(size) if size < self.len() => (byte.max(size), format!("it had {} bytes, now {size}", self.len())),
             // Storage that fails looks the same to a map, and a file may have been cut and written anew.
             _ => (byte, "or its storage failed".to_owned()),
         };
-        Error::format(&self.path, None, Some(byte), format!("the file was cut while being read: {found}"))
+        Error::format(self.path(), None, Some(byte), format!("the file was cut while being read: {found}"))
     }
 }
 
@@ -160,7 +159,8 @@ enum Place {
 #[derive(Debug)]
 pub struct ByteReader<'a> {
     file: &'a FileBytes,
-    map: Option<&'a FileMap>,
+    /// The open file, from the first load on, and whether it is mapped.
+    handle: Option<(Arc<Handle>, bool)>,
     read_ahead: ReadAhead,
     held: Held,
     runs: Vec<Range<u64>>,
@@ -169,10 +169,26 @@ pub struct ByteReader<'a> {
 }
 
 impl ByteReader<'_> {
+    fn handle(&mut self) -> Result<(Arc<Handle>, bool)> {
+        if let Some((handle, is_mapped)) = &self.handle {
+            return Ok((Arc::clone(handle), *is_mapped));
+        }
+        let handle = self.file.file.handle()?;
+        let is_mapped = handle.map().is_some_and(FileMap::is_safe_here);
+        Ok(self.handle.insert((handle, is_mapped)).clone())
+    }
+
+    fn map(&self) -> Option<&FileMap> {
+        let (handle, is_mapped) = self.handle.as_ref()?;
+        handle.map().filter(|_| *is_mapped)
+    }
+
     /// Loads `ranges` (ascending, within the file) and returns how many bytes were read. What was loaded before
     /// is gone.
     pub fn load(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
         self.places.clear();
+        let (handle, is_mapped) = self.handle()?;
+        let map = handle.map().filter(|_| is_mapped);
         self.refuse_broken()?;
         self.runs.clear();
         for range in ranges {
@@ -184,7 +200,7 @@ impl ByteReader<'_> {
                 _ => self.runs.push(range.clone()),
             }
         }
-        self.read_ahead.before(&self.file.file, &self.runs, COALESCE);
+        self.read_ahead.before(&handle.file, &self.runs, COALESCE);
         let mut used = 0;
         let mut next = 0;
         for i in 0..self.runs.len() {
@@ -195,7 +211,7 @@ impl ByteReader<'_> {
             let members = &ranges[next..next + count];
             next += count;
             let from = |range: &Range<u64>, start: u64| (range.start - start) as usize..(range.end - start) as usize;
-            match self.map {
+            match map {
                 // Bytes behind the last page cannot be read, so that the end of a file may have to be copied.
                 Some(map)
                     if run.end - run.start >= LEAST_MAPPED
@@ -212,7 +228,7 @@ impl ByteReader<'_> {
                     if self.arena.len() < used + length + MARGIN {
                         self.arena.resize(used + length + MARGIN, 0);
                     }
-                    self.file.read_exact(&mut self.arena[used..used + length], run.start)?;
+                    self.file.read_from(&handle, &mut self.arena[used..used + length], run.start)?;
                     let shift = |bytes: Range<usize>| bytes.start + used..bytes.end + used;
                     self.places.extend(members.iter().map(|range| Place::Arena(shift(from(range, run.start)))));
                     used += length;
@@ -245,31 +261,34 @@ impl ByteReader<'_> {
     /// their ends are cleared. Both show in the size, which the system changes first.
     pub fn confirm(&self) -> Result<()> {
         self.refuse_broken()?;
-        let size = self.file.size_now()?;
-        if size >= self.file.len {
+        let Some((handle, _)) = &self.handle else { return Ok(()) };
+        let size = self.file.size_of(handle)?;
+        if size >= self.file.len() {
             return Ok(());
         }
-        if let Some(map) = self.map {
+        if let Some(map) = self.map() {
             map.break_at(size as usize);
         }
         Err(self.file.broken(size))
     }
 
     fn refuse_broken(&self) -> Result<()> {
-        match self.map.and_then(FileMap::broken_at) {
+        match self.map().and_then(FileMap::broken_at) {
             Some(byte) => Err(self.file.broken(byte)),
             None => Ok(()),
         }
     }
 
     fn mapped(&self) -> &[u8] {
-        self.map.map_or(&[], FileMap::bytes)
+        self.map().map_or(&[], FileMap::bytes)
     }
 }
 
 impl Drop for ByteReader<'_> {
     fn drop(&mut self) {
-        if let Some(map) = self.map {
+        if let Some((handle, true)) = &self.handle
+            && let Some(map) = handle.map()
+        {
             self.held.release(map);
         }
     }
@@ -287,12 +306,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [7; 1000]).unwrap();
         let bytes = FileBytes::open(file.path(), Access::Map).unwrap();
-        assert_eq!(bytes.access(), Access::Read);
+        assert_eq!(bytes.access().unwrap(), Access::Read);
         let mut reader = bytes.reader();
         reader.load(std::slice::from_ref(&(10..20))).unwrap();
         assert_eq!(reader.get(0), [7; 10]);
         reader.confirm().unwrap();
         drop(guards);
-        assert_eq!(FileBytes::open(file.path(), Access::Map).unwrap().access(), Access::Map);
+        assert_eq!(FileBytes::open(file.path(), Access::Map).unwrap().access().unwrap(), Access::Map);
     }
 }

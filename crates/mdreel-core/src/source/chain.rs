@@ -6,14 +6,26 @@ use std::sync::{Arc, OnceLock};
 
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
-use crate::frame::FrameBatch;
+use crate::frame::{FrameBatch, Quantities};
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::Recorder;
+
+/// What is done where the times of two segments overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overlaps {
+    /// All frames of all segments are kept.
+    #[default]
+    Keep,
+    /// A segment ends where the next one begins: what a simulation wrote after the checkpoint from which it went on is
+    /// left out.
+    Drop,
+}
 
 /// Several sources, one after another; frames are numbered on, times stay as each segment says. For blocks of
 /// bytes the segments form one virtual file, laid one behind the other.
 pub struct ChainSource {
     segments: Vec<Segment>,
+    overlaps: Overlaps,
     /// The number of the first frame of each segment, and behind them the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
 }
@@ -27,7 +39,7 @@ struct Segment {
 
 impl ChainSource {
     /// Chains sources that have the same number of atoms. The paths name them in errors.
-    pub fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>) -> Result<Self> {
+    pub fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
         let Some((first_path, first)) = segments.first() else {
             return Err(Error::Mismatch("a chain needs at least one trajectory".into()));
         };
@@ -44,14 +56,12 @@ impl ChainSource {
         let segments = segments
             .into_iter()
             .map(|(path, source)| {
-                let ranges = source.unlocated_bytes().unwrap_or_default();
-                let length = ranges.iter().map(|range| range.end).fold(source.n_bytes(), u64::max);
                 let start = end;
-                end += length;
+                end += source.n_bytes();
                 Segment { source, path, bytes: start..end }
             })
             .collect();
-        Ok(ChainSource { segments, first_frames: OnceLock::new() })
+        Ok(ChainSource { segments, overlaps, first_frames: OnceLock::new() })
     }
 
     fn first_frames(&self) -> Result<&[u64]> {
@@ -59,10 +69,41 @@ impl ChainSource {
             return Ok(firsts);
         }
         let mut firsts = vec![0];
-        for segment in &self.segments {
-            firsts.push(firsts[firsts.len() - 1] + segment.source.n_frames()?);
+        for (i, segment) in self.segments.iter().enumerate() {
+            let n_frames = match self.overlaps {
+                Overlaps::Keep => segment.source.n_frames()?,
+                Overlaps::Drop => self.n_frames_before_next(i)?,
+            };
+            firsts.push(firsts[firsts.len() - 1] + n_frames);
         }
         Ok(self.first_frames.get_or_init(|| firsts))
+    }
+
+    /// Frames of a segment before the next one begins, which has frames.
+    fn n_frames_before_next(&self, segment: usize) -> Result<u64> {
+        let times = self.ascending_times(segment)?;
+        for next in segment + 1..self.segments.len() {
+            if let Some(begin) = self.ascending_times(next)?.first() {
+                // Times are sums of many steps, rounded: the frame at the border is the same in both.
+                let tolerance = times.windows(2).next().map_or(0.0, |pair| 1e-3 * (pair[1] - pair[0]));
+                return Ok(times.partition_point(|time| time + tolerance < *begin) as u64);
+            }
+        }
+        Ok(times.len() as u64)
+    }
+
+    fn ascending_times(&self, segment: usize) -> Result<Vec<f64>> {
+        let Segment { source, path, .. } = &self.segments[segment];
+        let times = source.times()?;
+        match times.windows(2).position(|pair| pair[0] > pair[1]) {
+            None => Ok(times),
+            Some(frame) => Err(Error::Mismatch(format!(
+                "{}: time goes back from {} ps in frame {frame} to {} ps: where segments overlap cannot be told",
+                path.display(),
+                times[frame],
+                times[frame + 1]
+            ))),
+        }
     }
 
     /// The parts of `frames` that lie within one segment each, in order.
@@ -122,13 +163,14 @@ impl Source for ChainSource {
     }
 
     fn n_frames(&self) -> Result<u64> {
-        self.segments.iter().map(|segment| segment.source.n_frames()).sum()
+        Ok(self.first_frames()?.last().copied().unwrap_or_default())
     }
 
     fn times(&self) -> Result<Vec<f64>> {
         let mut times = Vec::new();
-        for segment in &self.segments {
-            times.append(&mut segment.source.times()?);
+        for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {
+            let n_frames = (firsts[1] - firsts[0]) as usize;
+            times.extend(segment.source.times()?.into_iter().take(n_frames));
         }
         Ok(times)
     }
@@ -141,7 +183,15 @@ impl Source for ChainSource {
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
     }
 
+    fn quantities(&self) -> Quantities {
+        let of_segments = self.segments.iter().map(|segment| segment.source.quantities());
+        of_segments.fold(Quantities::NONE, Quantities::either)
+    }
+
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        if self.overlaps == Overlaps::Drop {
+            return None;
+        }
         let mut all = Vec::new();
         for segment in &self.segments {
             let base = segment.bytes.start;
@@ -179,11 +229,12 @@ impl Source for ChainSource {
         Ok(true)
     }
 
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms())?;
         Ok(Box::new(ChainReader {
             chain: self,
             atoms,
+            wanted,
             pieces: Vec::new().into_iter(),
             current: None,
             open: None,
@@ -197,6 +248,7 @@ impl Source for ChainSource {
 struct ChainReader<'a> {
     chain: &'a ChainSource,
     atoms: &'a AtomSelection,
+    wanted: Quantities,
     pieces: std::vec::IntoIter<Piece>,
     current: Option<Piece>,
     /// The reader of one segment, kept for the next block.
@@ -262,7 +314,7 @@ impl Reader for ChainReader<'_> {
             };
             if self.open.as_ref().is_none_or(|(segment, _)| *segment != piece.segment) {
                 let segment = &self.chain.segments[piece.segment];
-                self.open = Some((piece.segment, segment.source.reader(self.atoms)?));
+                self.open = Some((piece.segment, segment.source.reader(self.atoms, self.wanted)?));
             }
             if let Some((_, reader)) = &mut self.open {
                 reader.start(&piece.extent)?;

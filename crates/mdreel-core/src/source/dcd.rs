@@ -9,7 +9,7 @@
 //!
 //! Writers count frames in the header, but some count at the beginning what they intend to write, and programs that
 //! died did not count at all: the size of the file decides, as in VMD and MDAnalysis. A last frame that is not whole
-//! is an error, unless the header counts exactly the whole frames before it: then the writer is still at it, or died
+//! is an error ([`Source::check_end`]), unless the header counts exactly the whole frames before it: then the writer is still at it, or died
 //! at it, and no frame that the file claims to have is missed (see [`Dcd::uncounted_bytes`]).
 //!
 //! # Sources
@@ -30,6 +30,7 @@ pub use header::{Flavor, Header};
 pub use record::{ByteOrder, RecordFormat};
 
 use crate::error::Result;
+use crate::frame::Quantities;
 use crate::source::bytes::FileBytes;
 use crate::source::{AtomSelection, Reader, Source};
 use layout::Layout;
@@ -44,7 +45,7 @@ pub struct Dcd {
 }
 
 impl Dcd {
-    /// Reads the header and checks the records of the first frame, and that the last frame is whole.
+    /// Reads the header and checks the records of the first frame. A file whose only frame is torn is refused.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let layout = Layout::new(&file, &header)?;
@@ -84,7 +85,11 @@ impl Source for Dcd {
         self.layout.offset(self.layout.n_frames()) - self.layout.offset(0)
     }
 
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+    fn check_end(&self) -> Result<()> {
+        self.layout.check_last_frame(&self.file, self.header.n_frames_counted)
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         Ok(Box::new(DcdReader::new(&self.file, &self.header, &self.layout, atoms)?))
     }
 }

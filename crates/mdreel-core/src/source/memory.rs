@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
-use crate::frame::{FrameBatch, FrameHeader};
+use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -71,7 +71,7 @@ impl Source for MemorySource {
         self.frame_bytes() * self.times.len() as u64
     }
 
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms)?;
         Ok(Box::new(MemoryReader { source: self, atoms, frames: FrameSet::all(0), next: 0 }))
     }
@@ -114,6 +114,7 @@ impl Reader for MemoryReader<'_> {
                 step: index as i64,
                 time: self.source.times[frame],
                 unit_cell: self.source.unit_cells.get(frame).copied().flatten(),
+                present: Quantities::POSITIONS,
             });
             let (positions, _) =
                 self.source.positions[3 * self.source.n_atoms * frame..][..3 * self.source.n_atoms].as_chunks::<3>();
@@ -143,7 +144,7 @@ mod tests {
     fn memory_gives_the_wanted_frames_and_atoms() {
         let source = source(7, 4);
         let atoms = AtomSelection::new(vec![1, 3]).unwrap();
-        let mut reader = source.reader(&atoms).unwrap();
+        let mut reader = source.reader(&atoms, Quantities::POSITIONS).unwrap();
         let mut recorder = Recorder::new(Instant::now(), 0);
         let mut batch = FrameBatch::with_capacity(2, 2);
         reader.start(&Extent::Frames(FrameSet::List([6, 0, 6].into()))).unwrap();
@@ -167,7 +168,7 @@ mod tests {
         let source = source(3, 1);
         let atoms = AtomSelection::all(1);
         let extent = Extent::Frames(FrameSet::Range { start: 1, step: 2, count: 2 });
-        let error = source.reader(&atoms).unwrap().start(&extent).unwrap_err();
+        let error = source.reader(&atoms, Quantities::POSITIONS).unwrap().start(&extent).unwrap_err();
         assert!(matches!(error, Error::FrameIndex { frame: 3, n_frames: 3, .. }));
     }
 

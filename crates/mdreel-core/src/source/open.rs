@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::source::Source;
-use crate::source::bytes::{Access, FileBytes};
-use crate::source::chain::ChainSource;
+use crate::source::bytes::{Access, FileBytes, OpenFiles};
+use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
@@ -71,11 +71,13 @@ pub struct Options {
     pub access: Access,
     /// Where an index of the frames is kept.
     pub keep: Keep,
+    /// What is done where several files overlap in time.
+    pub overlaps: Overlaps,
 }
 
 impl Options {
     /// The options of these names.
-    pub fn from_names(format: Option<&str>, access: &str, index: &str) -> Result<Self> {
+    pub fn from_names(format: Option<&str>, access: &str, index: &str, overlaps: &str) -> Result<Self> {
         let format = format.map(Format::from_name).transpose()?;
         let access = match access {
             "auto" => Access::Auto,
@@ -93,7 +95,12 @@ impl Options {
                 )));
             }
         };
-        Ok(Options { format, access, keep })
+        let overlaps = match overlaps {
+            "keep" => Overlaps::Keep,
+            "drop" => Overlaps::Drop,
+            _ => return Err(Error::Unsupported(format!("unknown overlaps {overlaps:?}; known: keep, drop"))),
+        };
+        Ok(Options { format, access, keep, overlaps })
     }
 }
 
@@ -142,16 +149,17 @@ impl Opened {
 
 /// Opens files as one trajectory.
 pub fn open(paths: &[PathBuf], options: Options) -> Result<Opened> {
+    let open_files = Arc::<OpenFiles>::default();
     if let [path] = paths {
-        return open_file(path, options);
+        return open_file(path, options, &open_files);
     }
-    let parts = paths.iter().map(|path| open_file(path, options)).collect::<Result<Vec<_>>>()?;
+    let parts = paths.iter().map(|path| open_file(path, options, &open_files)).collect::<Result<Vec<_>>>()?;
     let segments = paths.iter().cloned().zip(parts.iter().map(Opened::source)).collect();
-    Ok(Opened::Chain(Arc::new(ChainSource::new(segments)?), parts))
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, options.overlaps)?), parts))
 }
 
-fn open_file(path: &Path, options: Options) -> Result<Opened> {
-    let file = FileBytes::open(path, options.access)?;
+fn open_file(path: &Path, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
+    let file = FileBytes::open_among(path, options.access, Arc::clone(open_files))?;
     let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
     Ok(match format {
         Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),

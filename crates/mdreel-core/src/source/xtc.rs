@@ -17,6 +17,7 @@ use super::bytes::FileBytes;
 use super::frame_index::{FrameIndex, Keep};
 use super::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::error::{Error, Result};
+use crate::frame::Quantities;
 use crate::simd::Level;
 use header::{Compression, Header, Storage};
 use locate::{Located, error_at};
@@ -28,6 +29,8 @@ pub struct Xtc {
     first: Header,
     keep: Keep,
     level: Level,
+    /// Set once it was looked for a kept index.
+    looked: OnceLock<()>,
     located: OnceLock<Located>,
 }
 
@@ -48,8 +51,8 @@ impl Xtc {
         matches!(start.get(..4), Some([0, 0, 7, 0xcb | 0xe7]))
     }
 
-    /// Opens a file. Its frames are located only when they have to be, and not at all when `keep` has an index of
-    /// the file.
+    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
+    /// `keep` has an index of the file.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
         if file.is_empty() {
             return Err(Error::format(file.path(), None, Some(0), "expected an XTC trajectory, the file is empty"));
@@ -67,15 +70,7 @@ impl Xtc {
         if let Err(fault) = locate::check_header(&start, 0, file.len(), first.n_atoms) {
             return Err(error_at(file.path(), Some(0), 0, &fault));
         }
-        let xtc = Xtc { file, first, keep, level: Level::detect(), located: OnceLock::new() };
-        if let Some(index) = FrameIndex::load(&xtc.file, keep) {
-            if index.end == xtc.file.len() {
-                let _ = xtc.located.set(Located { index, rest: None });
-            } else {
-                xtc.set_located(locate::scan(&xtc.file, xtc.first.n_atoms, Some(index))?);
-            }
-        }
-        Ok(xtc)
+        Ok(Xtc { file, first, keep, level: Level::detect(), looked: OnceLock::new(), located: OnceLock::new() })
     }
 
     /// The file's path.
@@ -98,8 +93,22 @@ impl Xtc {
         Facts { magic: self.first.magic, precision, first_time: f64::from(self.first.time) }
     }
 
+    /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new
+    /// part is located.
+    fn known(&self) -> Option<&Located> {
+        self.looked.get_or_init(|| {
+            let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
+            if index.end == self.file.len() {
+                let _ = self.located.set(Located { index, rest: None });
+            } else if let Ok(located) = locate::scan(&self.file, self.first.n_atoms, Some(index)) {
+                self.set_located(located);
+            }
+        });
+        self.located.get()
+    }
+
     fn located(&self) -> Result<&Located> {
-        if let Some(located) = self.located.get() {
+        if let Some(located) = self.known() {
             return Ok(located);
         }
         Ok(self.set_located(locate::scan(&self.file, self.first.n_atoms, None)?))
@@ -148,7 +157,7 @@ impl Source for Xtc {
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         let whole = 0..self.file.len();
-        self.located.get().is_none().then(|| [whole].into())
+        self.known().is_none().then(|| [whole].into())
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
@@ -168,7 +177,7 @@ impl Source for Xtc {
         Ok(true)
     }
 
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms())?;
         Ok(Box::new(reader::XtcReader::new(self, atoms)))
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::Reference;
-use crate::frame::{FrameBatch, FrameHeader, Octets};
+use crate::frame::{FrameBatch, FrameHeader, Octets, Quantities};
 use crate::simd::{Lanes, Level, Operation};
 
 type Points = Vec<[f64; 3]>;
@@ -11,7 +11,8 @@ type Points = Vec<[f64; 3]>;
 /// A frame of points that float32 holds.
 fn frame(points: &[[f64; 3]]) -> FrameBatch {
     let mut batch = FrameBatch::with_capacity(points.len(), 1);
-    let columns = batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None });
+    let columns =
+        batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS });
     for (i, point) in points.iter().enumerate() {
         (columns.x[i], columns.y[i], columns.z[i]) = (point[0] as f32, point[1] as f32, point[2] as f32);
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mdreel_core::Result;
 use mdreel_core::block::{Extent, FrameSet};
-use mdreel_core::frame::{FrameBatch, FrameHeader};
+use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
@@ -38,7 +38,7 @@ pub fn open(bytes: &[u8]) -> Result<Dcd> {
 
 /// Reads `frames` in batches of `capacity`.
 pub fn read(dcd: &Dcd, atoms: &AtomSelection, frames: FrameSet, capacity: usize) -> Result<Frames> {
-    let mut reader = dcd.reader(atoms)?;
+    let mut reader = dcd.reader(atoms, Quantities::POSITIONS)?;
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(atoms.len(), capacity);
     let mut read = Frames { headers: Vec::new(), columns: Vec::new(), spans: Vec::new() };

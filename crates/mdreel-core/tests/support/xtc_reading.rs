@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mdreel_core::block::{Block, Extent, FrameSet};
 use mdreel_core::error::Result;
-use mdreel_core::frame::FrameBatch;
+use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::kernel::Kernel;
 use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Partial;
@@ -86,7 +86,7 @@ pub fn read(
     extent: &Extent,
     capacity: usize,
 ) -> Result<(Vec<Seen>, LocatedFrames, Vec<Span>)> {
-    let mut reader = source.reader(atoms)?;
+    let mut reader = source.reader(atoms, Quantities::POSITIONS)?;
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(atoms.len(), capacity);
     let mut frames = Vec::new();

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mdreel_core::block::{Extent, FrameSet, plan_bytes, plan_frames};
-use mdreel_core::frame::FrameBatch;
+use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
 use proptest::prelude::*;
@@ -92,7 +92,7 @@ fn a_reader_starts_anew_when_an_extent_was_left_in_the_middle() {
     let file = file_of(&bytes);
     let xtc = open(file.path()).expect("a valid file");
     let atoms = AtomSelection::all(50);
-    let mut reader = xtc.reader(&atoms).expect("a reader");
+    let mut reader = xtc.reader(&atoms, Quantities::POSITIONS).expect("a reader");
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(50, 4);
     for extent in [Extent::Bytes(0..bytes.len() as u64), Extent::Frames(FrameSet::all(9))] {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::block::plan_bytes;
-use crate::frame::FrameHeader;
+use crate::frame::{FrameHeader, Quantities};
 use crate::kernel::Kernel;
 use crate::pool::Unattended;
 use crate::reduce::Series;
@@ -23,12 +23,12 @@ fn chain(lengths: &[usize]) -> ChainSource {
         let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times, Vec::new()).unwrap());
         (PathBuf::from("segment"), source)
     });
-    ChainSource::new(segments.collect()).unwrap()
+    ChainSource::new(segments.collect(), Overlaps::Keep).unwrap()
 }
 
 fn read(source: &dyn Source, frames: FrameSet) -> Result<Vec<(u64, f32)>> {
     let atoms = AtomSelection::all(1);
-    let mut reader = source.reader(&atoms)?;
+    let mut reader = source.reader(&atoms, Quantities::POSITIONS)?;
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(1, 3);
     reader.start(&Extent::Frames(frames))?;
@@ -72,8 +72,36 @@ fn chain_refuses_a_frame_behind_the_last_segment() {
 fn chain_refuses_segments_of_other_atoms() {
     let of = |n: usize| Arc::new(MemorySource::new(n, Vec::new(), Vec::new(), Vec::new()).unwrap());
     let segments: Vec<(PathBuf, Arc<dyn Source>)> = vec![("a".into(), of(3)), ("b".into(), of(4))];
-    let error = ChainSource::new(segments).err().unwrap().to_string();
+    let error = ChainSource::new(segments, Overlaps::Keep).err().unwrap().to_string();
     assert!(error.contains("a has 3 atoms, b has 4"), "{error}");
+}
+
+/// Segments of one atom with these times, whose x is the number of the segment.
+fn timed(times: &[&[f64]], overlaps: Overlaps) -> ChainSource {
+    let segments = times.iter().enumerate().map(|(i, times)| {
+        let positions = times.iter().flat_map(|_| [i as f32, 0.0, 0.0]).collect();
+        let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times.to_vec(), Vec::new()).unwrap());
+        (PathBuf::from(format!("part{i}")), source)
+    });
+    ChainSource::new(segments.collect(), overlaps).unwrap()
+}
+
+#[test]
+fn chain_ends_a_segment_where_the_next_begins_on_request() {
+    let times: [&[f64]; 4] = [&[0.0, 2.0, 4.0, 6.0], &[], &[4.000_000_1, 6.0, 8.0], &[5.0, 7.0]];
+    let chain = timed(&times, Overlaps::Drop);
+    assert_eq!(chain.times().unwrap(), [0.0, 2.0, 4.000_000_1, 5.0, 7.0]);
+    assert_eq!(chain.n_frames().unwrap(), 5);
+    let expected = [0.0, 0.0, 2.0, 3.0, 3.0];
+    let seen = read(&chain, FrameSet::all(5)).unwrap();
+    assert_eq!(seen, (0..5).zip(expected).collect::<Vec<_>>());
+    assert_eq!(timed(&times, Overlaps::Keep).n_frames().unwrap(), 9);
+}
+
+#[test]
+fn chain_refuses_to_drop_overlaps_when_time_goes_back_within_a_segment() {
+    let error = timed(&[&[0.0, 2.0, 1.0], &[3.0]], Overlaps::Drop).n_frames().unwrap_err().to_string();
+    assert!(error.starts_with("part0: time goes back from 2 ps in frame 1 to 1 ps"), "{error}");
 }
 
 /// A file of frames of `size` bytes each that can be found from anywhere; x is the frame's number in the file.
@@ -122,7 +150,7 @@ impl Source for Unlocated {
         Ok(self.is_whole())
     }
 
-    fn reader<'a>(&'a self, _atoms: &'a AtomSelection) -> Result<Box<dyn Reader + 'a>> {
+    fn reader<'a>(&'a self, _atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         Ok(Box::new(UnlocatedReader { size: self.size, range: 0..0, next: 0 }))
     }
 }
@@ -145,7 +173,13 @@ impl Reader for UnlocatedReader {
     fn read(&mut self, batch: &mut FrameBatch, _recorder: &mut Recorder) -> Result<()> {
         batch.clear();
         while self.next < self.range.end && batch.len() < batch.capacity() {
-            let header = FrameHeader { index: self.next - self.range.start, step: 0, time: 0.0, unit_cell: None };
+            let header = FrameHeader {
+                index: self.next - self.range.start,
+                step: 0,
+                time: 0.0,
+                unit_cell: None,
+                present: Quantities::POSITIONS,
+            };
             batch.push(header).x[0] = self.next as f32;
             self.next += 1;
         }
@@ -196,7 +230,7 @@ proptest! {
             .map(|&(size, n_frames)| Arc::new(Unlocated { size, n_frames, located: Mutex::default() }))
             .collect();
         let segments = files.iter().map(|file| (PathBuf::from("file"), Arc::clone(file) as Arc<dyn Source>));
-        let chain = ChainSource::new(segments.collect()).unwrap();
+        let chain = ChainSource::new(segments.collect(), Overlaps::Keep).unwrap();
         let ranges = chain.unlocated_bytes().unwrap();
         let blocks = plan_bytes(0..ranges.last().unwrap().end, n_parts);
         let atoms = AtomSelection::all(1);

@@ -65,7 +65,9 @@ impl Layout {
         let layout = Layout { first, later, start: header.end, n_frames, rest };
         // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
         layout.check_first_frame(file, header.format)?;
-        layout.check_last_frame(file, header.n_frames_counted)?;
+        if layout.n_frames == 0 {
+            layout.check_last_frame(file, header.n_frames_counted)?;
+        }
         Ok(layout)
     }
 
@@ -80,7 +82,7 @@ impl Layout {
     }
 
     /// Checks that the last frame is whole, or one that the header does not count yet.
-    fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
+    pub fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
         let n_frames = self.n_frames;
         let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
         if self.rest == 0 || is_counted {
@@ -92,8 +94,8 @@ impl Layout {
             Some(n_frames),
             Some(self.offset(n_frames)),
             format!(
-                "the last frame is incomplete: expected {expected} bytes, but the file ends after {} of them (whole \
-                 frames: {n_frames}, frames according to the header: {n_frames_counted})",
+                "the last frame is torn: it needs {expected} bytes, but the file ends after {}; {n_frames} whole frames \
+                 come before it (ask for no more than these to use them), the header counts {n_frames_counted}",
                 self.rest
             ),
         ))

@@ -8,7 +8,7 @@ use super::layout::{Layout, check_marker};
 use super::plan::{FramePlan, LOAD_BYTES, Place};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
-use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
+use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -119,6 +119,7 @@ impl<'a> DcdReader<'a> {
                         step: self.header.step(frame),
                         time: self.header.time(frame),
                         unit_cell: cell.and_then(unit_cell),
+                        present: Quantities::POSITIONS,
                     });
                     if let (Fixed::Read(first), true) = (&self.fixed, frame > 0) {
                         let first = first.columns(0);

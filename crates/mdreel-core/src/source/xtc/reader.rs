@@ -10,7 +10,7 @@ use super::header::{Fault, Header, MAX_HEADER_LEN, Storage};
 use super::locate::{check_header, error_at, find_frame, header_at, location};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
-use crate::frame::{ColumnsMut, FrameBatch, FrameHeader};
+use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::prefetch::prefetch;
 use crate::source::bytes::{ByteReader, MARGIN};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
@@ -326,6 +326,7 @@ fn frame_header(frame: &Loaded) -> FrameHeader {
         step: i64::from(frame.header.step),
         time: f64::from(frame.header.time),
         unit_cell: has_cell.then(|| UnitCell::Vectors(nanometres.map(|row| row.map(|v| v * ANGSTROM_PER_NANOMETRE)))),
+        present: Quantities::POSITIONS,
     }
 }
 

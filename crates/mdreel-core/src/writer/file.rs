@@ -1,0 +1,179 @@
+//! The file that a trajectory is written to.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Encoder;
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+
+/// Writes a trajectory under a temporary name beside its final one, which it gets in [`FileWriter::finish`]. A writer
+/// that is dropped before leaves nothing behind, neither does a full disk; a killed process leaves the temporary file.
+pub struct FileWriter<E> {
+    encoder: E,
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<File>,
+    n_frames: u64,
+    buffer: Vec<u8>,
+}
+
+impl<E: Encoder> FileWriter<E> {
+    /// Begins a file. `path` is not touched until it is whole.
+    pub fn create(path: &Path, encoder: E) -> Result<Self> {
+        if path.is_dir() {
+            return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
+        }
+        let Some(name) = path.file_name() else {
+            return Err(Error::io(path, std::io::ErrorKind::InvalidInput.into()));
+        };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.{}.part", std::process::id(), unique()));
+        let temporary = path.with_file_name(hidden);
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
+        let file = file.map_err(|error| Error::io(path, error))?;
+        let path = path.to_owned();
+        let mut writer = FileWriter { encoder, path, temporary, file: Some(file), n_frames: 0, buffer: Vec::new() };
+        let mut beginning = Vec::new();
+        writer.encoder.begin(&mut beginning)?;
+        writer.append(&beginning, 0)?;
+        Ok(writer)
+    }
+
+    /// What turns frames into bytes: for workers that encode side by side.
+    pub fn encoder(&self) -> &E {
+        &self.encoder
+    }
+
+    /// Encodes and appends frames.
+    pub fn write(&mut self, batch: &FrameBatch) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        self.encoder.encode(batch, &mut buffer)?;
+        self.append(&buffer, batch.len() as u64)?;
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    /// Appends `n_frames` frames that were encoded elsewhere.
+    pub fn append(&mut self, encoded: &[u8], n_frames: u64) -> Result<()> {
+        self.with_file(|file| file.write_all(encoded))?;
+        self.n_frames += n_frames;
+        Ok(())
+    }
+
+    /// Frames written so far.
+    pub fn n_frames(&self) -> u64 {
+        self.n_frames
+    }
+
+    /// Completes the file and gives it its name, in place of a file that had it before.
+    pub fn finish(mut self) -> Result<()> {
+        for (at, bytes) in self.encoder.end(self.n_frames)? {
+            self.with_file(|file| file.write_all_at(&bytes, at))?;
+        }
+        // What a full disk or a lost connection took is told here at the latest.
+        self.with_file(|file| file.sync_data())?;
+        std::fs::rename(&self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
+        self.file = None;
+        Ok(())
+    }
+
+    fn with_file(&mut self, act: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        act(file).map_err(|error| Error::io(&self.path, error))
+    }
+}
+
+impl<E> Drop for FileWriter<E> {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nobody is left who could be told.
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// A number that no other writer of this process has.
+fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{FrameHeader, Quantities};
+
+    /// A format of our own: how many frames there are, and the x of each atom.
+    struct Plain {
+        fails: bool,
+    }
+
+    impl Encoder for Plain {
+        fn begin(&self, out: &mut Vec<u8>) -> Result<()> {
+            out.extend(u64::MAX.to_le_bytes());
+            Ok(())
+        }
+
+        fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
+            if self.fails {
+                return Err(Error::Mismatch("on purpose".into()));
+            }
+            (0..batch.len()).for_each(|i| out.extend(batch.columns(i).x.iter().flat_map(|x| x.to_le_bytes())));
+            Ok(())
+        }
+
+        fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+            Ok(vec![(0, n_frames.to_le_bytes().to_vec())])
+        }
+    }
+
+    fn batch() -> FrameBatch {
+        let mut batch = FrameBatch::with_capacity(2, 4);
+        let header = FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS };
+        batch.push(header).x.copy_from_slice(&[1.0, 2.0]);
+        batch
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn file_gets_its_name_when_it_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.plain");
+        std::fs::write(&path, "before").unwrap();
+        let mut writer = FileWriter::create(&path, Plain { fails: false }).unwrap();
+        writer.write(&batch()).unwrap();
+        writer.append(&[9; 8], 1).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        writer.finish().unwrap();
+        let expected = [&2u64.to_le_bytes()[..], &1f32.to_le_bytes(), &2f32.to_le_bytes(), &[9; 8]].concat();
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(names(directory.path()), ["a.plain"]);
+    }
+
+    #[test]
+    fn file_is_gone_when_it_was_not_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = FileWriter::create(&directory.path().join("a.plain"), Plain { fails: true }).unwrap();
+        assert!(writer.write(&batch()).is_err());
+        drop(writer);
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn file_that_cannot_be_made_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        for path in [directory.path().to_owned(), directory.path().join("missing/a.plain")] {
+            let error = FileWriter::create(&path, Plain { fails: false }).err().unwrap();
+            assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+        }
+    }
+}
