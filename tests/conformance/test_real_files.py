@@ -1,4 +1,4 @@
-"""Every XTC and DCD file of MDAnalysisTests, read as MDAnalysis reads it: the same bits."""
+"""Every XTC, DCD and NetCDF file of MDAnalysisTests, read as MDAnalysis reads it: the same bits."""
 
 from pathlib import Path
 
@@ -10,10 +10,14 @@ from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, fra
 from mdreel.errors import FormatError
 from mdreel.sources.open import open_source
 
-pytestmark = pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
+    "ignore:NCDF trajectory does not contain `time` information:UserWarning",
+)
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
-FILES = sorted(str(path.relative_to(DATA)) for path in [*DATA.rglob("*.xtc"), *DATA.rglob("*.dcd")])
+ENDINGS = {".xtc", ".dcd", ".nc", ".ncdf", ".ncrst"}
+FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.suffix in ENDINGS)
 REFUSED = {"empty.dcd": "the file is empty"}
 # XTC has cell vectors, and these are the same in every bit. Lengths and angles follow from them: MDAnalysis takes those
 # of the vectors in nm, rounds to float32 and multiplies by 10; mdreel takes those of the vectors in Å. In these files
@@ -21,9 +25,9 @@ REFUSED = {"empty.dcd": "the file is empty"}
 ROUNDED_DIMENSIONS = {"adk_oplsaa.xtc", "YiiP_lipids.xtc", "test.xtc"}
 
 
-def test_search_for_files_finds_both_formats() -> None:
-    assert {"adk_oplsaa.xtc", "adk_dims.dcd", *REFUSED} <= set(FILES)
-    assert len(FILES) >= 16
+def test_search_for_files_finds_all_formats() -> None:
+    assert {"adk_oplsaa.xtc", "adk_dims.dcd", "Amber/bala.ncdf", "Amber/ace_tip3p.nc", *REFUSED} <= set(FILES)
+    assert len(FILES) >= 21
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in REFUSED])

@@ -236,6 +236,11 @@ impl FrameBatch {
         &self.headers[i]
     }
 
+    /// The header of the `i`-th frame held, for formats that have parts of it behind the coordinates.
+    pub fn header_mut(&mut self, i: usize) -> &mut FrameHeader {
+        &mut self.headers[i]
+    }
+
     /// All headers.
     pub fn headers(&self) -> &[FrameHeader] {
         &self.headers

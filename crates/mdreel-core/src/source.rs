@@ -7,8 +7,11 @@ pub mod bytes;
 pub mod chain;
 pub mod dcd;
 pub mod frame_index;
+mod interleaved;
 pub mod memory;
+pub mod netcdf3;
 pub mod open;
+mod pieces;
 pub mod read;
 pub mod xtc;
 

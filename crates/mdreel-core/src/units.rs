@@ -5,3 +5,6 @@ pub const ANGSTROM_PER_NANOMETRE: f32 = 10.0;
 
 /// Picoseconds in one AKMA time unit (CHARMM's and NAMD's DCD time step), the value MDAnalysis uses.
 pub const PICOSECOND_PER_AKMA: f64 = 4.888821e-2;
+
+/// kJ in a kcal, as the float32 factor that MDAnalysis applies to float32 forces.
+pub const KILOJOULE_PER_KILOCALORIE: f32 = 4.184;

@@ -1,7 +1,9 @@
 //! What is told about a file.
 
+use mdreel_core::frame::Quantity;
 use mdreel_core::source::Source;
 use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
+use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::open::Opened;
 use mdreel_core::source::xtc::Xtc;
 use pyo3::prelude::*;
@@ -13,6 +15,7 @@ pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>
     match part {
         Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,
         Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
+        Opened::Ncdf(ncdf) => ncdf_facts(&facts, ncdf)?,
         Opened::Chain(..) => facts.set_item("format", part.format())?,
         Opened::Memory(memory) => {
             facts.set_item("format", "memory")?;
@@ -58,4 +61,31 @@ fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
     let n_fixed = header.free_atoms.as_ref().map_or(0, |free| header.n_atoms - free.len());
     facts.set_item("fixed atoms", n_fixed)?;
     facts.set_item("uncounted bytes", dcd.uncounted_bytes())
+}
+
+fn ncdf_facts(facts: &Bound<'_, PyDict>, ncdf: &NetCdf3) -> PyResult<()> {
+    facts.set_item("format", "NCDF")?;
+    facts.set_item("path", ncdf.path())?;
+    facts.set_item("size", ncdf.file_bytes())?;
+    facts.set_item("version", ncdf.version().name())?;
+    for (name, attribute) in [
+        ("conventions", "Conventions"),
+        ("convention version", "ConventionVersion"),
+        ("title", "title"),
+        ("application", "application"),
+        ("program", "program"),
+        ("program version", "programVersion"),
+    ] {
+        if let Some(text) = ncdf.attribute(attribute) {
+            facts.set_item(name, text)?;
+        }
+    }
+    if let Some(n_counted) = ncdf.n_frames_counted() {
+        facts.set_item("frames counted by the header", n_counted)?;
+    }
+    facts.set_item("times", ncdf.has_times())?;
+    facts.set_item("unit cell", ncdf.has_unit_cell())?;
+    facts.set_item("velocities", ncdf.quantities().contains(Quantity::Velocities))?;
+    facts.set_item("forces", ncdf.quantities().contains(Quantity::Forces))?;
+    facts.set_item("uncounted bytes", ncdf.uncounted_bytes())
 }

@@ -20,7 +20,7 @@ def open_source(
     ----------
     paths : path, or sequence of paths
         One file, or several that are read one after another; they must have the same atoms.
-    format : {"XTC", "DCD"}, optional
+    format : {"XTC", "DCD", "NCDF"}, optional
         The format; by default the content of each file decides.
     access : {"auto", "map", "read"}
         The way to the bytes: a memory map, positioned reads, or whichever pays.

@@ -11,7 +11,7 @@ from mdreel.sources.open import open_source
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-FORMATS = ("XTC", "DCD")
+FORMATS = ("XTC", "DCD", "NCDF")
 
 
 def source_of(universe: "Universe") -> Source:
@@ -66,9 +66,11 @@ def _files(readers: list[Any]) -> Source:
 def _check(reader: Any) -> None:
     """Refuse what would give other frames than those in the file."""
     supported = f"supported are {', '.join(FORMATS)}, frames in memory, and chains of files"
-    if reader.format not in FORMATS:
+    # Readers of several endings, as that of NetCDF, list the names of all of them.
+    names = [reader.format] if isinstance(reader.format, str) else reader.format
+    if not set(names) & set(FORMATS):
         raise UnsupportedError(
-            f"{reader.filename}: trajectories of the format {reader.format} are not supported; {supported}"
+            f"{reader.filename}: trajectories of the format {names[0]} are not supported; {supported}"
         )
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")

@@ -10,6 +10,7 @@ use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
+use crate::source::netcdf3::NetCdf3;
 use crate::source::xtc::Xtc;
 
 /// The formats that can be read.
@@ -19,6 +20,8 @@ pub enum Format {
     Xtc,
     /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
     Dcd,
+    /// AMBER's trajectory in NetCDF, classic formats.
+    Ncdf,
 }
 
 /// Bytes that are enough to tell the formats apart.
@@ -26,13 +29,14 @@ const SIGNATURE: u64 = 16;
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 2] = [Format::Xtc, Format::Dcd];
+    pub const ALL: [Format; 3] = [Format::Xtc, Format::Dcd, Format::Ncdf];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Xtc => "XTC",
             Format::Dcd => "DCD",
+            Format::Ncdf => "NCDF",
         }
     }
 
@@ -51,12 +55,12 @@ impl Format {
                 file.path(),
                 None,
                 Some(0),
-                "the file is empty; expected a trajectory (XTC, DCD)",
+                "the file is empty; expected a trajectory (XTC, DCD, NCDF)",
             ));
         }
         let head = file.read_vec(0..file.len().min(SIGNATURE))?;
         signature(&head).ok_or_else(|| {
-            let message = format!("expected a trajectory (XTC, DCD), found {}", describe(&head));
+            let message = format!("expected a trajectory (XTC, DCD, NCDF), found {}", describe(&head));
             Error::format(file.path(), None, Some(0), message)
         })
     }
@@ -111,6 +115,8 @@ pub enum Opened {
     Xtc(Arc<Xtc>),
     /// A DCD file.
     Dcd(Arc<Dcd>),
+    /// An AMBER NetCDF file of a classic format.
+    Ncdf(Arc<NetCdf3>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
     /// Several of them.
@@ -123,6 +129,7 @@ impl Opened {
         match self {
             Opened::Xtc(xtc) => Arc::clone(xtc) as _,
             Opened::Dcd(dcd) => Arc::clone(dcd) as _,
+            Opened::Ncdf(ncdf) => Arc::clone(ncdf) as _,
             Opened::Memory(memory) => Arc::clone(memory) as _,
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
         }
@@ -141,6 +148,7 @@ impl Opened {
         match self {
             Opened::Xtc(_) => Format::Xtc.name(),
             Opened::Dcd(_) => Format::Dcd.name(),
+            Opened::Ncdf(_) => Format::Ncdf.name(),
             Opened::Memory(_) => "memory",
             Opened::Chain(..) => "chain",
         }
@@ -164,6 +172,7 @@ fn open_file(path: &Path, options: Options, open_files: &Arc<OpenFiles>) -> Resu
     Ok(match format {
         Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),
         Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
+        Format::Ncdf => Opened::Ncdf(Arc::new(NetCdf3::open(file)?)),
     })
 }
 
@@ -174,6 +183,10 @@ fn signature(head: &[u8]) -> Option<Format> {
     match i32::from_be_bytes(word) {
         1995 | 2023 => return Some(Format::Xtc),
         _ => {}
+    }
+    // NetCDF of the classic, 64-bit offset and 64-bit data formats.
+    if matches!(word, [b'C', b'D', b'F', 1 | 2 | 5]) {
+        return Some(Format::Ncdf);
     }
     let is_record = |length: &[u8]| {
         let mut expected = vec![0; length.len()];
@@ -191,7 +204,7 @@ fn signature(head: &[u8]) -> Option<Format> {
 fn describe(head: &[u8]) -> String {
     let known: [(&[u8], &str); 8] = [
         (&1993i32.to_be_bytes(), "a TRR trajectory"),
-        (b"CDF", "a NetCDF file"),
+        (b"CDF", "a NetCDF file of an unknown version"),
         (b"\x89HDF", "an HDF5 file"),
         (b"\x1f\x8b", "a file compressed with gzip"),
         (b"BZh", "a file compressed with bzip2"),
@@ -221,6 +234,10 @@ mod tests {
         assert_eq!(signature(b"\0\0\0\x54CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\x54\0\0\0\0\0\0\0CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\0\0\0\0\0\0\0\x54CORD"), Some(Format::Dcd));
+        assert_eq!(signature(b"CDF\x01"), Some(Format::Ncdf));
+        assert_eq!(signature(b"CDF\x02\0\0\0\x05"), Some(Format::Ncdf));
+        assert_eq!(signature(b"CDF\x05"), Some(Format::Ncdf));
+        assert_eq!(signature(b"CDF\x03"), None);
         assert_eq!(signature(b"\x54\0\0\0VELD"), None);
         assert_eq!(signature(b"\0\0\x07"), None);
         assert_eq!(signature(b""), None);

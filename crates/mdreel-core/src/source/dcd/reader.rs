@@ -5,11 +5,12 @@ use std::ops::Range;
 use super::cell::unit_cell;
 use super::header::Header;
 use super::layout::{Layout, check_marker};
-use super::plan::{FramePlan, LOAD_BYTES, Place};
+use super::plan::FramePlan;
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
+use crate::source::pieces::{LOAD_BYTES, Place};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 

@@ -1,0 +1,153 @@
+//! AMBER NetCDF: the trajectory format of AMBER, in files of the classic family (CDF-1, CDF-2 and CDF-5).
+//!
+//! A header (`scanner`, `header`) describes variables, and AMBER's convention (`amber`) says which of them make a
+//! trajectory: time, coordinates, cell, velocities and forces, in big-endian numbers with a scale (`number`). Variables
+//! that grow with the file lie together in records, others each in one piece (`layout`). Of a frame, only the ranges of
+//! bytes that hold wanted atoms are read (`plan`).
+//!
+//! # How many frames there are
+//!
+//! The header counts records, and the library that most programs use keeps the count right: records behind it are not
+//! part of the file, but of one that is being written, or whose writer died. A file that is too short for its count is torn ([`Source::check_end`]). A
+//! count of 0, or one that is left open, says nothing: then the size of the file decides, as for DCD.
+//!
+//! # Sources
+//!
+//! The NetCDF Classic Format Specification (Unidata) with its extension to 64-bit data (PnetCDF), and the AMBER NetCDF
+//! Trajectory/Restart Convention 1.0 (ambermd.org). Scales and units are applied in MDAnalysis's order, for its bits.
+
+mod amber;
+mod header;
+mod layout;
+mod number;
+mod plan;
+mod reader;
+mod scanner;
+mod version;
+
+use std::path::Path;
+
+pub use version::Version;
+
+use crate::error::Result;
+use crate::frame::{Quantities, Quantity};
+use crate::source::bytes::FileBytes;
+use crate::source::{AtomSelection, Reader, Source};
+use amber::{Content, Trajectory};
+use header::Header;
+use layout::Layout;
+use reader::NetCdf3Reader;
+
+/// Times to read at once.
+const TIMES: u64 = 1024;
+
+/// An AMBER NetCDF trajectory that has been opened.
+#[derive(Debug)]
+pub struct NetCdf3 {
+    file: FileBytes,
+    header: Header,
+    trajectory: Trajectory,
+    layout: Layout,
+}
+
+impl NetCdf3 {
+    /// Reads the header. A file whose only frame is torn is refused.
+    pub fn open(file: FileBytes) -> Result<Self> {
+        let header = Header::read(&file)?;
+        let trajectory = Trajectory::new(&file, &header)?;
+        let layout = Layout::new(&file, &header, &trajectory)?;
+        Ok(NetCdf3 { file, header, trajectory, layout })
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Which of the classic formats it is.
+    pub fn version(&self) -> Version {
+        self.header.version
+    }
+
+    /// The text of an attribute of the file: `title`, `program`, `ConventionVersion` and the like.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.header.text(name)
+    }
+
+    /// Bytes of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Frames that the header counts; `None` where its writer left the number open.
+    pub fn n_frames_counted(&self) -> Option<u64> {
+        self.layout.n_counted
+    }
+
+    /// Bytes behind the last frame, of frames that the header does not count (yet).
+    pub fn uncounted_bytes(&self) -> u64 {
+        self.layout.uncounted_bytes
+    }
+
+    /// Whether frames have times.
+    pub fn has_times(&self) -> bool {
+        self.trajectory.field_of(Content::Time).is_some()
+    }
+
+    /// Whether frames have unit cells.
+    pub fn has_unit_cell(&self) -> bool {
+        self.trajectory.field_of(Content::Lengths).is_some()
+    }
+}
+
+impl Source for NetCdf3 {
+    fn n_atoms(&self) -> usize {
+        self.trajectory.n_atoms
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        Ok(self.layout.n_frames)
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        let n_frames = self.layout.n_frames;
+        let fields = self.layout.parts.iter().flat_map(|part| part.fields.iter().map(move |field| (part, field)));
+        let Some((part, field)) = fields.into_iter().find(|(_, field)| field.content == Content::Time) else {
+            return Ok((0..n_frames).map(|frame| frame as f64).collect());
+        };
+        let mut times = Vec::with_capacity(n_frames as usize);
+        let mut bytes = self.file.reader();
+        let mut ranges = Vec::new();
+        for first in (0..n_frames).step_by(TIMES as usize) {
+            let frames = first..n_frames.min(first + TIMES);
+            let start = |frame: u64| part.offset(frame) - part.start + field.begin;
+            ranges.clear();
+            ranges.extend(frames.map(|frame| start(frame)..start(frame) + field.n_bytes));
+            bytes.load(&ranges)?;
+            times.extend((0..ranges.len()).map(|i| field.numbers.value(bytes.get(i), 0)));
+            bytes.confirm()?;
+        }
+        Ok(times)
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.layout.n_bytes()
+    }
+
+    fn check_end(&self) -> Result<()> {
+        self.layout.check_last_frame(&self.file)
+    }
+
+    fn quantities(&self) -> Quantities {
+        self.trajectory.fields.iter().fold(Quantities::NONE, |present, field| match field.content {
+            Content::Atoms(quantity) => present.with(quantity, true),
+            _ => present,
+        })
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        atoms.check(self.trajectory.n_atoms)?;
+        let present = wanted.with(Quantity::Positions, true).both(self.quantities());
+        Ok(Box::new(NetCdf3Reader::new(&self.file, &self.layout, atoms, present)))
+    }
+}

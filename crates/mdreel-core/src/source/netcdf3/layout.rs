@@ -1,0 +1,149 @@
+//! Where things are: frames in the file, variables in a frame.
+
+use super::amber::{Field, Frames, Trajectory};
+use super::header::Header;
+use crate::error::{Error, Result};
+use crate::source::bytes::FileBytes;
+
+/// Variables that lie together in each frame: all of them in records, else every one alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    /// Where the first frame begins.
+    pub start: u64,
+    /// Bytes from one frame to the next.
+    pub stride: u64,
+    /// The variables, in their order in the file.
+    pub fields: Vec<Field>,
+}
+
+impl Part {
+    /// Where a frame begins.
+    pub fn offset(&self, frame: u64) -> u64 {
+        self.start + frame * self.stride
+    }
+}
+
+/// Where the frames of a file are.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layout {
+    pub parts: Vec<Part>,
+    /// Frames that are there and that the header counts; all that are there, if it counts none.
+    pub n_frames: u64,
+    /// Frames according to the header; `None` where its writer left it open.
+    pub n_counted: Option<u64>,
+    /// Bytes behind the last of these frames, where a file grows.
+    pub uncounted_bytes: u64,
+    /// What is wrong with the frame behind the last one.
+    torn: Option<Torn>,
+}
+
+/// A frame that is not whole.
+#[derive(Debug, Clone, PartialEq)]
+struct Torn {
+    frame: u64,
+    /// Where it, or a variable of it, begins.
+    byte: u64,
+    /// Bytes that it needs from there on.
+    n_bytes: u64,
+}
+
+impl Layout {
+    /// Finds out how many frames `file` has. A file whose only frame is torn is refused.
+    pub fn new(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Self> {
+        for field in &trajectory.fields {
+            if field.begin < header.end {
+                let message =
+                    format!("expected {:?} behind the header, which ends at byte {}", field.content, header.end);
+                return Err(Error::format(file.path(), None, Some(field.begin), message));
+            }
+        }
+        let layout = match trajectory.frames {
+            Frames::Records => records(file, header, trajectory)?,
+            Frames::Fixed(n_frames) => fixed(file, trajectory, n_frames),
+        };
+        if layout.n_frames == 0 {
+            layout.check_last_frame(file)?;
+        }
+        Ok(layout)
+    }
+
+    /// Checks that all frames are there that the header counts; and where it counts none, that the last one is whole.
+    pub fn check_last_frame(&self, file: &FileBytes) -> Result<()> {
+        let Some(torn) = &self.torn else { return Ok(()) };
+        let counted = match self.n_counted {
+            None => "the header leaves their number open".to_owned(),
+            Some(n_counted) => format!("the header counts {n_counted}"),
+        };
+        Err(Error::format(
+            file.path(),
+            Some(torn.frame),
+            Some(torn.byte),
+            format!(
+                "the last frame is torn: it needs {} bytes from here on, but the file ends after {}; {} whole frames \
+                 come before it (ask for no more than these to use them), {counted}",
+                torn.n_bytes,
+                file.len().saturating_sub(torn.byte),
+                self.n_frames
+            ),
+        ))
+    }
+
+    /// Bytes of all frames.
+    pub fn n_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| self.n_frames * part.stride).sum()
+    }
+}
+
+/// Frames are records, which hold all variables that grow, one behind the other.
+fn records(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Layout> {
+    let stride = header.record_bytes(file)?;
+    let growing = || header.variables.iter().filter(|variable| variable.is_record);
+    let start = growing().map(|variable| variable.begin).min().unwrap_or(header.end);
+    // The bytes that fill up the last variable may be missing behind the last record.
+    let mut first_end = start;
+    for variable in growing() {
+        let end =
+            variable.begin.checked_add(variable.n_bytes).filter(|&end| end - start <= stride).ok_or_else(|| {
+                let message = format!(
+                    "{} of {} bytes does not fit into the first record, of {stride} bytes from byte {start} on",
+                    variable.name, variable.n_bytes
+                );
+                Error::format(file.path(), None, Some(variable.begin), message)
+            })?;
+        first_end = first_end.max(end);
+    }
+    let mut fields = trajectory.fields.clone();
+    fields.sort_by_key(|field| field.begin);
+    if let Some(pair) = fields.windows(2).find(|pair| pair[0].begin + pair[0].n_bytes > pair[1].begin) {
+        let message = format!("{:?} and {:?} lie on top of each other", pair[0].content, pair[1].content);
+        return Err(Error::format(file.path(), None, Some(pair[1].begin), message));
+    }
+    let n_whole = file.len().checked_sub(first_end).map_or(0, |rest| 1 + rest / stride);
+    let n_frames = match header.n_records {
+        None | Some(0) => n_whole,
+        Some(n_counted) => n_counted.min(n_whole),
+    };
+    let uncounted_bytes = file.len().saturating_sub(start + n_frames * stride);
+    let is_torn = match header.n_records {
+        None | Some(0) => uncounted_bytes > 0,
+        Some(n_counted) => n_counted > n_whole,
+    };
+    let torn = is_torn.then(|| Torn { frame: n_frames, byte: start + n_frames * stride, n_bytes: first_end - start });
+    let parts = vec![Part { start, stride, fields }];
+    Ok(Layout { parts, n_frames, n_counted: header.n_records, uncounted_bytes, torn })
+}
+
+/// The file does not grow: each variable holds all frames, one behind the other.
+fn fixed(file: &FileBytes, trajectory: &Trajectory, n_counted: u64) -> Layout {
+    let n_whole = |field: &Field| (file.len().saturating_sub(field.begin) / field.n_bytes).min(n_counted);
+    let n_frames = trajectory.fields.iter().map(n_whole).min().unwrap_or(0);
+    let shortest = trajectory.fields.iter().find(|&field| n_whole(field) == n_frames && n_frames < n_counted);
+    let torn = shortest.map(|field| Torn {
+        frame: n_frames,
+        byte: field.begin + n_frames * field.n_bytes,
+        n_bytes: field.n_bytes,
+    });
+    let part = |field: &Field| Part { start: field.begin, stride: field.n_bytes, fields: vec![*field] };
+    let parts = trajectory.fields.iter().map(part).collect();
+    Layout { parts, n_frames, n_counted: Some(n_counted), uncounted_bytes: 0, torn }
+}

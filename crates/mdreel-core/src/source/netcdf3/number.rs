@@ -1,0 +1,122 @@
+//! Numbers of a variable: big-endian, in single or double precision, with a scale. Products are rounded as those of
+//! NumPy are, and so those of MDAnalysis: an array and a scale of the same precision keep it, others become double.
+
+use crate::frame::ColumnsMut;
+use crate::simd::Level;
+use crate::source::interleaved::{Number, copy_run, copy_scattered};
+
+/// How the numbers of a variable are kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Numbers {
+    Single,
+    SingleTimesSingle(f32),
+    SingleTimesDouble(f64),
+    Double,
+    DoubleTimes(f64),
+}
+
+/// Which of the atoms in a range of bytes are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Chosen<'a> {
+    /// All.
+    Run,
+    /// Those in these slots, counted from any atom; and bytes from one frame to the next.
+    Slots(&'a [u32], usize),
+}
+
+impl Numbers {
+    /// Bytes of a number.
+    pub fn n_bytes(self) -> u64 {
+        match self {
+            Numbers::Single | Numbers::SingleTimesSingle(_) | Numbers::SingleTimesDouble(_) => 4,
+            Numbers::Double | Numbers::DoubleTimes(_) => 8,
+        }
+    }
+
+    /// The `i`-th number in `bytes`.
+    pub fn value(self, bytes: &[u8], i: usize) -> f64 {
+        let single = || f32::from_be_bytes(bytes.as_chunks::<4>().0[i]);
+        let double = || f64::from_be_bytes(bytes.as_chunks::<8>().0[i]);
+        match self {
+            Numbers::Single => f64::from(single()),
+            Numbers::SingleTimesSingle(scale) => f64::from(single() * scale),
+            Numbers::SingleTimesDouble(scale) => f64::from(single()) * scale,
+            Numbers::Double => double(),
+            Numbers::DoubleTimes(scale) => double() * scale,
+        }
+    }
+
+    /// Copies atoms in `bytes` to the columns.
+    pub fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut ColumnsMut<'_>) {
+        match self {
+            Numbers::Single => copy(level, bytes, chosen, Single, target),
+            Numbers::SingleTimesSingle(scale) => copy(level, bytes, chosen, SingleTimesSingle(scale), target),
+            Numbers::SingleTimesDouble(scale) => copy(level, bytes, chosen, SingleTimesDouble(scale), target),
+            Numbers::Double => copy(level, bytes, chosen, Double, target),
+            Numbers::DoubleTimes(scale) => copy(level, bytes, chosen, DoubleTimes(scale), target),
+        }
+    }
+}
+
+fn copy<const BYTES: usize>(
+    level: Level,
+    bytes: &[u8],
+    chosen: Chosen<'_>,
+    number: impl Number<BYTES>,
+    target: &mut ColumnsMut<'_>,
+) {
+    match chosen {
+        Chosen::Run => copy_run(level, bytes, number, target),
+        Chosen::Slots(slots, frame_bytes) => copy_scattered(bytes, number, slots, frame_bytes, target),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Single;
+
+#[derive(Clone, Copy)]
+struct SingleTimesSingle(f32);
+
+#[derive(Clone, Copy)]
+struct SingleTimesDouble(f64);
+
+#[derive(Clone, Copy)]
+struct Double;
+
+#[derive(Clone, Copy)]
+struct DoubleTimes(f64);
+
+impl Number<4> for Single {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 4]) -> f32 {
+        f32::from_be_bytes(bytes)
+    }
+}
+
+impl Number<4> for SingleTimesSingle {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 4]) -> f32 {
+        f32::from_be_bytes(bytes) * self.0
+    }
+}
+
+impl Number<4> for SingleTimesDouble {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 4]) -> f32 {
+        (f64::from(f32::from_be_bytes(bytes)) * self.0) as f32
+    }
+}
+
+impl Number<8> for Double {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 8]) -> f32 {
+        f64::from_be_bytes(bytes) as f32
+    }
+}
+
+impl Number<8> for DoubleTimes {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 8]) -> f32 {
+        (f64::from_be_bytes(bytes) * self.0) as f32
+    }
+}

@@ -1,0 +1,148 @@
+//! One worker's way through a NetCDF file.
+
+use std::ops::Range;
+
+use super::layout::Layout;
+use super::plan::PartPlan;
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, FrameHeader, Quantities};
+use crate::source::bytes::{ByteReader, FileBytes};
+use crate::source::pieces::{LOAD_BYTES, Place};
+use crate::source::{AtomSelection, Reader};
+use crate::span::{Recorder, SpanKind};
+use crate::unit_cell::UnitCell;
+
+/// Reads the wanted atoms of a NetCDF file.
+#[derive(Debug)]
+pub(super) struct NetCdf3Reader<'a> {
+    file: &'a FileBytes,
+    n_frames: u64,
+    n_atoms: usize,
+    present: Quantities,
+    plans: Vec<PartPlan>,
+    bytes: ByteReader<'a>,
+    ranges: Vec<Range<u64>>,
+    extent: FrameSet,
+    /// Frames of the extent that were read.
+    n_read: u64,
+    frames: Vec<u64>,
+}
+
+impl<'a> NetCdf3Reader<'a> {
+    /// A reader of those quantities of `atoms` that are `present`.
+    pub fn new(file: &'a FileBytes, layout: &Layout, atoms: &AtomSelection, present: Quantities) -> Self {
+        let places: Vec<Place> =
+            atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
+        NetCdf3Reader {
+            file,
+            n_frames: layout.n_frames,
+            n_atoms: atoms.len(),
+            present,
+            plans: layout.parts.iter().map(|part| PartPlan::new(part, &places, present)).collect(),
+            bytes: file.reader(),
+            ranges: Vec::new(),
+            extent: FrameSet::all(0),
+            n_read: 0,
+            frames: Vec::new(),
+        }
+    }
+
+    /// Chooses the next frames of the extent for one load, at most `room`: those that come one after the other in the
+    /// file, and are not too large together.
+    fn choose_frames(&mut self, room: u64) {
+        self.frames.clear();
+        if self.n_read >= self.extent.len() {
+            return;
+        }
+        let frame_bytes: u64 = self.plans.iter().map(PartPlan::n_bytes).sum();
+        let room = room.min(LOAD_BYTES / frame_bytes.max(1)).clamp(1, self.extent.len() - self.n_read);
+        self.frames.push(self.extent.get(self.n_read));
+        for i in 1..room {
+            let frame = self.extent.get(self.n_read + i);
+            if frame <= self.extent.get(self.n_read + i - 1) {
+                break;
+            }
+            self.frames.push(frame);
+        }
+    }
+
+    /// Adds the chosen frames to `batch`.
+    fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        let first = batch.len();
+        for &index in &self.frames {
+            // Without a variable of times, frames are 1 ps apart, as in MDAnalysis.
+            let present = self.present.both(batch.wanted());
+            batch.push(FrameHeader { index, step: index as i64, time: index as f64, unit_cell: None, present });
+        }
+        let mut n_frames = self.frames.len() as u64;
+        for plan in &self.plans {
+            for load in plan.loads() {
+                let start_ns = recorder.now();
+                self.ranges.clear();
+                for &frame in &self.frames {
+                    self.ranges.extend(plan.ranges(load.clone(), frame));
+                }
+                let n_bytes = self.bytes.load(&self.ranges)?;
+                let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
+                for i in 0..self.frames.len() {
+                    for (k, piece) in load.clone().enumerate() {
+                        plan.take(piece, self.bytes.get(i * load.len() + k), batch, first + i);
+                    }
+                }
+                self.bytes.confirm()?;
+                recorder.record(SpanKind::Decompress, start_ns, n_frames, n_bytes);
+                // Counted once, however many loads they take.
+                n_frames = 0;
+            }
+        }
+        for i in first..batch.len() {
+            let header = batch.header_mut(i);
+            header.unit_cell = header.unit_cell.filter(has_lengths);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a cell is one: programs write zeros for none.
+fn has_lengths(cell: &UnitCell) -> bool {
+    cell.dimensions()[..3].iter().any(|&length| length != 0.0)
+}
+
+impl Reader for NetCdf3Reader<'_> {
+    fn start(&mut self, extent: &Extent) -> Result<()> {
+        let Extent::Frames(frames) = extent else {
+            return Err(Error::Unsupported(format!(
+                "{}: frames of a NetCDF trajectory are found by number, not by bytes",
+                self.file.path().display()
+            )));
+        };
+        let n_frames = self.n_frames;
+        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
+            return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
+        }
+        self.extent = frames.clone();
+        self.n_read = 0;
+        Ok(())
+    }
+
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        if batch.n_atoms() != self.n_atoms {
+            return Err(Error::Mismatch(format!(
+                "a batch for {} atoms was given, but {} atoms are read",
+                batch.n_atoms(),
+                self.n_atoms
+            )));
+        }
+        batch.clear();
+        while batch.len() < batch.capacity() {
+            self.choose_frames((batch.capacity() - batch.len()) as u64);
+            if self.frames.is_empty() {
+                break;
+            }
+            self.read_frames(batch, recorder)?;
+            self.n_read += self.frames.len() as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! What a file is made of: versions of the format and types of numbers.
+
+/// How wide sizes and offsets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// CDF-1: sizes and offsets of 32 bits.
+    Classic,
+    /// CDF-2: offsets of 64 bits, which AMBER demands.
+    Offset64,
+    /// CDF-5: sizes and offsets of 64 bits, and more types.
+    Data64,
+}
+
+impl Version {
+    /// The version that the fourth byte of a file says.
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Version::Classic),
+            2 => Some(Version::Offset64),
+            5 => Some(Version::Data64),
+            _ => None,
+        }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::Classic => "CDF-1",
+            Version::Offset64 => "CDF-2",
+            Version::Data64 => "CDF-5",
+        }
+    }
+
+    pub(super) fn has_wide_sizes(self) -> bool {
+        self == Version::Data64
+    }
+}
+
+/// The type of a variable or an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    Char,
+    Float,
+    Double,
+    /// An integer of so many bytes.
+    Integer(u8),
+}
+
+impl Type {
+    /// The type of that code; those above 6 exist in CDF-5 only.
+    pub fn from_code(code: u32, version: Version) -> Option<Self> {
+        match code {
+            1 => Some(Type::Integer(1)),
+            2 => Some(Type::Char),
+            3 => Some(Type::Integer(2)),
+            4 => Some(Type::Integer(4)),
+            5 => Some(Type::Float),
+            6 => Some(Type::Double),
+            _ if version != Version::Data64 => None,
+            7 => Some(Type::Integer(1)),
+            8 => Some(Type::Integer(2)),
+            9 => Some(Type::Integer(4)),
+            10 | 11 => Some(Type::Integer(8)),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a number.
+    pub fn n_bytes(self) -> u64 {
+        match self {
+            Type::Char => 1,
+            Type::Float => 4,
+            Type::Double => 8,
+            Type::Integer(n_bytes) => u64::from(n_bytes),
+        }
+    }
+}
