@@ -34,9 +34,7 @@ def frames_of_mdreel(path: Path) -> Frames:
     assert all(getattr(frames, f"has_{name}").all() for name in wanted)
     np.testing.assert_array_equal(frames.times, source.times())
     source.check_end()
-    return Frames(
-        frames.positions, frames.vectors, frames.dimensions, frames.times, frames.velocities, frames.forces
-    )
+    return Frames(frames.positions, frames.vectors, frames.dimensions, frames.times, frames.velocities, frames.forces)
 
 
 def frames_of_mdanalysis(path: Path) -> Frames:

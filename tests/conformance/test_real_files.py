@@ -13,6 +13,7 @@ from mdreel.sources.open import open_source
 pytestmark = pytest.mark.filterwarnings(
     "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
     "ignore:NCDF trajectory does not contain `time` information:UserWarning",
+    "ignore:Reader has no dt information:UserWarning",
 )
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"

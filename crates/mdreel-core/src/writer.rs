@@ -5,6 +5,7 @@
 //! when it is whole.
 
 mod file;
+pub mod netcdf3;
 
 pub use file::FileWriter;
 
