@@ -1,7 +1,9 @@
 """AMBER NetCDF files of every make, written with SciPy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from scipy.io import netcdf_file
@@ -39,8 +41,8 @@ class Make:
     conventions: str = "AMBER"
 
 
-def write(path: Path, make: Make) -> None:
-    """Write random numbers as the variables of a make."""
+def write(path: Path, make: Make, content: Mapping[str, np.ndarray] = MappingProxyType({})) -> None:
+    """Write the variables of a make: what is given for them, of every frame or for all, else random numbers."""
     random = np.random.default_rng(17)
     with netcdf_file(str(path), "w", version=make.version) as file:
         file.Conventions, file.ConventionVersion = make.conventions, "1.0"
@@ -55,6 +57,7 @@ def write(path: Path, make: Make) -> None:
                 variable.scale_factor = make.scales[name]
         for name in make.variables:
             shape = [file.dimensions[dimension] for dimension in SHAPES[name]]
-            numbers = random.uniform(1, 90, (make.n_frames, *shape))
+            shape = [make.n_frames, *shape]
+            numbers = np.broadcast_to(content[name], shape) if name in content else random.uniform(1, 90, shape)
             for i, values in enumerate(np.sort(numbers, axis=0) if name == "time" else numbers):
                 file.variables[name][i] = values

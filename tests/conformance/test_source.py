@@ -9,12 +9,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conformance.netcdf_writer import Make
+from conformance.netcdf_writer import write as write_netcdf
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.sources.open import open_source
 
 N_FRAMES, N_ATOMS = 98, 3341
-KINDS = ["memory", "dcd", "xtc", "xtc located", "chain of xtc", "chain of dcd and xtc"]
+KINDS = [
+    "memory",
+    "dcd",
+    "xtc",
+    "xtc located",
+    "netcdf",
+    "netcdf with velocities",
+    "chain of xtc",
+    "chain of dcd and xtc",
+]
 WRITTEN = 6e-3  # Å: what XTC's rounding to 0.01 Å leaves, and float32
 
 
@@ -32,6 +43,19 @@ def xtc_segments(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.nda
     return paths
 
 
+@pytest.fixture(scope="session")
+def netcdf_files(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.ndarray) -> dict[str, Path]:
+    """The AdK trajectory as AMBER NetCDF: in records with cells, and in pieces with velocities."""
+    folder = tmp_path_factory.mktemp("netcdf")
+    size = {"n_frames": N_FRAMES, "n_atoms": N_ATOMS}
+    plain = Make(variables=("time", "coordinates", "cell_lengths", "cell_angles"), **size)
+    moving = Make(variables=("velocities", "coordinates"), fixed_frames=True, **size)
+    cell = {"cell_lengths": np.full(3, 100), "cell_angles": np.full(3, 90)}
+    write_netcdf(folder / "plain.nc", plain, {"coordinates": adk_positions, **cell})
+    write_netcdf(folder / "moving.nc", moving, {"coordinates": adk_positions})
+    return {"netcdf": folder / "plain.nc", "netcdf with velocities": folder / "moving.nc"}
+
+
 @pytest.fixture(params=KINDS)
 def make_source(
     request: pytest.FixtureRequest,
@@ -39,14 +63,15 @@ def make_source(
     adk_dcd: Path,
     adk_xtc: Path,
     xtc_segments: list[Path],
+    netcdf_files: dict[str, Path],
     tmp_path: Path,
 ) -> Callable[[], Source]:
     def make() -> Source:
         match request.param:
             case "memory":
                 return Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64))
-            case "dcd":
-                return open_source(adk_dcd)
+            case "dcd" | "netcdf" | "netcdf with velocities" as kind:
+                return open_source({"dcd": adk_dcd, **netcdf_files}[kind])
             case "xtc":
                 return open_source(adk_xtc, index="none")
             case "xtc located":
@@ -149,4 +174,4 @@ def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], 
             pickle.dumps(source)
         return
     again = pickle.loads(pickle.dumps(source))
-    np.testing.assert_array_equal(read(again, [5], [7])[0], read(source, [5], [7])[0])
+    np.testing.assert_array_equal(read(again, [5], [7]).positions, read(source, [5], [7]).positions)

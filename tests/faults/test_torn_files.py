@@ -11,6 +11,8 @@ from MDAnalysis.lib.formats.libdcd import DCDFile
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
 import mdreel
+from conformance.netcdf_writer import Make
+from conformance.netcdf_writer import write as write_netcdf
 from mdreel.errors import FormatError, FrameIndexError, MdreelError, MismatchError, WorkerError
 from mdreel.sources.open import open_source
 
@@ -31,7 +33,12 @@ def write_dcd(path: Path, positions: np.ndarray) -> None:
             file.write(frame, [30, 90, 30, 90, 90, 30])
 
 
-WRITERS: dict[str, Write] = {"xtc": write_xtc, "dcd": write_dcd}
+def write_nc(path: Path, positions: np.ndarray) -> None:
+    make = Make(variables=("time", "coordinates"), n_frames=len(positions), n_atoms=positions.shape[1])
+    write_netcdf(path, make, {"coordinates": positions})
+
+
+WRITERS: dict[str, Write] = {"xtc": write_xtc, "dcd": write_dcd, "nc": write_nc}
 
 
 def whole_file(folder: Path, kind: str, n_atoms: int) -> tuple[bytes, Any]:
@@ -48,6 +55,9 @@ def ends_of_frames(folder: Path, kind: str, whole: bytes) -> list[int]:
     if kind == "xtc":
         with XTCFile(str(path)) as file:
             return [int(offset) for offset in file.offsets[1:]] + [len(whole)]
+    if kind == "nc":
+        # The header counts the frames: a file that ends before them is torn, wherever it ends.
+        return []
     with DCDFile(str(path)) as file:
         size = file._framesize
         return [len(whole) - i * size for i in reversed(range(N_FRAMES))]
@@ -79,7 +89,7 @@ def test_file_cut_at_any_byte_is_an_error_or_has_whole_frames(
             assert length == ends[0] - (ends[1] - ends[0])
 
 
-@pytest.mark.parametrize("kind", ["xtc", "dcd"])
+@pytest.mark.parametrize("kind", WRITERS)
 def test_torn_file_gives_its_whole_frames_to_those_who_ask_for_no_more(tmp_path: Path, kind: str) -> None:
     whole, atoms = whole_file(tmp_path, kind, 12)
     path = tmp_path / f"torn.{kind}"
@@ -93,6 +103,24 @@ def test_dcd_is_not_torn_when_its_header_counts_the_whole_frames(tmp_path: Path)
     whole, atoms = whole_file(tmp_path, "dcd", 12)
     path = tmp_path / "growing.dcd"
     path.write_bytes(whole[:8] + np.array(2, "<i4").tobytes() + whole[12:-1])  # as while the third is being written
+    assert mdreel.RMSD(atoms, trajectory=path).run().frames.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_netcdf_that_counts_no_frames_has_those_that_are_there(tmp_path: Path, count: int) -> None:
+    whole, atoms = whole_file(tmp_path, "nc", 12)
+    path = tmp_path / "uncounted.nc"
+    path.write_bytes(whole[:4] + np.array(count, ">i4").tobytes() + whole[8:])
+    assert mdreel.RMSD(atoms, trajectory=path).run().frames.tolist() == [0, 1, 2]
+    path.write_bytes(whole[:4] + np.array(count, ">i4").tobytes() + whole[8:-1])
+    with pytest.raises(FormatError, match=r"uncounted\.nc, frame 2, byte .* 2 whole frames come before it"):
+        mdreel.RMSD(atoms, trajectory=path).run()
+
+
+def test_netcdf_is_not_torn_behind_the_frames_that_it_counts(tmp_path: Path) -> None:
+    whole, atoms = whole_file(tmp_path, "nc", 12)
+    path = tmp_path / "growing.nc"
+    path.write_bytes(whole[:4] + np.array(2, ">i4").tobytes() + whole[8:-1])  # as while the third is being written
     assert mdreel.RMSD(atoms, trajectory=path).run().frames.tolist() == [0, 1]
 
 
@@ -114,6 +142,12 @@ HEADERS: dict[tuple[str, str], tuple[int, str, list[int]]] = {
     ("dcd", "title"): (92, "<i4", []),
     ("dcd", "lines of the title"): (96, "<i4", ABSURD_VALUES),
     ("dcd", "atoms"): (348, "<i4", []),
+    ("nc", "frames"): (4, ">i4", [-1, 0, 1]),
+    ("nc", "dimensions"): (12, ">i4", []),
+    ("nc", "length of a name"): (16, ">i4", []),
+    ("nc", "spatial"): (44, ">i4", []),
+    ("nc", "atoms"): (56, ">i4", []),
+    ("nc", "attributes"): (104, ">i4", []),
 }
 
 

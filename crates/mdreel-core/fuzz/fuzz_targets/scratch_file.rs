@@ -10,7 +10,7 @@ impl ScratchFile {
     pub fn new(bytes: &[u8]) -> Self {
         let shared_memory = Path::new("/dev/shm");
         let directory = if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() };
-        let path = directory.join(format!("mdreel-fuzz-{}.xtc", std::process::id()));
+        let path = directory.join(format!("mdreel-fuzz-{}.bytes", std::process::id()));
         fs::write(&path, bytes).expect("room for a small file");
         ScratchFile(path)
     }
