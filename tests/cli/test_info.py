@@ -22,6 +22,24 @@ def test_info_knows_what_mdanalysis_knows(run, adk):
     assert facts["files"][0]["path"] == datafiles.XTC
 
 
+def test_info_says_what_is_in_a_netcdf_file(run):
+    from MDAnalysis.coordinates.TRJ import NCDFReader
+
+    done = run("info", "-f", datafiles.TRJ_NCBOX, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = json.loads(done.stdout)
+    reader = NCDFReader(datafiles.TRJ_NCBOX)
+    assert (facts["n_atoms"], facts["n_frames"]) == (reader.n_atoms, reader.n_frames)
+    assert (facts["first_time_ps"], facts["last_time_ps"]) == (reader[0].time, reader[-1].time)
+    np.testing.assert_array_equal(facts["first_box"], reader[0].dimensions)
+    (file,) = facts["files"]
+    assert (file["format"], file["version"], file["conventions"]) == ("NCDF", "CDF-2", "AMBER")
+    assert (file["frames counted by the header"], file["uncounted bytes"]) == (reader.n_frames, 0)
+    assert file["velocities"]
+    assert file["forces"]
+    assert file["program"] == reader.trjfile.program.decode()
+
+
 def test_info_is_readable(run, adk):
     done = run("info", "-f", adk["dcd"], "-s", adk["psf"])
     assert (done.returncode, done.stderr) == (0, "")
