@@ -5,9 +5,10 @@ from pathlib import Path
 import MDAnalysis
 import numpy as np
 import pytest
+from scipy.io import netcdf_file
 
 from conformance.mdanalysis_oracle import Frames, differences, frames_of_mdanalysis, frames_of_mdreel
-from conformance.netcdf_writer import UNITS, Make, write
+from conformance.netcdf_writer import SHAPES, UNITS, Make, write
 from mdreel.errors import UnsupportedError
 from mdreel.sources.open import open_source
 from mdreel.sources.universe import source_of
@@ -99,6 +100,32 @@ def test_file_of_mdtraj_has_the_bits_that_mdanalysis_reads(tmp_path: Path, has_c
     with NetCDFTrajectoryFile(str(path), "w") as file:
         file.write(random.normal(0, 30, (4, 12, 3)).astype(np.float32), np.arange(4) * 0.5, *cell)
     assert np.isnan(check(path).dimensions).any() != has_cell
+
+
+def test_restart_file_is_a_trajectory_of_one_frame(tmp_path: Path) -> None:
+    """MDAnalysis does not read these: the numbers are those that were written."""
+    path = tmp_path / "restart.ncrst"
+    positions, velocities = np.random.default_rng(8).normal(0, 30, (2, 12, 3))
+    with netcdf_file(str(path), "w", version=2) as file:
+        file.Conventions, file.ConventionVersion = "AMBERRESTART", "1.0"
+        for name, length in (("spatial", 3), ("atom", 12), ("cell_spatial", 3), ("cell_angular", 3)):
+            file.createDimension(name, length)
+        for name, numbers in (
+            ("coordinates", positions),
+            ("velocities", velocities),
+            ("time", np.array(7.1)),
+            ("cell_lengths", np.array([30, 40, 50])),
+            ("cell_angles", np.array([80, 90, 70])),
+        ):
+            variable = file.createVariable(name, "f8", SHAPES[name])
+            variable.units = UNITS[name]
+            variable.data[...] = numbers
+        file.variables["velocities"].scale_factor = np.float64(20.455)
+    frames = frames_of_mdreel(path)
+    np.testing.assert_array_equal(frames.positions, positions[None].astype(np.float32))
+    np.testing.assert_array_equal(frames.velocities, (velocities[None] * 20.455).astype(np.float32))
+    np.testing.assert_array_equal(frames.dimensions, [[30, 40, 50, 80, 90, 70]])
+    assert frames.times.tolist() == [7.1]
 
 
 def test_universe_of_netcdf_is_opened_once_more(tmp_path: Path) -> None:
