@@ -63,8 +63,6 @@ pub(super) fn copy_scattered<const BYTES: usize>(
     let columns = target.x.iter_mut().zip(target.y.iter_mut()).zip(target.z.iter_mut());
     for (i, ((x, y), z)) in columns.enumerate().take(slots.len()) {
         prefetch(address(i + AHEAD));
-        // The last byte may lie in the next cache line.
-        prefetch(address(i + AHEAD).wrapping_add(3 * BYTES - 1));
         let [of_x, of_y, of_z] = atoms[place(i)];
         (*x, *y, *z) = (number.of(of_x), number.of(of_y), number.of(of_z));
     }
