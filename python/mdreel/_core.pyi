@@ -1,7 +1,6 @@
 # What each does is documented in Rust, and shown by help().
 
 from collections.abc import Callable, Sequence
-from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -23,7 +22,7 @@ _Columns: TypeAlias = tuple[
 class Source:
     @staticmethod
     def open(
-        paths: Sequence[str | PathLike[str]],
+        paths: Sequence[Any],
         format: str | None = None,  # noqa: A002 (MDAnalysis's word)
         access: str = "auto",
         index: str = "cache",
@@ -41,6 +40,8 @@ class Source:
     def n_frames(self) -> int: ...
     @property
     def n_bytes(self) -> int: ...
+    @property
+    def n_fetched(self) -> int | None: ...
     @property
     def is_located(self) -> bool: ...
     def times(self) -> NDArray[np.float64]: ...

@@ -122,6 +122,11 @@ pub trait Source: Send + Sync {
         Ok(true)
     }
 
+    /// Bytes that came through the network so far; `None` if none has to.
+    fn n_fetched(&self) -> Option<u64> {
+        None
+    }
+
     /// What its frames can have.
     fn quantities(&self) -> Quantities {
         Quantities::POSITIONS

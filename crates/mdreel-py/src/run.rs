@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 
 use crate::block::Blocks;
 use crate::error::{from_panic, to_python};
+use crate::frame::selection;
 use crate::kernel::RmsdKernel;
-use crate::source::{Source, selection};
+use crate::source::Source;
 use crate::span::{Columns, columns};
 
 type Outcome<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Columns<'py>);

@@ -1,26 +1,22 @@
 //! Sources.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
-use mdreel_core::source::AtomSelection;
-use mdreel_core::source::open::{Opened, Options, open};
+use mdreel_core::source::open::Opened;
 use mdreel_core::source::read::read_frames;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::frame::{Frames, from_arrays, quantities};
+use crate::frame::{Frames, from_arrays, quantities, selection};
+use crate::origin::Origin;
 use crate::patience::patiently;
-
-/// The arguments with which files were opened: paths, format, access, index, overlaps.
-type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -38,11 +34,6 @@ impl Source {
     }
 }
 
-/// Checks atom indices.
-pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
-    AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
-}
-
 #[pymethods]
 impl Source {
     /// Open files as one trajectory; see `mdreel.sources.open.open_source`.
@@ -50,18 +41,14 @@ impl Source {
     #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
     fn open(
         py: Python<'_>,
-        paths: Vec<PathBuf>,
-        format: Option<&str>,
+        paths: Bound<'_, PyList>,
+        format: Option<String>,
         access: &str,
         index: &str,
         overlaps: &str,
     ) -> PyResult<Self> {
-        let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
-        let names =
-            (paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned(), overlaps.to_owned());
-        let origin = Some(names);
-        let opened = patiently(py, move || open(&paths, options))?;
-        Ok(Source { opened, origin })
+        let origin = Origin::new(paths, format, [access, index, overlaps]);
+        Ok(Source { opened: origin.open(py)?, origin: Some(origin) })
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
@@ -102,6 +89,12 @@ impl Source {
     #[getter]
     fn n_bytes(&self) -> u64 {
         self.shared().n_bytes()
+    }
+
+    /// Bytes that came through the network so far; None if none has to.
+    #[getter]
+    fn n_fetched(&self) -> Option<u64> {
+        self.shared().n_fetched()
     }
 
     /// Whether it is known where each frame is.
@@ -149,12 +142,12 @@ impl Source {
         Frames::new(py, array, n_atoms, wanted)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let Some(origin) = &self.origin else {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
-        Ok((py.get_type::<Source>().getattr("open")?, origin.clone().into_pyobject(py)?.into_any()))
+        Ok((py.get_type::<Source>().getattr("open")?, origin.arguments(py)?))
     }
 
     fn __repr__(&self) -> String {

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from os import PathLike, fspath
+from typing import TypeAlias
 
 from mdreel._core import Source
+from mdreel.sources.remote import RemoteFile, is_remote
+
+Location: TypeAlias = str | PathLike[str] | RemoteFile
 
 
 def open_source(
-    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    paths: Location | Sequence[Location],
     *,
     format: str | None = None,  # noqa: A002 (MDAnalysis's word)
     access: str = "auto",
@@ -18,8 +22,9 @@ def open_source(
 
     Parameters
     ----------
-    paths : path, or sequence of paths
-        One file, or several that are read one after another; they must have the same atoms.
+    paths : path, URL or RemoteFile, or sequence of them
+        One file, or several that are read one after another; they must have the same atoms. A URL (``https://``,
+        ``s3://``...) needs the extra ``remote``; of such a file only the bytes that are needed are fetched.
     format : {"XTC", "DCD"}, optional
         The format; by default the content of each file decides.
     access : {"auto", "map", "read"}
@@ -52,5 +57,11 @@ def open_source(
     Only the first header of each file is read. The frames of several files are numbered on; their times stay as each
     file has them. Of several files only some are open at a time: thousands of segments need no more than 64.
     """
-    several = [paths] if isinstance(paths, (str, PathLike)) else paths
-    return Source.open([fspath(path) for path in several], format, access, index, overlaps)
+    several = [paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths
+    return Source.open([_located(path) for path in several], format, access, index, overlaps)
+
+
+def _located(path: Location) -> str | RemoteFile:
+    if isinstance(path, RemoteFile):
+        return path
+    return RemoteFile(path) if isinstance(path, str) and is_remote(path) else fspath(path)

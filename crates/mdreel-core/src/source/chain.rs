@@ -175,6 +175,10 @@ impl Source for ChainSource {
         Ok(times)
     }
 
+    fn n_fetched(&self) -> Option<u64> {
+        self.segments.iter().filter_map(|segment| segment.source.n_fetched()).reduce(|a, b| a + b)
+    }
+
     fn n_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.source.n_bytes()).sum()
     }

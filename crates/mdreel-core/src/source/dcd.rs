@@ -81,6 +81,10 @@ impl Source for Dcd {
         Ok((0..self.layout.n_frames()).map(|frame| self.header.time(frame)).collect())
     }
 
+    fn n_fetched(&self) -> Option<u64> {
+        self.file.n_fetched()
+    }
+
     fn n_bytes(&self) -> u64 {
         self.layout.offset(self.layout.n_frames()) - self.layout.offset(0)
     }

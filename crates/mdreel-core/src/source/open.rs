@@ -1,11 +1,11 @@
 //! Opening files by what is in them, whatever they are called.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::source::Source;
-use crate::source::bytes::{Access, FileBytes, OpenFiles};
+use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
@@ -147,19 +147,40 @@ impl Opened {
     }
 }
 
-/// Opens files as one trajectory.
-pub fn open(paths: &[PathBuf], options: Options) -> Result<Opened> {
-    let open_files = Arc::<OpenFiles>::default();
-    if let [path] = paths {
-        return open_file(path, options, &open_files);
+/// Where a file is.
+pub enum Location {
+    /// In a file system.
+    Path(PathBuf),
+    /// Behind a network.
+    Remote(RemoteFile),
+}
+
+impl Location {
+    fn open(self, access: Access, open_files: &Arc<OpenFiles>) -> Result<FileBytes> {
+        match self {
+            Location::Path(path) => FileBytes::open_among(&path, access, Arc::clone(open_files)),
+            Location::Remote(file) => Ok(FileBytes::remote(file)),
+        }
     }
-    let parts = paths.iter().map(|path| open_file(path, options, &open_files)).collect::<Result<Vec<_>>>()?;
-    let segments = paths.iter().cloned().zip(parts.iter().map(Opened::source)).collect();
+}
+
+/// Opens files as one trajectory.
+pub fn open(locations: Vec<Location>, options: Options) -> Result<Opened> {
+    let open_files = Arc::default();
+    let open_one = |location: Location| {
+        let file = location.open(options.access, &open_files)?;
+        Ok((file.path().to_owned(), open_file(file, options)?))
+    };
+    let mut opened = locations.into_iter().map(open_one).collect::<Result<Vec<_>>>()?;
+    if opened.len() == 1 {
+        return Ok(opened.swap_remove(0).1);
+    }
+    let (paths, parts): (Vec<PathBuf>, Vec<Opened>) = opened.into_iter().unzip();
+    let segments = paths.into_iter().zip(parts.iter().map(Opened::source)).collect();
     Ok(Opened::Chain(Arc::new(ChainSource::new(segments, options.overlaps)?), parts))
 }
 
-fn open_file(path: &Path, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
-    let file = FileBytes::open_among(path, options.access, Arc::clone(open_files))?;
+fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
     let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
     Ok(match format {
         Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),

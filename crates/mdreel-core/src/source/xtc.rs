@@ -136,6 +136,10 @@ impl Source for Xtc {
         Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
+    fn n_fetched(&self) -> Option<u64> {
+        self.file.n_fetched()
+    }
+
     fn n_bytes(&self) -> u64 {
         self.file.len()
     }

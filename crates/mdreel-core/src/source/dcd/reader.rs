@@ -179,6 +179,11 @@ impl Reader for DcdReader<'_> {
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
             return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
         }
+        if let FrameSet::Range { .. } = frames
+            && let Some(last) = frames.last()
+        {
+            self.bytes.expect_until(self.layout.offset(last + 1));
+        }
         self.extent = frames.clone();
         self.n_read = 0;
         Ok(())

@@ -153,7 +153,9 @@ impl<'a> XtcReader<'a> {
         let n_bytes;
         if self.prefix(first.frame_len()) == first.frame_len() {
             // Frames are wanted whole: one window, and as many of them as it holds.
-            let window = at..file.len().min(at + WINDOW.max(LANES as u64 * first.frame_len()));
+            let several = at + WINDOW.max(LANES as u64 * first.frame_len());
+            // The last frame of the extent may begin just before its end: it is then the first of the next window.
+            let window = at..file.len().min(several).min(end.max(at + first.frame_len()));
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
             let bytes = self.bytes.get(0);
             while at < end && self.loaded.len() < MAX_LOADED {
@@ -277,8 +279,15 @@ impl Reader for XtcReader<'_> {
         self.loaded.clear();
         self.next = 0;
         self.rest = match extent {
-            Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
+            Extent::Frames(set) => {
+                if let (FrameSet::Range { step: 1, .. }, Some(last)) = (set, set.last()) {
+                    let end = self.xtc.located()?.index.range(last as usize);
+                    self.bytes.expect_until(end.map_or(0, |range| range.end));
+                }
+                Rest::Frames { set: set.clone(), next: 0 }
+            }
             Extent::Bytes(range) => {
+                self.bytes.expect_until(range.end);
                 let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
                 let at = first.unwrap_or(range.end);
                 self.located = LocatedFrames { first, end: at, frames: Vec::new() };
