@@ -6,10 +6,14 @@
 pub mod bytes;
 pub mod chain;
 pub mod dcd;
+pub mod fault;
 pub mod frame_index;
+pub mod located;
 pub mod memory;
 pub mod open;
+pub mod pieces;
 pub mod read;
+pub mod trr;
 pub mod xtc;
 
 use std::ops::Range;
