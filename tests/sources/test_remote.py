@@ -1,5 +1,6 @@
 """Trajectories behind a network: an S3-compatible server, and one that drops connections."""
 
+import contextlib
 import pickle
 import socket
 import subprocess
@@ -65,6 +66,9 @@ def pump(source: socket.socket, target: socket.socket, limit: int | None) -> Non
     except OSError:
         pass
     for end in (source, target):
+        # The other direction may be waiting on it, which keeps a socket open that is only closed.
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
         end.close()
 
 
@@ -101,15 +105,18 @@ def s3(server: int, monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.fixture
 def uploaded(s3: int, adk_xtc: Path, adk_dcd: Path) -> int:
     """The server with three trajectories."""
-    import obstore
-    from obstore.store import S3Store
-
-    request = urllib.request.Request(f"http://127.0.0.1:{s3}/{BUCKET}", method="PUT")
-    urllib.request.urlopen(request).close()
-    store = S3Store(BUCKET)
+    put(s3, BUCKET, b"")
     for name, path in {"adk.xtc": adk_xtc, "parts/adk.dcd": adk_dcd, "water.xtc": Path(XTC)}.items():
-        obstore.put(store, name, path.read_bytes())
+        put(s3, f"{BUCKET}/{name}", path.read_bytes())
     return s3
+
+
+def put(port: int, name: str, content: bytes) -> None:
+    """Make a bucket or an object that everybody may read."""
+    url = f"http://127.0.0.1:{port}/{name}"
+    headers = {"x-amz-acl": "public-read", "Content-Type": "application/octet-stream"}
+    request = urllib.request.Request(url, content, headers, method="PUT")
+    urllib.request.urlopen(request, timeout=30).close()
 
 
 @pytest.fixture(scope="module")
@@ -136,18 +143,18 @@ def test_remote_rmsd_has_the_bits_of_the_local_one(
 @pytest.mark.parametrize("name", ["adk.xtc", "parts/adk.dcd"])
 def test_remote_file_is_fetched_once(uploaded: int, ca: MDAnalysis.AtomGroup, name: str) -> None:
     source = open_source(f"s3://{BUCKET}/{name}")
-    rmsd(ca, source, n_workers=1)
+    rmsd(ca, source, n_workers=1, n_parts=1)
     assert source.n_fetched is not None
-    # The reference frame and the headers come in small pieces of 64 KiB, of which some are fetched again with the rest.
-    assert source.n_bytes <= source.n_fetched < source.n_bytes + 10 * 65536
+    # The first header and the reference frame are fetched on their own, and again with the rest.
+    assert source.n_bytes <= source.n_fetched + 200 < source.n_bytes + 150_000
 
 
 def test_remote_water_is_left_on_the_server(uploaded: int) -> None:
     protein = MDAnalysis.Universe(GRO).select_atoms("protein and name CA")
     source = open_source(f"s3://{BUCKET}/water.xtc")
-    np.testing.assert_array_equal(rmsd(protein, source, n_workers=1), rmsd(protein, XTC))
+    np.testing.assert_array_equal(rmsd(protein, source, n_workers=1, n_parts=1), rmsd(protein, XTC))
     assert source.n_fetched is not None
-    assert source.n_fetched < 0.6 * source.n_bytes  # of 10 frames the first is read whole, twice
+    assert source.n_fetched < 0.5 * source.n_bytes  # of 10 frames the first is read whole, twice
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "parts/adk.dcd"])
@@ -197,10 +204,7 @@ def test_remote_server_that_is_not_there_is_an_error_that_names_the_url() -> Non
 
 
 def test_remote_file_that_is_no_trajectory_names_its_url(uploaded: int) -> None:
-    import obstore
-    from obstore.store import S3Store
-
-    obstore.put(S3Store(BUCKET), "notes.txt", b"not a trajectory")
+    put(uploaded, f"{BUCKET}/notes.txt", b"not a trajectory")
     with pytest.raises(FormatError, match=f"s3://{BUCKET}/notes.txt, byte 0: expected a trajectory"):
         open_source(f"s3://{BUCKET}/notes.txt")
 

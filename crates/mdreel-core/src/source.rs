@@ -6,14 +6,19 @@
 pub mod bytes;
 pub mod chain;
 pub mod dcd;
+pub mod fault;
 pub mod frame_index;
+pub mod located;
 pub mod memory;
 pub mod open;
+pub mod pieces;
 pub mod read;
+pub mod trr;
 pub mod xtc;
 
 use std::ops::Range;
 
+use self::bytes::FileBytes;
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
@@ -122,9 +127,14 @@ pub trait Source: Send + Sync {
         Ok(true)
     }
 
+    /// The file, if it is one.
+    fn file(&self) -> Option<&FileBytes> {
+        None
+    }
+
     /// Bytes that came through the network so far; `None` if none has to.
     fn n_fetched(&self) -> Option<u64> {
-        None
+        self.file()?.n_fetched()
     }
 
     /// What its frames can have.

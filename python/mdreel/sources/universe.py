@@ -11,7 +11,7 @@ from mdreel.sources.open import open_source
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-FORMATS = ("XTC", "DCD")
+FORMATS = ("XTC", "TRR", "DCD")
 
 
 def source_of(universe: "Universe") -> Source:

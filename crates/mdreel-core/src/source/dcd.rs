@@ -81,8 +81,8 @@ impl Source for Dcd {
         Ok((0..self.layout.n_frames()).map(|frame| self.header.time(frame)).collect())
     }
 
-    fn n_fetched(&self) -> Option<u64> {
-        self.file.n_fetched()
+    fn file(&self) -> Option<&FileBytes> {
+        Some(&self.file)
     }
 
     fn n_bytes(&self) -> u64 {

@@ -10,6 +10,7 @@ use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
+use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 
 /// The formats that can be read.
@@ -17,6 +18,8 @@ use crate::source::xtc::Xtc;
 pub enum Format {
     /// GROMACS' compressed trajectory.
     Xtc,
+    /// GROMACS' trajectory in full precision, with velocities and forces.
+    Trr,
     /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
     Dcd,
 }
@@ -26,12 +29,13 @@ const SIGNATURE: u64 = 16;
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 2] = [Format::Xtc, Format::Dcd];
+    pub const ALL: [Format; 3] = [Format::Xtc, Format::Trr, Format::Dcd];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Xtc => "XTC",
+            Format::Trr => "TRR",
             Format::Dcd => "DCD",
         }
     }
@@ -51,12 +55,12 @@ impl Format {
                 file.path(),
                 None,
                 Some(0),
-                "the file is empty; expected a trajectory (XTC, DCD)",
+                "the file is empty; expected a trajectory (XTC, TRR, DCD)",
             ));
         }
         let head = file.read_vec(0..file.len().min(SIGNATURE))?;
         signature(&head).ok_or_else(|| {
-            let message = format!("expected a trajectory (XTC, DCD), found {}", describe(&head));
+            let message = format!("expected a trajectory (XTC, TRR, DCD), found {}", describe(&head));
             Error::format(file.path(), None, Some(0), message)
         })
     }
@@ -109,6 +113,8 @@ impl Options {
 pub enum Opened {
     /// An XTC file.
     Xtc(Arc<Xtc>),
+    /// A TRR file.
+    Trr(Arc<Trr>),
     /// A DCD file.
     Dcd(Arc<Dcd>),
     /// Frames in memory.
@@ -122,6 +128,7 @@ impl Opened {
     pub fn source(&self) -> Arc<dyn Source> {
         match self {
             Opened::Xtc(xtc) => Arc::clone(xtc) as _,
+            Opened::Trr(trr) => Arc::clone(trr) as _,
             Opened::Dcd(dcd) => Arc::clone(dcd) as _,
             Opened::Memory(memory) => Arc::clone(memory) as _,
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
@@ -140,6 +147,7 @@ impl Opened {
     pub fn format(&self) -> &'static str {
         match self {
             Opened::Xtc(_) => Format::Xtc.name(),
+            Opened::Trr(_) => Format::Trr.name(),
             Opened::Dcd(_) => Format::Dcd.name(),
             Opened::Memory(_) => "memory",
             Opened::Chain(..) => "chain",
@@ -184,16 +192,18 @@ fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
     let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
     Ok(match format {
         Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),
+        Format::Trr => Opened::Trr(Arc::new(Trr::open(file, options.keep)?)),
         Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
     })
 }
 
 fn signature(head: &[u8]) -> Option<Format> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    // XTC: 1995, or 2023 for frames that may be larger, big-endian. DCD: a Fortran record of 84 bytes that begins
+    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that begins
     // with CORD; its length is in either byte order, in 4 or 8 bytes.
     match i32::from_be_bytes(word) {
         1995 | 2023 => return Some(Format::Xtc),
+        1993 => return Some(Format::Trr),
         _ => {}
     }
     let is_record = |length: &[u8]| {
@@ -210,8 +220,7 @@ fn signature(head: &[u8]) -> Option<Format> {
 
 /// What a file is that is no trajectory that we read, as well as its first bytes tell.
 fn describe(head: &[u8]) -> String {
-    let known: [(&[u8], &str); 8] = [
-        (&1993i32.to_be_bytes(), "a TRR trajectory"),
+    let known: [(&[u8], &str); 7] = [
         (b"CDF", "a NetCDF file"),
         (b"\x89HDF", "an HDF5 file"),
         (b"\x1f\x8b", "a file compressed with gzip"),
@@ -238,6 +247,7 @@ mod tests {
     fn signature_tells_the_formats_apart() {
         assert_eq!(signature(&[0, 0, 7, 203, 1]), Some(Format::Xtc));
         assert_eq!(signature(&[0, 0, 7, 231]), Some(Format::Xtc));
+        assert_eq!(signature(&[0, 0, 7, 201]), Some(Format::Trr));
         assert_eq!(signature(b"\x54\0\0\0CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\0\0\0\x54CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\x54\0\0\0\0\0\0\0CORD"), Some(Format::Dcd));
@@ -249,7 +259,7 @@ mod tests {
 
     #[test]
     fn description_says_what_was_found() {
-        assert_eq!(describe(&1993i32.to_be_bytes()), "a TRR trajectory");
+        assert_eq!(describe(b"CDF\x02"), "a NetCDF file");
         assert_eq!(describe(b"HEADER    HYDROL"), "text that begins with \"HEADER    HYDROL\"");
         assert_eq!(describe(&[0, 255]), "a file that begins with the bytes 00 ff");
     }
@@ -257,6 +267,6 @@ mod tests {
     #[test]
     fn name_of_a_format_is_found_in_capitals_or_not() {
         assert_eq!(Format::from_name("xtc").unwrap(), Format::Xtc);
-        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, DCD"));
+        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, TRR, DCD"));
     }
 }

@@ -45,9 +45,10 @@ impl Stream {
     /// Reads `runs` (ascending) one after the other into `target`.
     pub fn read(&mut self, file: &Arc<RemoteFile>, runs: &[Range<u64>], target: &mut [u8]) -> Result<()> {
         let Some(last) = runs.last() else { return Ok(()) };
+        // The first load of a part tells nothing yet: of large frames only the beginnings may be wanted.
         let goes_on = |run: &Range<u64>| {
             run.end <= self.until
-                && self.last_end.is_none_or(|end| self.start <= run.start && run.start <= end.saturating_add(NEAR))
+                && self.last_end.is_some_and(|end| self.start <= run.start && run.start <= end.saturating_add(NEAR))
         };
         match runs {
             [run] if goes_on(run) => self.read_on(file, run.clone(), target)?,
