@@ -1,4 +1,4 @@
-"""Every XTC and DCD file of MDAnalysisTests, read as MDAnalysis reads it: the same bits."""
+"""Every XTC, TRR and DCD file of MDAnalysisTests, read as MDAnalysis reads it: the same bits."""
 
 from pathlib import Path
 
@@ -13,17 +13,17 @@ from mdreel.sources.open import open_source
 pytestmark = pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
-FILES = sorted(str(path.relative_to(DATA)) for path in [*DATA.rglob("*.xtc"), *DATA.rglob("*.dcd")])
+FILES = sorted(str(path.relative_to(DATA)) for ending in ("xtc", "trr", "dcd") for path in DATA.rglob(f"*.{ending}"))
 REFUSED = {"empty.dcd": "the file is empty"}
-# XTC has cell vectors, and these are the same in every bit. Lengths and angles follow from them: MDAnalysis takes those
-# of the vectors in nm, rounds to float32 and multiplies by 10; mdreel takes those of the vectors in Å. In these files
-# that leaves some that differ by one or two units in the last place of a float32.
-ROUNDED_DIMENSIONS = {"adk_oplsaa.xtc", "YiiP_lipids.xtc", "test.xtc"}
+# XTC and TRR have cell vectors, and these are the same in every bit. Lengths and angles follow from them: MDAnalysis
+# takes those of the vectors in nm, rounds to float32 and multiplies by 10; mdreel takes those of the vectors in Å. In
+# these files that leaves some that differ by one or two units in the last place of a float32.
+ROUNDED_DIMENSIONS = {"adk_oplsaa.xtc", "YiiP_lipids.xtc", "test.xtc", "adk_oplsaa.trr", "test.trr"}
 
 
-def test_search_for_files_finds_both_formats() -> None:
-    assert {"adk_oplsaa.xtc", "adk_dims.dcd", *REFUSED} <= set(FILES)
-    assert len(FILES) >= 16
+def test_search_for_files_finds_all_formats() -> None:
+    assert {"adk_oplsaa.xtc", "adk_oplsaa.trr", "adk_dims.dcd", *REFUSED} <= set(FILES)
+    assert len(FILES) >= 21
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in REFUSED])

@@ -5,6 +5,7 @@
 //! when it is whole.
 
 mod file;
+pub mod trr;
 
 pub use file::FileWriter;
 

@@ -11,11 +11,10 @@ use crate::frame::{Quantities, Quantity};
 use crate::source::fault::Fault;
 use crate::source::located::ChainedHeader;
 use crate::source::pieces::Section;
+use crate::writer::trr::BEGINNING;
 
 /// The magic number.
 const MAGIC: u32 = 1993;
-/// What every frame begins with: the magic number, and the name with its length, once with and once without a final 0.
-const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
 /// Bytes up to and with `nre`.
 const INTEGERS_LEN: usize = 76;
 /// Bytes of the longest header.

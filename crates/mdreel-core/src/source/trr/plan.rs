@@ -7,7 +7,7 @@ use crate::source::pieces::{Piece, Pieces, Place, Section};
 use crate::unit_cell::UnitCell;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
-/// Forces are energies by lengths.
+/// Forces are energies by lengths: from kJ/(mol nm) to kJ/(mol Å).
 const PER_ANGSTROM_OF_PER_NANOMETRE: f32 = 0.1;
 
 /// What to load of the frames of a shape, and where it goes.
