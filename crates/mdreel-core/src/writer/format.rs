@@ -1,0 +1,68 @@
+//! The formats that can be written, by the ending of the file's name.
+
+use std::path::Path;
+
+use super::dcd::DcdEncoder;
+use super::xtc::{DEFAULT_PRECISION, XtcEncoder};
+use super::{Encoder, Outline};
+use crate::error::{Error, Result};
+use crate::frame::Quantities;
+
+/// What of the way of writing can be chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Settings {
+    /// Integers per nm, for formats that round.
+    pub precision: Option<f32>,
+}
+
+/// A format that can be written.
+pub struct OutputFormat {
+    /// Its name, as that of the format when it is read.
+    pub name: &'static str,
+    /// The ending of its files.
+    pub ending: &'static str,
+    /// What it can hold of each atom.
+    pub quantities: Quantities,
+    /// Whether it rounds to a precision that can be chosen.
+    pub rounds: bool,
+    encoder: fn(&Outline, &Settings) -> Result<Box<dyn Encoder>>,
+}
+
+/// All of them. A new format is one more entry.
+pub static FORMATS: [OutputFormat; 2] = [
+    OutputFormat {
+        name: "XTC",
+        ending: "xtc",
+        quantities: Quantities::POSITIONS,
+        rounds: true,
+        encoder: |outline, settings| {
+            Ok(Box::new(XtcEncoder::new(outline, settings.precision.unwrap_or(DEFAULT_PRECISION))?))
+        },
+    },
+    OutputFormat {
+        name: "DCD",
+        ending: "dcd",
+        quantities: Quantities::POSITIONS,
+        rounds: false,
+        encoder: |outline, _| Ok(Box::new(DcdEncoder::new(outline)?)),
+    },
+];
+
+impl OutputFormat {
+    /// The format that the ending of `path` stands for, in capitals or not.
+    pub fn of(path: &Path) -> Result<&'static OutputFormat> {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        FORMATS.iter().find(|format| ending.as_deref() == Some(format.ending)).ok_or_else(|| {
+            let known: Vec<String> = FORMATS.iter().map(|format| format!(".{}", format.ending)).collect();
+            Error::Unsupported(format!("{}: the ending must be one of {}", path.display(), known.join(", ")))
+        })
+    }
+
+    /// An encoder of this format.
+    pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Box<dyn Encoder>> {
+        if settings.precision.is_some() && !self.rounds {
+            return Err(Error::Mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));
+        }
+        (self.encoder)(outline, settings)
+    }
+}
