@@ -18,6 +18,7 @@ use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
+use bytes::FileBytes;
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +92,19 @@ pub struct FrameLocation {
     pub time: f64,
 }
 
+/// Frames as they lie in storage.
+#[derive(Debug)]
+pub struct StoredFrames<'a> {
+    /// The name of their format.
+    pub format: &'static str,
+    /// Where they are.
+    pub file: &'a FileBytes,
+    /// From the first byte of the first frame to the last of the last.
+    pub bytes: Range<u64>,
+    /// How many they are.
+    pub n_frames: u64,
+}
+
 /// A trajectory that has been opened.
 pub trait Source: Send + Sync {
     /// Atoms in each frame.
@@ -120,6 +134,12 @@ pub trait Source: Send + Sync {
     /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
     fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(true)
+    }
+
+    /// The bytes of consecutive frames, where the format is such that frames laid behind one another are a file. May
+    /// have to locate them first.
+    fn stored_frames(&self, _frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        Ok(None)
     }
 
     /// What its frames can have.

@@ -11,6 +11,8 @@ pub mod xtc;
 
 pub use file::FileWriter;
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 
@@ -46,7 +48,7 @@ pub trait Encoder: Send + Sync {
     fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>>;
 }
 
-impl<E: Encoder + ?Sized> Encoder for Box<E> {
+impl<E: Encoder + ?Sized> Encoder for Arc<E> {
     fn begin(&self, out: &mut Vec<u8>) -> Result<()> {
         (**self).begin(out)
     }

@@ -2,12 +2,14 @@
 //! interpreter is released around every call of the core.
 
 mod block;
+mod convert;
 mod error;
 mod facts;
 mod frame;
 mod kernel;
 mod patience;
 mod plan;
+mod pool;
 mod run;
 mod source;
 mod span;
@@ -19,6 +21,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::convert::{convert, output_formats, split};
     #[pymodule_export]
     use crate::frame::Frames;
     #[pymodule_export]

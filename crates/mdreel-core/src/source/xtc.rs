@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use super::bytes::FileBytes;
 use super::frame_index::{FrameIndex, Keep};
-use super::{AtomSelection, LocatedFrames, Reader, Source};
+use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::{Error, Result};
 use crate::frame::Quantities;
 use crate::simd::Level;
@@ -175,6 +175,20 @@ impl Source for Xtc {
         }
         self.set_located(Located { index, rest: None });
         Ok(true)
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        if frames.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let index = &self.located()?.index;
+        let range = |frame: u64| {
+            let (path, n_frames) = (self.path().to_owned(), index.len() as u64);
+            index.range(frame as usize).ok_or(Error::FrameIndex { path, frame, n_frames })
+        };
+        let bytes = range(frames.start)?.start..range(frames.end - 1)?.end;
+        let n_frames = frames.end - frames.start;
+        Ok(Some(vec![StoredFrames { format: "XTC", file: &self.file, bytes, n_frames }]))
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

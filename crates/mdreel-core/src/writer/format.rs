@@ -1,6 +1,7 @@
 //! The formats that can be written, by the ending of the file's name.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::dcd::DcdEncoder;
 use super::xtc::{DEFAULT_PRECISION, XtcEncoder};
@@ -25,7 +26,9 @@ pub struct OutputFormat {
     pub quantities: Quantities,
     /// Whether it rounds to a precision that can be chosen.
     pub rounds: bool,
-    encoder: fn(&Outline, &Settings) -> Result<Box<dyn Encoder>>,
+    /// Whether it holds the time of each frame, rather than those of the first two.
+    pub keeps_times: bool,
+    encoder: fn(&Outline, &Settings) -> Result<Arc<dyn Encoder>>,
 }
 
 /// All of them. A new format is one more entry.
@@ -35,8 +38,9 @@ pub static FORMATS: [OutputFormat; 2] = [
         ending: "xtc",
         quantities: Quantities::POSITIONS,
         rounds: true,
+        keeps_times: true,
         encoder: |outline, settings| {
-            Ok(Box::new(XtcEncoder::new(outline, settings.precision.unwrap_or(DEFAULT_PRECISION))?))
+            Ok(Arc::new(XtcEncoder::new(outline, settings.precision.unwrap_or(DEFAULT_PRECISION))?))
         },
     },
     OutputFormat {
@@ -44,7 +48,8 @@ pub static FORMATS: [OutputFormat; 2] = [
         ending: "dcd",
         quantities: Quantities::POSITIONS,
         rounds: false,
-        encoder: |outline, _| Ok(Box::new(DcdEncoder::new(outline)?)),
+        keeps_times: false,
+        encoder: |outline, _| Ok(Arc::new(DcdEncoder::new(outline)?)),
     },
 ];
 
@@ -59,7 +64,7 @@ impl OutputFormat {
     }
 
     /// An encoder of this format.
-    pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Box<dyn Encoder>> {
+    pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Arc<dyn Encoder>> {
         if settings.precision.is_some() && !self.rounds {
             return Err(Error::Mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));
         }

@@ -67,14 +67,15 @@ impl XtcEncoder {
         push_words(out, &[self.magic, self.n_atoms as u32, header.step as u32, (header.time as f32).to_bits()]);
         push_floats(out, box_vectors(header.unit_cell).as_flattened());
         push_words(out, &[self.n_atoms as u32]);
-        integers
-            .round(positions, NANOMETRE_PER_ANGSTROM, self.precision)
-            .map_err(|(atom, fault)| Error::Mismatch(format!("frame {}, atom {atom}: {fault}", header.index)))?;
+        let refuse =
+            |(atom, fault): (usize, String)| Error::Mismatch(format!("frame {}, atom {atom}: {fault}", header.index));
         if self.n_atoms <= MAX_PLAIN_ATOMS {
+            integers::check_numbers(positions).map_err(refuse)?;
             let rows = positions.x.iter().zip(positions.y).zip(positions.z);
             rows.for_each(|((&x, &y), &z)| push_floats(out, &[x, y, z].map(|v| v * NANOMETRE_PER_ANGSTROM)));
             return Ok(());
         }
+        integers.round(positions, NANOMETRE_PER_ANGSTROM, self.precision).map_err(refuse)?;
         let small_index = integers.first_small_index();
         push_floats(out, &[self.precision]);
         push_words(out, &integers.min().map(|v| v as u32));

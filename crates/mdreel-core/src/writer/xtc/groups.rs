@@ -75,8 +75,10 @@ struct Adaptation {
 
 impl Adaptation {
     fn new(index: u32) -> Self {
-        let most = (index + RISE).min(SMALL_INDICES.end() + 1);
-        let larger = SMALL_RADICES.get(most as usize).map_or(0, |&radix| (radix / 2) as i32);
+        // The reference reads beyond its table here where an index above 64 comes first (no two neighbouring atoms closer
+        // than 2,642,245 integers), and writes what it cannot read back. With the end of the table as limit, we can.
+        let most = (index + RISE).min(*SMALL_INDICES.end());
+        let larger = (SMALL_RADICES[most as usize] / 2) as i32;
         Adaptation { index, least: most - RISE, most, larger }
     }
 

@@ -88,6 +88,13 @@ impl Integers {
     }
 }
 
+/// Checks coordinates that are not rounded.
+pub(super) fn check_numbers(positions: Columns<'_>) -> Result<(), (usize, String)> {
+    let mut columns = [positions.x, positions.y, positions.z].into_iter().enumerate();
+    let wrong = columns.find(|(_, column)| column.iter().any(|coordinate| !coordinate.is_finite()));
+    wrong.map_or(Ok(()), |(axis, column)| Err(misfit(axis, column, f32::is_finite)))
+}
+
 /// What is cut off to an integer: half of one is added, away from zero.
 #[inline(always)]
 fn before_truncation(coordinate: f32, scale: f32, precision: f32) -> f32 {
