@@ -131,7 +131,7 @@ def convert(
 ) -> _Columns: ...
 def split(
     source: Source,
-    atoms: NDArray[np.uint32] | None,
+    atoms: NDArray[np.uint32],
     segments: Sequence[tuple[str | PathLike[str], int, int]],
     precision: float | None,
     n_workers: int,

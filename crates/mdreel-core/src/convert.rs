@@ -6,6 +6,7 @@
 mod outline;
 mod segments;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +17,7 @@ use crate::block::{Block, FrameSet, plan_frames};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::pool::{Monitor, Shared, Worker, run_blocks};
-use crate::source::{AtomSelection, Reader, Source};
+use crate::source::{AtomSelection, Reader, Source, StoredFrames};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 use crate::writer::format::{OutputFormat, Settings};
 use crate::writer::{Encoder, FileWriter, Outline};
@@ -44,13 +45,33 @@ impl Output {
         source.quantities().both(self.format.quantities).with(Quantity::Positions, true)
     }
 
-    fn begin(&self, outline: &Outline) -> Result<FileWriter<Arc<dyn Encoder>>> {
-        FileWriter::create(&self.path, self.format.encoder(outline, &self.settings)?)
+    /// Begins the file. Where nobody chose a precision, it is that of `source`.
+    fn begin(&self, source: &dyn Source, outline: &Outline) -> Result<FileWriter<Arc<dyn Encoder>>> {
+        let mut settings = self.settings;
+        if self.format.rounds {
+            settings.precision = settings.precision.or(source.precision());
+        }
+        FileWriter::create(&self.path, self.format.encoder(outline, &settings)?)
+    }
+
+    /// The bytes of `frames`, if to copy them is all that is to be done.
+    fn stored<'a>(
+        &self,
+        source: &'a dyn Source,
+        atoms: &AtomSelection,
+        frames: &Range<u64>,
+    ) -> Result<Option<Vec<StoredFrames<'a>>>> {
+        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() {
+            return Ok(None);
+        }
+        let stored = source.stored_frames(frames.clone())?;
+        Ok(stored.filter(|parts| parts.iter().all(|part| part.format == self.format.name)))
     }
 }
 
-/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Returns what everything cost; an error
-/// leaves no file.
+/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
+/// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
+/// format. Returns what everything cost; an error leaves no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -59,11 +80,18 @@ pub fn convert(
     n_workers: usize,
     monitor: &mut dyn Monitor,
 ) -> Result<Vec<Span>> {
+    atoms.check(source.n_atoms())?;
+    if let Some(range) = consecutive(frames)
+        && output.stored(source, atoms, &range)?.is_some()
+    {
+        let segment = Segment { output: output.clone(), frames: range };
+        return split(source, atoms, std::slice::from_ref(&segment), 1, monitor);
+    }
     let epoch = Instant::now();
     let mut coordinator = Recorder::new(epoch, COORDINATOR);
     let wanted = output.quantities(source);
     let outline = outline_of(source, atoms, frames, wanted)?;
-    let mut writer = output.begin(&outline)?;
+    let mut writer = output.begin(source, &outline)?;
     let encoder = Arc::clone(writer.encoder());
     coordinator.record(SpanKind::Open, 0, 0, 0);
     let frame_bytes = 12 * atoms.len().max(1) as u64 * wanted.count() as u64;
@@ -90,6 +118,18 @@ pub fn convert(
     coordinator.record(SpanKind::Write, start_ns, 0, 0);
     spans.append(&mut coordinator.take());
     Ok(spans)
+}
+
+/// The range that frames are, if they are one.
+fn consecutive(frames: &FrameSet) -> Option<Range<u64>> {
+    let (first, n) = (frames.get((!frames.is_empty()).then_some(0)?), frames.len());
+    match frames {
+        FrameSet::Range { step: 1, .. } => {}
+        FrameSet::List(list) if list.windows(2).all(|pair| pair[1] == pair[0] + 1) => {}
+        _ if n == 1 => {}
+        _ => return None,
+    }
+    Some(first..first + n)
 }
 
 /// A source that ends early would leave a file that looks whole.

@@ -142,6 +142,11 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
+    fn precision(&self) -> Option<f32> {
+        None
+    }
+
     /// What its frames can have.
     fn quantities(&self) -> Quantities {
         Quantities::POSITIONS

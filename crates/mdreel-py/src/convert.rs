@@ -40,26 +40,26 @@ pub fn convert<'py>(
 /// Write consecutive frames to a file each, `n_workers` files at a time; returns columns of spans. See
 /// `mdreel.storage.split`.
 ///
-/// `segments` are paths with the first frame and the frame before which to stop; `atoms` is None for all.
+/// `segments` are paths with the first frame and the frame before which to stop.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, segments, precision, n_workers, monitor=None))]
 pub fn split<'py>(
     py: Python<'py>,
     source: &Source,
-    atoms: Option<PyReadonlyArray1<'py, u32>>,
+    atoms: PyReadonlyArray1<'py, u32>,
     segments: Vec<(PathBuf, u64, u64)>,
     precision: Option<f32>,
     n_workers: usize,
     monitor: Option<Py<PyAny>>,
 ) -> PyResult<Columns<'py>> {
-    let atoms = atoms.map(|atoms| selection(&atoms)).transpose()?;
+    let atoms = selection(&atoms)?;
     let source = source.shared();
     let segment = |(path, start, stop): (PathBuf, u64, u64)| {
         Ok(Segment { output: Output::new(&path, Settings { precision })?, frames: start..stop.max(start) })
     };
     let segments: mdreel_core::Result<Vec<Segment>> = segments.into_iter().map(segment).collect();
     let segments = segments.map_err(|error| to_python(py, error))?;
-    let work = |monitor: &mut Attendant| core::split(&*source, atoms.as_ref(), &segments, n_workers, monitor);
+    let work = |monitor: &mut Attendant| core::split(&*source, &atoms, &segments, n_workers, monitor);
     Ok(columns(py, &attended(py, monitor, work)?))
 }
 

@@ -29,18 +29,16 @@ pub struct Segment {
 /// the segments that were whole before.
 pub fn split(
     source: &dyn Source,
-    atoms: Option<&AtomSelection>,
+    atoms: &AtomSelection,
     segments: &[Segment],
     n_workers: usize,
     monitor: &mut dyn Monitor,
 ) -> Result<Vec<Span>> {
     let epoch = Instant::now();
-    let all = AtomSelection::all(source.n_atoms());
-    let selected = atoms.unwrap_or(&all);
-    selected.check(source.n_atoms())?;
+    atoms.check(source.n_atoms())?;
     let make_worker = |index: usize| {
         let recorder = Recorder::new(epoch, index as u32);
-        Ok(SegmentWorker { source, atoms: selected, is_whole: atoms.is_none(), segments, recorder })
+        Ok(SegmentWorker { source, atoms, segments, recorder })
     };
     let mut spans = Vec::new();
     run_blocks(segments.len(), n_workers, make_worker, monitor, |mut of_segment: Vec<Span>| {
@@ -53,8 +51,6 @@ pub fn split(
 struct SegmentWorker<'a> {
     source: &'a dyn Source,
     atoms: &'a AtomSelection,
-    /// Whether all atoms are wanted.
-    is_whole: bool,
     segments: &'a [Segment],
     recorder: Recorder,
 }
@@ -76,16 +72,7 @@ impl Encoder for Verbatim {
     }
 }
 
-impl<'a> SegmentWorker<'a> {
-    /// The bytes to be copied, if copying is all that is to be done.
-    fn stored(&self, segment: &Segment) -> Result<Option<Vec<StoredFrames<'a>>>> {
-        if !self.is_whole || segment.output.settings.precision.is_some() {
-            return Ok(None);
-        }
-        let stored = self.source.stored_frames(segment.frames.clone())?;
-        Ok(stored.filter(|parts| parts.iter().all(|part| part.format == segment.output.format.name)))
-    }
-
+impl SegmentWorker<'_> {
     /// Copies the frames of a segment. `None` when nobody wants it any more.
     fn copy(
         &mut self,
@@ -97,6 +84,7 @@ impl<'a> SegmentWorker<'a> {
         let mut writer = FileWriter::create(&self.segments[segment].output.path, verbatim)?;
         for part in stored {
             let mut at = part.bytes.start;
+            let mut n_told = 0;
             while at < part.bytes.end {
                 let end = part.bytes.end.min(at + CHUNK);
                 let start_ns = self.recorder.now();
@@ -106,11 +94,13 @@ impl<'a> SegmentWorker<'a> {
                 writer.append(&bytes, if end == part.bytes.end { part.n_frames } else { 0 })?;
                 self.recorder.record(SpanKind::Write, read_ns, 0, end - at);
                 at = end;
-                if !wanted(0) {
+                let share = u128::from(at - part.bytes.start) * u128::from(part.n_frames)
+                    / u128::from(part.bytes.end - part.bytes.start);
+                if !wanted(share as u64 - n_told) {
                     return Ok(None);
                 }
+                n_told = share as u64;
             }
-            wanted(part.n_frames);
         }
         Ok(Some(writer))
     }
@@ -120,7 +110,7 @@ impl<'a> SegmentWorker<'a> {
         let Segment { output, frames } = &self.segments[segment];
         let quantities = output.quantities(self.source);
         let set = FrameSet::Range { start: frames.start, step: 1, count: frames.end - frames.start };
-        let mut writer = output.begin(&outline_of(self.source, self.atoms, &set, quantities)?)?;
+        let mut writer = output.begin(self.source, &outline_of(self.source, self.atoms, &set, quantities)?)?;
         let mut reader = self.source.reader(self.atoms, quantities)?;
         reader.start(&Extent::Frames(set))?;
         let mut batch = FrameBatch::for_quantities(self.atoms.len(), quantities);
@@ -151,13 +141,13 @@ impl Worker for SegmentWorker<'_> {
             tick();
             shared.wanted(segment)
         };
-        let written = match self.stored(&self.segments[segment])? {
+        let Segment { output, frames } = &self.segments[segment];
+        let written = match output.stored(self.source, self.atoms, frames)? {
             Some(stored) => self.copy(&stored, segment, &mut wanted)?,
             None => self.encode(segment, &mut wanted)?,
         };
         let Some(writer) = written else { return Ok(Vec::new()) };
         let start_ns = self.recorder.now();
-        let frames = &self.segments[segment].frames;
         check_count(writer.n_frames(), frames.end - frames.start)?;
         writer.finish()?;
         self.recorder.record(SpanKind::Write, start_ns, 0, 0);

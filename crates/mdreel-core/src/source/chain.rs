@@ -229,6 +229,10 @@ impl Source for ChainSource {
         Ok(true)
     }
 
+    fn precision(&self) -> Option<f32> {
+        self.segments.iter().filter_map(|segment| segment.source.precision()).reduce(f32::max)
+    }
+
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         let mut all = Vec::new();
         for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {

@@ -177,6 +177,10 @@ impl Source for Xtc {
         Ok(true)
     }
 
+    fn precision(&self) -> Option<f32> {
+        self.facts().precision
+    }
+
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         if frames.is_empty() {
             return Ok(Some(Vec::new()));
