@@ -6,7 +6,19 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Blocks", "FrameSet", "Frames", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
+__all__ = [
+    "Blocks",
+    "FrameSet",
+    "Frames",
+    "RmsdKernel",
+    "Source",
+    "convert",
+    "output_formats",
+    "plan",
+    "run",
+    "span_kinds",
+    "split",
+]
 
 _Columns: TypeAlias = tuple[
     NDArray[np.uint8],
@@ -109,4 +121,22 @@ def run(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
+def convert(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    frames: FrameSet,
+    path: str | PathLike[str],
+    precision: float | None,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> _Columns: ...
+def split(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    segments: Sequence[tuple[str | PathLike[str], int, int]],
+    precision: float | None,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> _Columns: ...
+def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...

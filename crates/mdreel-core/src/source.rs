@@ -18,11 +18,11 @@ pub mod xtc;
 
 use std::ops::Range;
 
-use self::bytes::FileBytes;
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
+use bytes::FileBytes;
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +96,19 @@ pub struct FrameLocation {
     pub time: f64,
 }
 
+/// Frames as they lie in storage.
+#[derive(Debug)]
+pub struct StoredFrames<'a> {
+    /// The name of their format.
+    pub format: &'static str,
+    /// Where they are.
+    pub file: &'a FileBytes,
+    /// From the first byte of the first frame to the last of the last.
+    pub bytes: Range<u64>,
+    /// How many they are.
+    pub n_frames: u64,
+}
+
 /// A trajectory that has been opened.
 pub trait Source: Send + Sync {
     /// Atoms in each frame.
@@ -135,6 +148,17 @@ pub trait Source: Send + Sync {
     /// Bytes that came through the network so far; `None` if none has to.
     fn n_fetched(&self) -> Option<u64> {
         self.file()?.n_fetched()
+    }
+
+    /// The bytes of consecutive frames, where the format is such that frames laid behind one another are a file. May
+    /// have to locate them first.
+    fn stored_frames(&self, _frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        Ok(None)
+    }
+
+    /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
+    fn precision(&self) -> Option<f32> {
+        None
     }
 
     /// What its frames can have.

@@ -2,6 +2,7 @@
 //! interpreter is released around every call of the core.
 
 mod block;
+mod convert;
 mod error;
 mod facts;
 mod frame;
@@ -9,6 +10,7 @@ mod kernel;
 mod origin;
 mod patience;
 mod plan;
+mod pool;
 mod remote;
 mod run;
 mod source;
@@ -21,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::convert::{convert, output_formats, split};
     #[pymodule_export]
     use crate::frame::Frames;
     #[pymodule_export]

@@ -21,6 +21,25 @@ Trajectories = Annotated[
         help="Trajectory (XTC, DCD); give it again for more, read one after the other.",
     ),
 ]
+OptionalTopology = Annotated[
+    Path | None,
+    typer.Option(
+        "-s",
+        "--topology",
+        metavar="FILE",
+        rich_help_panel=INPUT,
+        help="Topology or structure that MDAnalysis reads, for --select.",
+    ),
+]
+OptionalSelection = Annotated[
+    str | None,
+    typer.Option(
+        "--select",
+        metavar="SELECTION",
+        rich_help_panel=INPUT,
+        help="Atoms, in MDAnalysis's selection language, in the order of the trajectory.  [default: all]",
+    ),
+]
 Begin = Annotated[
     float | None,
     typer.Option("-b", "--begin", metavar="PS", rich_help_panel=FRAMES, help="First time, in ps."),
@@ -51,6 +70,16 @@ Step = Annotated[
     int | None,
     typer.Option("--step", metavar="N", min=1, rich_help_panel=FRAMES, help="Only every N-th frame."),
 ]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        metavar="N",
+        rich_help_panel=OUTPUT,
+        help="For XTC: coordinates are rounded to 1/N nm.  [default: as in the trajectory, or 1000]",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace files that exist.")]
 Threads = Annotated[
     int,
     typer.Option(

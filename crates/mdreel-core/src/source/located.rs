@@ -9,10 +9,10 @@ mod scan;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::LocatedFrames;
 use super::bytes::FileBytes;
 use super::fault::Fault;
 use super::frame_index::{FrameIndex, Keep};
+use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
 pub use scan::{Located, check_header, find_frame, header_at, location};
@@ -139,6 +139,20 @@ impl<H: ChainedHeader> LocatedFile<H> {
     /// Number of frames.
     pub fn n_frames(&self) -> Result<u64> {
         Ok(self.located()?.index.len() as u64)
+    }
+
+    /// The bytes of consecutive frames.
+    pub fn stored_frames(&self, format: &'static str, frames: Range<u64>) -> Result<Vec<StoredFrames<'_>>> {
+        if frames.is_empty() {
+            return Ok(Vec::new());
+        }
+        let index = &self.located()?.index;
+        let range = |frame: u64| {
+            let (path, n_frames) = (self.file.path().to_owned(), index.len() as u64);
+            index.range(frame as usize).ok_or(Error::FrameIndex { path, frame, n_frames })
+        };
+        let bytes = range(frames.start)?.start..range(frames.end - 1)?.end;
+        Ok(vec![StoredFrames { format, file: &self.file, bytes, n_frames: frames.end - frames.start }])
     }
 
     /// The time of each frame, ps.

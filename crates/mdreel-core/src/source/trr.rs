@@ -15,7 +15,7 @@ use std::path::Path;
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
 use super::located::{ChainedHeader, LocatedFile};
-use super::{AtomSelection, LocatedFrames, Reader, Source};
+use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
 use header::Header;
@@ -87,6 +87,10 @@ impl Source for Trr {
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(self.frames.locate(parts))
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.frames.stored_frames("TRR", frames).map(Some)
     }
 
     /// All, as any frame may have what the first has not.

@@ -14,7 +14,7 @@ use std::path::Path;
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
 use super::located::LocatedFile;
-use super::{AtomSelection, LocatedFrames, Reader, Source};
+use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
 use crate::simd::Level;
@@ -102,6 +102,14 @@ impl Source for Xtc {
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(self.frames.locate(parts))
+    }
+
+    fn precision(&self) -> Option<f32> {
+        self.facts().precision
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.frames.stored_frames("XTC", frames).map(Some)
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
