@@ -6,7 +6,7 @@ use super::*;
 use crate::block::FrameSet;
 use crate::frame::{FrameBatch, Quantities};
 use crate::source::AtomSelection;
-use crate::source::open::{Options, open};
+use crate::source::open::{Location, Options, open};
 use crate::source::read::{FrameArray, read_frames};
 use crate::writer::FileWriter;
 
@@ -45,7 +45,7 @@ fn write(path: &Path, encoder: XtcEncoder, frames: &[Vec<[f32; 3]>]) -> Result<(
 }
 
 fn read_back(path: &Path) -> FrameArray {
-    let opened = open(&[path.to_owned()], Options::from_names(None, "auto", "none", "keep").unwrap()).unwrap();
+    let opened = open(vec![Location::Path(path.to_owned())], Options::from_names(None, "auto", "none", "keep").unwrap()).unwrap();
     let source = opened.source();
     source.check_end().unwrap();
     let frames = FrameSet::all(source.n_frames().unwrap());
