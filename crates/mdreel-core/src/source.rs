@@ -5,6 +5,7 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod chunked;
 pub mod dcd;
 pub mod frame_index;
 pub mod memory;
@@ -120,6 +121,12 @@ pub trait Source: Send + Sync {
     /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
     fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(true)
+    }
+
+    /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
+    /// stored in one piece.
+    fn preferred_step(&self) -> u64 {
+        1
     }
 
     /// What its frames can have.
