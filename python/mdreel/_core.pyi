@@ -7,7 +7,20 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Blocks", "FrameSet", "Frames", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
+__all__ = [
+    "Blocks",
+    "FrameSet",
+    "Frames",
+    "RmsdKernel",
+    "Source",
+    "chain_sources",
+    "chunked_source",
+    "foreign_source",
+    "is_hdf5",
+    "plan",
+    "run",
+    "span_kinds",
+]
 
 _Columns: TypeAlias = tuple[
     NDArray[np.uint8],
@@ -109,3 +122,27 @@ def run(
     monitor: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
 def span_kinds() -> list[str]: ...
+def is_hdf5(path: str | PathLike[str]) -> bool: ...
+def chunked_source(
+    path: str | PathLike[str],
+    access: str,
+    times: NDArray[np.float64],
+    steps: NDArray[np.int64],
+    quantities: Sequence[tuple[str, object]],
+    cells: object,
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
+def foreign_source(
+    trajectory: object,
+    path: str | PathLike[str],
+    n_atoms: int,
+    n_frames: int,
+    n_bytes: int,
+    names: Sequence[str],
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
+def chain_sources(
+    paths: Sequence[str | PathLike[str]], sources: Sequence[Source], overlaps: str, recipe: tuple[object, object]
+) -> Source: ...

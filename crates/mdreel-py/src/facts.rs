@@ -13,7 +13,7 @@ pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>
     match part {
         Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,
         Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
-        Opened::Chain(..) => facts.set_item("format", part.format())?,
+        Opened::Chain(..) | Opened::Other(..) => facts.set_item("format", part.format())?,
         Opened::Memory(memory) => {
             facts.set_item("format", "memory")?;
             facts.set_item("size", memory.n_bytes())?;

@@ -2,8 +2,11 @@
 //! interpreter is released around every call of the core.
 
 mod block;
+mod chain;
+mod chunked;
 mod error;
 mod facts;
+mod foreign;
 mod frame;
 mod kernel;
 mod patience;
@@ -19,6 +22,12 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::chain::chain_sources;
+    #[pymodule_export]
+    use crate::chunked::{chunked_source, is_hdf5};
+    #[pymodule_export]
+    use crate::foreign::foreign_source;
     #[pymodule_export]
     use crate::frame::Frames;
     #[pymodule_export]

@@ -19,8 +19,20 @@ use crate::facts::facts;
 use crate::frame::{Frames, from_arrays, quantities};
 use crate::patience::patiently;
 
-/// The arguments with which files were opened: paths, format, access, index, overlaps.
-type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
+/// How a source is opened once more.
+pub enum Origin {
+    /// The files were opened with these arguments: paths, format, access, index, overlaps.
+    Files((Vec<PathBuf>, Option<String>, String, String, String)),
+    /// A Python function and its arguments.
+    Recipe((Py<PyAny>, Py<PyAny>)),
+}
+
+impl Origin {
+    /// A Python function and its arguments.
+    pub fn recipe(recipe: (Py<PyAny>, Py<PyAny>)) -> Self {
+        Origin::Recipe(recipe)
+    }
+}
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -29,12 +41,24 @@ type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
 pub struct Source {
     opened: Opened,
     origin: Option<Origin>,
+    /// The facts about each file, where Python found them.
+    facts: Option<Py<PyAny>>,
 }
 
 impl Source {
     /// The core's source.
     pub fn shared(&self) -> Arc<dyn core::Source> {
         self.opened.source()
+    }
+
+    /// What was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// A source that was opened with the help of Python, and the facts about it: those of one file, or a list.
+    pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
+        Source { opened, origin: Some(origin), facts: Some(facts.unbind()) }
     }
 }
 
@@ -59,9 +83,9 @@ impl Source {
         let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
         let names =
             (paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned(), overlaps.to_owned());
-        let origin = Some(names);
+        let origin = Some(Origin::Files(names));
         let opened = patiently(py, move || open(&paths, options))?;
-        Ok(Source { opened, origin })
+        Ok(Source { opened, origin, facts: None })
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
@@ -76,12 +100,12 @@ impl Source {
     ) -> PyResult<Self> {
         let memory = from_arrays(py, &positions, &times, dimensions.as_ref())?;
         let opened = Opened::Memory(Arc::new(memory));
-        Ok(Source { opened, origin: None })
+        Ok(Source { opened, origin: None, facts: None })
     }
 
     /// The format's name; `chain` for several files, `memory` for arrays.
     #[getter]
-    fn format(&self) -> &'static str {
+    fn format(&self) -> &str {
         self.opened.format()
     }
 
@@ -123,7 +147,11 @@ impl Source {
     }
 
     /// Facts about each file: format, path, size, and what only that format has.
-    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        if let Some(facts) = &self.facts {
+            let facts = facts.bind(py);
+            return facts.extract().or_else(|_| Ok(vec![facts.cast::<PyDict>()?.copy()?]));
+        }
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
@@ -154,7 +182,13 @@ impl Source {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
-        Ok((py.get_type::<Source>().getattr("open")?, origin.clone().into_pyobject(py)?.into_any()))
+        match origin {
+            Origin::Files(arguments) => {
+                let arguments = arguments.clone().into_pyobject(py)?.into_any();
+                Ok((py.get_type::<Source>().getattr("open")?, arguments))
+            }
+            Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -24,6 +24,17 @@ pub enum Filter {
 }
 
 impl Filter {
+    /// The filter that HDF5 knows by this number, with its first parameter.
+    pub fn from_hdf5(id: u32, parameter: usize) -> Option<Self> {
+        match id {
+            1 => Some(Filter::Deflate),
+            2 => Some(Filter::Shuffle { element_bytes: parameter }),
+            3 => Some(Filter::Fletcher32),
+            32000 => Some(Filter::Lzf),
+            _ => None,
+        }
+    }
+
     /// How many bytes a stored byte can stand for at most, so that no more memory is taken than the file can fill.
     fn most_expansion(self) -> u64 {
         match self {
@@ -265,6 +276,8 @@ mod tests {
     fn checksum_is_that_of_hdf5() {
         // Computed with HDF5 2.0: a dataset of six bytes with the filter, its chunk read raw.
         assert_eq!(fletcher32(&[1, 2, 3, 4, 5, 6]), 0x0e14_090c);
+        // The largest sums that there are.
+        assert_eq!(fletcher32(&[0xff; 5000]), 0xffff_ffff);
     }
 
     #[test]
