@@ -9,12 +9,27 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.foreign import open_foreign
 from mdreel.sources.open import open_source
+from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 98, 3341
-KINDS = ["memory", "dcd", "xtc", "xtc located", "chain of xtc", "chain of dcd and xtc"]
+KINDS = [
+    "memory",
+    "dcd",
+    "xtc",
+    "xtc located",
+    "chain of xtc",
+    "chain of dcd and xtc",
+    "h5md",
+    "h5md in chunks",
+    "netcdf-4",
+    "chain of h5md and xtc",
+    "read by mdanalysis",
+]
 WRITTEN = 6e-3  # Å: what XTC's rounding to 0.01 Å leaves, and float32
 
 
@@ -41,31 +56,45 @@ def make_source(
     xtc_segments: list[Path],
     tmp_path: Path,
 ) -> Callable[[], Source]:
-    def make() -> Source:
-        match request.param:
-            case "memory":
-                return Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64))
-            case "dcd":
-                return open_source(adk_dcd)
-            case "xtc":
-                return open_source(adk_xtc, index="none")
-            case "xtc located":
-                source = open_source(adk_xtc, index="none")
-                assert source.n_frames == N_FRAMES
-                return source
-            case "chain of xtc":
-                return open_source(xtc_segments, index="none")
-            case _:
-                from MDAnalysis.lib.formats.libdcd import DCDFile
+    def located() -> Source:
+        source = open_source(adk_xtc, index="none")
+        assert source.n_frames == N_FRAMES
+        return source
 
-                first = tmp_path / "first.dcd"
-                with DCDFile(str(first), "w") as file:
-                    file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
-                    for positions in adk_positions[:40]:
-                        file.write(positions, [0] * 6)
-                return open_source([first, xtc_segments[2]], index="none")
+    def chunked() -> Source:
+        layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
+        box = np.full((N_FRAMES, 3), 100.0)
+        return open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
 
-    return make
+    def after_h5md() -> Source:
+        first = write_h5md(tmp_path / "adk.h5md", {"position": adk_positions[:40]})
+        return open_source([first, xtc_segments[2]], index="none")
+
+    def after_dcd() -> Source:
+        from MDAnalysis.lib.formats.libdcd import DCDFile
+
+        first = tmp_path / "first.dcd"
+        with DCDFile(str(first), "w") as file:
+            file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
+            for positions in adk_positions[:40]:
+                file.write(positions, [0] * 6)
+        return open_source([first, xtc_segments[2]], index="none")
+
+    makers: dict[str, Callable[[], Source]] = {
+        "memory": lambda: Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64)),
+        "dcd": lambda: open_source(adk_dcd),
+        "xtc": lambda: open_source(adk_xtc, index="none"),
+        "xtc located": located,
+        "chain of xtc": lambda: open_source(xtc_segments, index="none"),
+        "chain of dcd and xtc": after_dcd,
+        "h5md": lambda: open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
+        "h5md in chunks": chunked,
+        "netcdf-4": lambda: open_source(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
+        "chain of h5md and xtc": after_h5md,
+        "read by mdanalysis": lambda: open_foreign(str(adk_xtc), "XTC"),
+    }
+    assert set(makers) == set(KINDS)
+    return makers[request.param]
 
 
 def read(source: Source, frames: list[int], atoms: list[int]) -> Frames:
@@ -149,4 +178,4 @@ def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], 
             pickle.dumps(source)
         return
     again = pickle.loads(pickle.dumps(source))
-    np.testing.assert_array_equal(read(again, [5], [7])[0], read(source, [5], [7])[0])
+    np.testing.assert_array_equal(read(again, [5], [7]).positions, read(source, [5], [7]).positions)

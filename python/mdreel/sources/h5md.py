@@ -60,8 +60,11 @@ def open_h5md(file: "h5py.File", path: str, *, group: str | None, access: str, r
     if not here:
         raise FormatError(f"{path}: {particles.name}: expected position, velocity or force, found {_names(particles)}")
     first = particles[here[0]]
-    check_length(_value(first, path), path)
-    n_frames = int(_value(first, path).shape[0])
+    value = _value(first, path)
+    check_length(value, path)
+    if len(value.shape) != 3:
+        raise FormatError(f"{path}: {value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}")
+    n_frames = int(value.shape[0])
     steps = _steps(first, n_frames, path)
     times, has_times = _times(particles, here, n_frames, path)
     quantities = []
@@ -117,7 +120,7 @@ def _value(element: Any, path: str) -> "h5py.Dataset":
     if "value" not in element or not hasattr(element["value"], "shape"):
         raise FormatError(f"{path}: {element.name}: expected a dataset named value, found {_names(element)}")
     value = element["value"]
-    if value.shape is None or not value.shape:
+    if value.shape is None or len(value.shape) not in (2, 3):
         raise FormatError(f"{path}: {value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}")
     return value
 

@@ -101,7 +101,7 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
     """
     h5py = _h5py(path)
     try:
-        with h5py.File(path, "r", locking=False) as file:
+        with _unlocked(h5py, path) as file:
             yield file
     except MdreelError:
         raise
@@ -111,6 +111,16 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
         raise FormatError(f"{path}: HDF5 cannot read the file: {error}") from error
     except (KeyError, RuntimeError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise FormatError(f"{path}: the structure of the HDF5 file is not as expected: {error}") from error
+
+
+def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError as error:
+        # Open in this process already, with a lock: HDF5 wants the same again.
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r")
 
 
 def _h5py(path: str) -> ModuleType:
