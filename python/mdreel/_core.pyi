@@ -12,7 +12,11 @@ __all__ = [
     "Frames",
     "RmsdKernel",
     "Source",
+    "chain_sources",
+    "chunked_source",
     "convert",
+    "foreign_source",
+    "is_hdf5",
     "output_formats",
     "plan",
     "run",
@@ -140,3 +144,27 @@ def split(
 ) -> _Columns: ...
 def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...
+def is_hdf5(path: str | PathLike[str]) -> bool: ...
+def chunked_source(
+    path: str | PathLike[str],
+    access: str,
+    times: NDArray[np.float64],
+    steps: NDArray[np.int64],
+    quantities: Sequence[tuple[str, object]],
+    cells: object,
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
+def foreign_source(
+    trajectory: object,
+    path: str | PathLike[str],
+    n_atoms: int,
+    n_frames: int,
+    n_bytes: int,
+    names: Sequence[str],
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
+def chain_sources(
+    paths: Sequence[str | PathLike[str]], sources: Sequence[Source], overlaps: str, recipe: tuple[object, object]
+) -> Source: ...

@@ -9,12 +9,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.foreign import open_foreign
 from mdreel.sources.open import open_source
+from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 98, 3341
-KINDS = ["memory", "dcd", "xtc", "xtc located", "trr", "trr located", "chain of xtc", "chain of dcd and xtc"]
+KINDS = [
+    "memory",
+    "dcd",
+    "xtc",
+    "xtc located",
+    "trr",
+    "trr located",
+    "chain of xtc",
+    "chain of dcd and xtc",
+    "h5md",
+    "h5md in chunks",
+    "netcdf-4",
+    "chain of h5md and xtc",
+    "read by mdanalysis",
+]
 WRITTEN = 6e-3  # Å: what XTC's rounding to 0.01 Å leaves, and float32
 
 
@@ -56,30 +73,47 @@ def make_source(
     xtc_segments: list[Path],
     tmp_path: Path,
 ) -> Callable[[], Source]:
-    def make() -> Source:
-        match request.param:
-            case "memory":
-                return Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64))
-            case "dcd":
-                return open_source(adk_dcd)
-            case "xtc" | "xtc located" | "trr" | "trr located" as kind:
-                source = open_source(adk_xtc if kind.startswith("xtc") else adk_trr, index="none")
-                if kind.endswith("located"):
-                    assert source.n_frames == N_FRAMES
-                return source
-            case "chain of xtc":
-                return open_source(xtc_segments, index="none")
-            case _:
-                from MDAnalysis.lib.formats.libdcd import DCDFile
+    def located(path: Path) -> Source:
+        source = open_source(path, index="none")
+        assert source.n_frames == N_FRAMES
+        return source
 
-                first = tmp_path / "first.dcd"
-                with DCDFile(str(first), "w") as file:
-                    file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
-                    for positions in adk_positions[:40]:
-                        file.write(positions, [0] * 6)
-                return open_source([first, xtc_segments[2]], index="none")
+    def chunked() -> Source:
+        layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
+        box = np.full((N_FRAMES, 3), 100.0)
+        return open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
 
-    return make
+    def after_h5md() -> Source:
+        first = write_h5md(tmp_path / "adk.h5md", {"position": adk_positions[:40]})
+        return open_source([first, xtc_segments[2]], index="none")
+
+    def after_dcd() -> Source:
+        from MDAnalysis.lib.formats.libdcd import DCDFile
+
+        first = tmp_path / "first.dcd"
+        with DCDFile(str(first), "w") as file:
+            file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
+            for positions in adk_positions[:40]:
+                file.write(positions, [0] * 6)
+        return open_source([first, xtc_segments[2]], index="none")
+
+    makers: dict[str, Callable[[], Source]] = {
+        "memory": lambda: Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64)),
+        "dcd": lambda: open_source(adk_dcd),
+        "xtc": lambda: open_source(adk_xtc, index="none"),
+        "xtc located": lambda: located(adk_xtc),
+        "trr": lambda: open_source(adk_trr, index="none"),
+        "trr located": lambda: located(adk_trr),
+        "chain of xtc": lambda: open_source(xtc_segments, index="none"),
+        "chain of dcd and xtc": after_dcd,
+        "h5md": lambda: open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
+        "h5md in chunks": chunked,
+        "netcdf-4": lambda: open_source(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
+        "chain of h5md and xtc": after_h5md,
+        "read by mdanalysis": lambda: open_foreign(str(adk_xtc), "XTC"),
+    }
+    assert set(makers) == set(KINDS)
+    return makers[request.param]
 
 
 def read(source: Source, frames: list[int], atoms: list[int]) -> Frames:

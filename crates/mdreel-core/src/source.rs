@@ -5,6 +5,7 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod chunked;
 pub mod dcd;
 pub mod fault;
 pub mod frame_index;
@@ -159,6 +160,12 @@ pub trait Source: Send + Sync {
     /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
     fn precision(&self) -> Option<f32> {
         None
+    }
+
+    /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
+    /// stored in one piece.
+    fn preferred_step(&self) -> u64 {
+        1
     }
 
     /// What its frames can have.

@@ -16,7 +16,7 @@ pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>
         Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,
         Opened::Trr(trr) => trr_facts(&facts, trr)?,
         Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
-        Opened::Chain(..) => facts.set_item("format", part.format())?,
+        Opened::Chain(..) | Opened::Other(..) => facts.set_item("format", part.format())?,
         Opened::Memory(memory) => {
             facts.set_item("format", "memory")?;
             facts.set_item("size", memory.n_bytes())?;

@@ -9,13 +9,13 @@ use mdreel_core::source::open::Opened;
 use mdreel_core::source::read::read_frames;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList};
 
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
 use crate::frame::{Frames, from_arrays, quantities, selection};
-use crate::origin::Origin;
+use crate::origin::{Origin, open_files};
 use crate::patience::patiently;
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
@@ -25,12 +25,24 @@ use crate::patience::patiently;
 pub struct Source {
     opened: Opened,
     origin: Option<Origin>,
+    /// The facts about each file, where Python found them.
+    facts: Option<Py<PyAny>>,
 }
 
 impl Source {
     /// The core's source.
     pub fn shared(&self) -> Arc<dyn core::Source> {
         self.opened.source()
+    }
+
+    /// What was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// A source that was opened with the help of Python, and the facts about it: those of one file, or a list.
+    pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
+        Source { opened, origin: Some(origin), facts: Some(facts.unbind()) }
     }
 }
 
@@ -40,15 +52,15 @@ impl Source {
     #[staticmethod]
     #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
     fn open(
-        py: Python<'_>,
         paths: Bound<'_, PyList>,
         format: Option<String>,
         access: &str,
         index: &str,
         overlaps: &str,
     ) -> PyResult<Self> {
-        let origin = Origin::new(paths, format, [access, index, overlaps]);
-        Ok(Source { opened: origin.open(py)?, origin: Some(origin) })
+        let names = [access, index, overlaps];
+        let opened = open_files(&paths, format.as_deref(), names)?;
+        Ok(Source { opened, origin: Some(Origin::new(paths, format, names)), facts: None })
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
@@ -63,12 +75,12 @@ impl Source {
     ) -> PyResult<Self> {
         let memory = from_arrays(py, &positions, &times, dimensions.as_ref())?;
         let opened = Opened::Memory(Arc::new(memory));
-        Ok(Source { opened, origin: None })
+        Ok(Source { opened, origin: None, facts: None })
     }
 
     /// The format's name; `chain` for several files, `memory` for arrays.
     #[getter]
-    fn format(&self) -> &'static str {
+    fn format(&self) -> &str {
         self.opened.format()
     }
 
@@ -116,7 +128,11 @@ impl Source {
     }
 
     /// Facts about each file: format, path, size, and what only that format has.
-    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        if let Some(facts) = &self.facts {
+            let facts = facts.bind(py);
+            return facts.extract().or_else(|_| Ok(vec![facts.cast::<PyDict>()?.copy()?]));
+        }
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
@@ -142,12 +158,12 @@ impl Source {
         Frames::new(py, array, n_atoms, wanted)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let Some(origin) = &self.origin else {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
-        Ok((py.get_type::<Source>().getattr("open")?, origin.arguments(py)?))
+        origin.again(py)
     }
 
     fn __repr__(&self) -> String {

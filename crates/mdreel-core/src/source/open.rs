@@ -1,6 +1,6 @@
 //! Opening files by what is in them, whatever they are called.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -119,6 +119,8 @@ pub enum Opened {
     Dcd(Arc<Dcd>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
+    /// A trajectory that somebody else has opened, and what its format is called.
+    Other(Arc<dyn Source>, Arc<str>),
     /// Several of them.
     Chain(Arc<ChainSource>, Vec<Opened>),
 }
@@ -131,6 +133,7 @@ impl Opened {
             Opened::Trr(trr) => Arc::clone(trr) as _,
             Opened::Dcd(dcd) => Arc::clone(dcd) as _,
             Opened::Memory(memory) => Arc::clone(memory) as _,
+            Opened::Other(source, _) => Arc::clone(source),
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
         }
     }
@@ -144,15 +147,39 @@ impl Opened {
     }
 
     /// The name of the format.
-    pub fn format(&self) -> &'static str {
+    pub fn format(&self) -> &str {
         match self {
             Opened::Xtc(_) => Format::Xtc.name(),
             Opened::Trr(_) => Format::Trr.name(),
             Opened::Dcd(_) => Format::Dcd.name(),
             Opened::Memory(_) => "memory",
+            Opened::Other(_, format) => format,
             Opened::Chain(..) => "chain",
         }
     }
+}
+
+/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or behind
+/// a block of the user's of 512 bytes or of that times a power of two.
+pub fn is_hdf5(path: &Path) -> Result<bool> {
+    const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+    let file = FileBytes::open(path, Access::Read)?;
+    for at in std::iter::once(0).chain((9..32).map(|power| 1 << power)) {
+        if at + SIGNATURE.len() as u64 > file.len() {
+            break;
+        }
+        if file.read_vec(at..at + SIGNATURE.len() as u64)? == SIGNATURE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Joins trajectories of the same atoms to one. The paths name them in errors.
+pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
+    let segments = parts.iter().map(|(path, part)| (path.clone(), part.source())).collect();
+    let chain = ChainSource::new(segments, overlaps)?;
+    Ok(Opened::Chain(Arc::new(chain), parts.into_iter().map(|(_, part)| part).collect()))
 }
 
 /// Where a file is.
@@ -183,9 +210,7 @@ pub fn open(locations: Vec<Location>, options: Options) -> Result<Opened> {
     if opened.len() == 1 {
         return Ok(opened.swap_remove(0).1);
     }
-    let (paths, parts): (Vec<PathBuf>, Vec<Opened>) = opened.into_iter().unzip();
-    let segments = paths.into_iter().zip(parts.iter().map(Opened::source)).collect();
-    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, options.overlaps)?), parts))
+    chain(opened, options.overlaps)
 }
 
 fn open_file(file: FileBytes, options: Options) -> Result<Opened> {

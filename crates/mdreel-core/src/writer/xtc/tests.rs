@@ -45,7 +45,9 @@ fn write(path: &Path, encoder: XtcEncoder, frames: &[Vec<[f32; 3]>]) -> Result<(
 }
 
 fn read_back(path: &Path) -> FrameArray {
-    let opened = open(vec![Location::Path(path.to_owned())], Options::from_names(None, "auto", "none", "keep").unwrap()).unwrap();
+    let opened =
+        open(vec![Location::Path(path.to_owned())], Options::from_names(None, "auto", "none", "keep").unwrap())
+            .unwrap();
     let source = opened.source();
     source.check_end().unwrap();
     let frames = FrameSet::all(source.n_frames().unwrap());
