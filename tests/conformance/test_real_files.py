@@ -25,7 +25,14 @@ REFUSED_BY_MDANALYSIS = {"cu_malformed.h5md": "energy from observables"}
 
 
 def test_search_for_files_finds_all_formats() -> None:
-    assert {"adk_oplsaa.xtc", "adk_oplsaa.trr", "adk_dims.dcd", "cobrotoxin.h5md", *REFUSED, *REFUSED_BY_MDANALYSIS} <= set(FILES)
+    assert {
+        "adk_oplsaa.xtc",
+        "adk_oplsaa.trr",
+        "adk_dims.dcd",
+        "cobrotoxin.h5md",
+        *REFUSED,
+        *REFUSED_BY_MDANALYSIS,
+    } <= set(FILES)
     assert len(FILES) >= 21
 
 
