@@ -1,5 +1,6 @@
 """MDAnalysis's frames of a file, and the comparison of ours with them, bit by bit."""
 
+from copy import copy
 from dataclasses import dataclass, fields
 from pathlib import Path
 
