@@ -83,23 +83,23 @@ impl SegmentWorker<'_> {
         let verbatim: Arc<dyn Encoder> = Arc::new(Verbatim);
         let mut writer = FileWriter::create(&self.segments[segment].output.path, verbatim)?;
         for part in stored {
-            let mut at = part.bytes.start;
-            let mut n_told = 0;
-            while at < part.bytes.end {
-                let end = part.bytes.end.min(at + CHUNK);
+            let Range { start, end } = part.bytes;
+            // Frames that end before a byte, were they all of the same size.
+            let n_before = |byte: u64| {
+                let frame_bytes = u128::from(byte - start) * u128::from(part.n_frames);
+                (frame_bytes / u128::from(end - start)) as u64
+            };
+            for at in (start..end).step_by(CHUNK as usize) {
+                let stop = end.min(at + CHUNK);
+                let n_frames = n_before(stop) - n_before(at);
                 let start_ns = self.recorder.now();
-                let bytes = part.file.read_vec(at..end)?;
-                let read_ns = self.recorder.record(SpanKind::Read, start_ns, 0, end - at);
-                // Frames are counted where the last of them ends.
-                writer.append(&bytes, if end == part.bytes.end { part.n_frames } else { 0 })?;
-                self.recorder.record(SpanKind::Write, read_ns, 0, end - at);
-                at = end;
-                let share = u128::from(at - part.bytes.start) * u128::from(part.n_frames)
-                    / u128::from(part.bytes.end - part.bytes.start);
-                if !wanted(share as u64 - n_told) {
+                let bytes = part.file.read_vec(at..stop)?;
+                let read_ns = self.recorder.record(SpanKind::Read, start_ns, n_frames, stop - at);
+                writer.append(&bytes, n_frames)?;
+                self.recorder.record(SpanKind::Write, read_ns, n_frames, stop - at);
+                if !wanted(n_frames) {
                     return Ok(None);
                 }
-                n_told = share as u64;
             }
         }
         Ok(Some(writer))
@@ -114,15 +114,19 @@ impl SegmentWorker<'_> {
         let mut reader = self.source.reader(self.atoms, quantities)?;
         reader.start(&Extent::Frames(set))?;
         let mut batch = FrameBatch::for_quantities(self.atoms.len(), quantities);
+        let mut bytes = Vec::new();
         loop {
             reader.read(&mut batch, &mut self.recorder)?;
             if batch.is_empty() {
                 return Ok(Some(writer));
             }
-            let start_ns = self.recorder.now();
-            writer.write(&batch)?;
-            self.recorder.record(SpanKind::Compute, start_ns, batch.len() as u64, 0);
-            if !wanted(batch.len() as u64) {
+            let (start_ns, n_frames) = (self.recorder.now(), batch.len() as u64);
+            bytes.clear();
+            writer.encoder().encode(&batch, &mut bytes)?;
+            let encoded_ns = self.recorder.record(SpanKind::Compute, start_ns, n_frames, bytes.len() as u64);
+            writer.append(&bytes, n_frames)?;
+            self.recorder.record(SpanKind::Write, encoded_ns, n_frames, bytes.len() as u64);
+            if !wanted(n_frames) {
                 return Ok(None);
             }
         }

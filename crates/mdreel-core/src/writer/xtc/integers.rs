@@ -9,6 +9,7 @@ const LIMIT: f32 = 2_147_483_648.0;
 /// The integers of a frame.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
+    columns: [Vec<i32>; 3],
     atoms: Vec<[i32; 3]>,
     min: [i32; 3],
     max: [i32; 3],
@@ -21,25 +22,26 @@ impl Integers {
     /// # Errors
     /// The first atom whose coordinate is no number, or that lies too far away, and what is wrong with it.
     pub fn round(&mut self, positions: Columns<'_>, scale: f32, precision: f32) -> Result<(), (usize, String)> {
-        self.atoms.resize(positions.x.len(), [0; 3]);
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
-            let (mut min, mut max) = (i32::MAX, i32::MIN);
-            let mut all_fit = true;
-            for (atom, &coordinate) in self.atoms.iter_mut().zip(column) {
-                let rounded = before_truncation(coordinate, scale, precision);
-                // False for NaN, too.
-                all_fit &= rounded.abs() < LIMIT;
-                let integer = rounded as i32;
-                (min, max) = (min.min(integer), max.max(integer));
-                atom[axis] = integer;
+            // Column by column, in loops that the compiler turns into vector instructions.
+            // False for NaN, too. All are looked at, which is faster than to stop at the first.
+            let fits = |&coordinate: &f32| before_truncation(coordinate, scale, precision).abs() < LIMIT;
+            if !column.iter().fold(true, |all, coordinate| all & fits(coordinate)) {
+                return Err(misfit(axis, column, |coordinate| fits(&coordinate)));
             }
-            if !all_fit {
-                return Err(misfit(axis, column, |coordinate| {
-                    before_truncation(coordinate, scale, precision).abs() < LIMIT
-                }));
-            }
-            (self.min[axis], self.max[axis]) = (min, max);
+            let integers = &mut self.columns[axis];
+            integers.clear();
+            // SAFETY: all of them are numbers within the range of i32. A cast that checks again takes a fifth of the time.
+            let truncated = |&coordinate: &f32| unsafe {
+                before_truncation(coordinate, scale, precision).to_int_unchecked::<i32>()
+            };
+            integers.extend(column.iter().map(truncated));
+            self.min[axis] = integers.iter().copied().fold(i32::MAX, i32::min);
+            self.max[axis] = integers.iter().copied().fold(i32::MIN, i32::max);
         }
+        let [x, y, z] = &self.columns;
+        self.atoms.clear();
+        self.atoms.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]));
         self.check_extent()
     }
 
