@@ -1,6 +1,7 @@
 # What each does is documented in Rust, and shown by help().
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
