@@ -5,6 +5,8 @@
 //! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
 //! part is located and appended.
 
+mod claim;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +15,8 @@ use std::time::UNIX_EPOCH;
 use super::FrameLocation;
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
+
+pub use claim::{Claim, PATIENCE, Turn};
 
 const MAGIC: &[u8; 8] = b"mdreelX2";
 /// Bytes at either end of the covered part that the checksum covers.

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use super::bytes::FileBytes;
 use super::fault::Fault;
-use super::frame_index::{FrameIndex, Keep};
+use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
@@ -111,27 +111,44 @@ impl<H: ChainedHeader> LocatedFile<H> {
     fn known(&self) -> Option<&Located> {
         self.looked.get_or_init(|| {
             let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
-            if index.end == self.file.len() {
-                let _ = self.located.set(Located { index, rest: None });
-            } else if let Ok(located) = scan::scan::<H>(&self.file, self.n_atoms(), Some(index)) {
-                self.set_located(located);
-            }
+            // That it fails will be told when it has to be known.
+            let _ = self.make(Some(index));
         });
         self.located.get()
     }
 
     /// Where frames are; locates them if need be.
     pub fn located(&self) -> Result<&Located> {
-        if let Some(located) = self.known() {
-            return Ok(located);
+        match self.known() {
+            Some(located) => Ok(located),
+            None => self.make(None),
         }
-        Ok(self.set_located(scan::scan::<H>(&self.file, self.n_atoms(), None)?))
     }
 
-    fn set_located(&self, located: Located) -> &Located {
+    /// Locates the frames behind those that `known` covers, or waits while another process does.
+    fn make(&self, known: Option<FrameIndex>) -> Result<&Located> {
+        let covered = known.as_ref().map_or(0, |index| index.end);
+        if covered == self.file.len() {
+            return Ok(self.located.get_or_init(|| Located { index: known.unwrap_or_default(), rest: None }));
+        }
+        let (known, mut claim) = match Claim::take(&self.file, self.keep, covered, PATIENCE) {
+            Turn::Ours(claim) => (known, Some(claim)),
+            Turn::Made(index) => (Some(index), None),
+            Turn::Alone => (known, None),
+        };
+        let covered = known.as_ref().map_or(0, |index| index.end);
+        let located = scan::scan::<H>(&self.file, self.n_atoms(), known, || claim.iter_mut().for_each(Claim::beat))?;
+        // The claim is given back behind this, when the index is there for all.
+        Ok(self.set_located(located, covered))
+    }
+
+    /// Takes note of where frames are; keeps an index that covers more than the first `covered` bytes.
+    fn set_located(&self, located: Located, covered: u64) -> &Located {
         self.located.get_or_init(|| {
-            // That the index cannot be kept costs time in the next run, and nothing in this one.
-            let _ = located.index.save(&self.file, self.keep);
+            if located.index.end > covered {
+                // That the index cannot be kept costs time in the next run, and nothing in this one.
+                let _ = located.index.save(&self.file, self.keep);
+            }
             located
         })
     }
@@ -196,7 +213,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         if index.end != self.file.len() {
             return false;
         }
-        self.set_located(Located { index, rest: None });
+        self.set_located(Located { index, rest: None }, 0);
         true
     }
 }

@@ -61,11 +61,7 @@ impl TrrEncoder {
         }
     }
 
-    fn encode_frame(&self, header: &FrameHeader, columns: &[(Quantity, Columns<'_>)], out: &mut Vec<u8>) -> Result<()> {
-        let step = i32::try_from(header.step).map_err(|_| {
-            let message = format!("frame {}: a step of {} does not fit into a TRR file", header.index, header.step);
-            Error::Unsupported(message)
-        })?;
+    fn encode_frame(&self, header: &FrameHeader, columns: &[(Quantity, Columns<'_>)], out: &mut Vec<u8>) {
         let section = 3 * self.real() * self.n_atoms as u64;
         let size = |quantity| match columns.iter().any(|&(held, _)| held == quantity) {
             true => section as u32,
@@ -75,8 +71,8 @@ impl TrrEncoder {
         out.extend(BEGINNING);
         let [x, v, f] = [Quantity::Positions, Quantity::Velocities, Quantity::Forces].map(size);
         let sizes = [0, 0, 9 * self.real() as u32, 0, 0, 0, 0, x, v, f];
-        // Behind the step stands how many energies the frame has: none since energies have files of their own.
-        let words = sizes.into_iter().chain([self.n_atoms as u32, step as u32, 0]);
+        // Steps have 32 bits in the file; of longer runs the lower ones are kept, as GROMACS keeps them. Behind the step stands how many energies the frame has: none since energies have files of their own.
+        let words = sizes.into_iter().chain([self.n_atoms as u32, header.step as u32, 0]);
         words.for_each(|word| out.extend(word.to_be_bytes()));
         match self.precision {
             Precision::Single => out.extend((header.time as f32).to_be_bytes()),
@@ -94,7 +90,6 @@ impl TrrEncoder {
             let atoms = columns.x.iter().zip(columns.y).zip(columns.z);
             self.put(atoms.flat_map(|((&x, &y), &z)| [x, y, z]), factor, out);
         }
-        Ok(())
     }
 }
 
@@ -111,7 +106,7 @@ impl Encoder for TrrEncoder {
         for (i, header) in batch.headers().iter().enumerate() {
             let held = |quantity| Some((quantity, batch.columns_of(i, quantity)?));
             let columns: Vec<_> = self.quantities.iter().filter_map(held).collect();
-            self.encode_frame(header, &columns, out)?;
+            self.encode_frame(header, &columns, out);
         }
         Ok(())
     }

@@ -11,6 +11,8 @@ use crate::source::frame_index::FrameIndex;
 const FIRST_LOOK: u64 = 64 << 10;
 /// Bytes that one look reads at most.
 const LONGEST_LOOK: u64 = 1 << 20;
+/// Frames located from one beat to the next.
+const FRAMES_PER_BEAT: usize = 16;
 /// No header is longer.
 const LONGEST: usize = 128;
 
@@ -59,11 +61,19 @@ pub fn check_header<H: ChainedHeader>(
     Ok(header)
 }
 
-/// Locates all frames behind those that `known` covers, by hopping from header to header.
-pub fn scan<H: ChainedHeader>(file: &FileBytes, n_atoms: usize, known: Option<FrameIndex>) -> Result<Located> {
+/// Locates all frames behind those that `known` covers, by hopping from header to header. Calls `beat` now and then.
+pub fn scan<H: ChainedHeader>(
+    file: &FileBytes,
+    n_atoms: usize,
+    known: Option<FrameIndex>,
+    mut beat: impl FnMut(),
+) -> Result<Located> {
     let mut index = known.unwrap_or_default();
     while index.end < file.len() {
         let start = index.end;
+        if index.len().is_multiple_of(FRAMES_PER_BEAT) {
+            beat();
+        }
         match header_at::<H>(file, start, n_atoms)? {
             Ok(header) => {
                 index.extend([location(&header, start)]);
