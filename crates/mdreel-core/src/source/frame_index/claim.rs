@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{FrameIndex, Keep, place, thread_number};
+use super::{FrameIndex, Keep, place_of, thread_number};
 use crate::source::bytes::FileBytes;
 
 /// How often the holder of a claim says that it lives.
@@ -42,7 +42,7 @@ impl Claim {
     /// Claims the making of the index of `file`, or waits while another makes it. An index that covers no more than the
     /// first `covered` bytes is no news.
     pub fn take(file: &FileBytes, keep: Keep, covered: u64, patience: Duration) -> Turn {
-        let Some(path) = place(file.path(), keep).map(|path| path.with_extension("claim")) else { return Turn::Alone };
+        let Some(path) = place_of(file, keep).map(|path| path.with_extension("claim")) else { return Turn::Alone };
         let made = || FrameIndex::load(file, keep).filter(|index| index.end > covered);
         loop {
             match create(&path) {
