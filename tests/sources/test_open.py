@@ -30,7 +30,7 @@ def test_open_describes_every_file(adk_dcd: Path, adk_xtc: Path) -> None:
         (b"", "the file is empty"),
         (b"ATOM      1  N   MET", 'text that begins with "ATOM'),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-        (b"\0\0\x07\xc9\0\0\0\x0d", "a TRR trajectory"),
+        (b"\0\0\x07\xc9\0\0\0\x0d", "run.xtc, frame 0, byte 8: the first frame is torn"),
         (b"\x01\x02", "bytes 01 02"),
     ],
 )
