@@ -31,6 +31,7 @@ def test_open_describes_every_file(adk_dcd: Path, adk_xtc: Path) -> None:
         (b"ATOM      1  N   MET", 'text that begins with "ATOM'),
         (b"\x89HDF\r\n\x1a\n", "HDF5 cannot read the file"),
         (b"\x1f\x8b\x08\0\0\0\0\0", "a file compressed with gzip"),
+        (b"\0\0\x07\xc9\0\0\0\x0d", "run.xtc, frame 0, byte 8: the first frame is torn"),
         (b"\x01\x02", "bytes 01 02"),
     ],
 )

@@ -7,7 +7,7 @@ import MDAnalysis
 import numpy as np
 import pytest
 from MDAnalysis.transformations import translate
-from MDAnalysisTests.datafiles import DCD, GRO, PSF
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, TRR
 
 from h5md_writer import write_h5md
 from mdreel._core import FrameSet
@@ -23,6 +23,13 @@ def test_universe_of_a_file_is_opened_once_more() -> None:
     source = source_of(universe)
     assert (source.format, source.n_frames) == ("DCD", 98)
     np.testing.assert_array_equal(source.times(), [ts.time for ts in universe.trajectory])
+
+
+def test_universe_of_a_trr_file_is_opened_once_more() -> None:
+    universe = MDAnalysis.Universe.empty(47681, trajectory=False).load_new(TRR)
+    source = source_of(universe)
+    assert (source.format, source.n_atoms, source.n_frames) == ("TRR", 47681, 10)
+    assert source.quantities == ["positions", "velocities", "forces"]
 
 
 def test_universe_of_several_files_becomes_a_chain(adk_xtc: Path) -> None:

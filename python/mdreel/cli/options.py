@@ -18,7 +18,7 @@ Trajectories = Annotated[
         "--trajectory",
         metavar="FILE",
         rich_help_panel=INPUT,
-        help="Trajectory (XTC, DCD); give it again for more, read one after the other.",
+        help="Trajectory (XTC, TRR, DCD); give it again for more, read one after the other.",
     ),
 ]
 OptionalTopology = Annotated[

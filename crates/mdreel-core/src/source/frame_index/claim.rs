@@ -137,7 +137,7 @@ mod tests {
         let path = directory.path().join("run.xtc");
         fs::write(&path, [1; 100]).unwrap();
         let file = FileBytes::open(&path, Access::Read).unwrap();
-        let claim = place(&path, Keep::Beside).unwrap().with_extension("claim");
+        let claim = place_of(&file, Keep::Beside).unwrap().with_extension("claim");
         (directory, file, claim)
     }
 
