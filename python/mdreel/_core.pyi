@@ -11,6 +11,7 @@ __all__ = [
     "Blocks",
     "FrameSet",
     "Frames",
+    "OpenFiles",
     "RmsdKernel",
     "Source",
     "chain_sources",
@@ -61,7 +62,7 @@ class Source:
     def describe(self) -> list[dict[str, Any]]: ...
     @property
     def quantities(self) -> list[str]: ...
-    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ["positions"]) -> Frames: ...
+    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
 
 @final
 class Frames:
@@ -122,6 +123,11 @@ def run(
     monitor: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
 def span_kinds() -> list[str]: ...
+
+@final
+class OpenFiles:
+    def __new__(cls) -> OpenFiles: ...
+
 def is_hdf5(path: str | PathLike[str]) -> bool: ...
 def chunked_source(
     path: str | PathLike[str],
@@ -132,6 +138,7 @@ def chunked_source(
     cells: object,
     facts: dict[str, Any],
     recipe: tuple[object, object],
+    open_files: OpenFiles,
 ) -> Source: ...
 def foreign_source(
     trajectory: object,

@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::chain::chain_sources;
     #[pymodule_export]
-    use crate::chunked::{chunked_source, is_hdf5};
+    use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::foreign::foreign_source;
     #[pymodule_export]
