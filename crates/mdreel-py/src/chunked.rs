@@ -15,8 +15,9 @@ use pyo3::prelude::*;
 
 use crate::error::to_python;
 use crate::frame::quantities;
+use crate::origin::Origin;
 use crate::patience::patiently;
-use crate::source::{Origin, Source};
+use crate::source::Source;
 
 /// Files of which only some are open at a time.
 #[pyclass(frozen, module = "mdreel._core")]
@@ -132,7 +133,7 @@ pub fn chunked_source<'py>(
     let open_files = Arc::clone(&open_files.0);
     let opened =
         patiently(py, move || core::Chunked::open(FileBytes::open_among(&path, options.access, open_files)?, layout))?;
-    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::recipe(recipe), facts))
+    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::Recipe(recipe), facts))
 }
 
 fn named(name: &str) -> Result<Quantity, Error> {

@@ -9,6 +9,7 @@ mod facts;
 mod foreign;
 mod frame;
 mod kernel;
+mod origin;
 mod patience;
 mod plan;
 mod run;

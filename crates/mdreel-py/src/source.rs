@@ -17,22 +17,8 @@ use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
 use crate::frame::{Frames, from_arrays, quantities};
+use crate::origin::Origin;
 use crate::patience::patiently;
-
-/// How a source is opened once more.
-pub enum Origin {
-    /// The files were opened with these arguments: paths, format, access, index, overlaps.
-    Files((Vec<PathBuf>, Option<String>, String, String, String)),
-    /// A Python function and its arguments.
-    Recipe((Py<PyAny>, Py<PyAny>)),
-}
-
-impl Origin {
-    /// A Python function and its arguments.
-    pub fn recipe(recipe: (Py<PyAny>, Py<PyAny>)) -> Self {
-        Origin::Recipe(recipe)
-    }
-}
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -182,13 +168,7 @@ impl Source {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
-        match origin {
-            Origin::Files(arguments) => {
-                let arguments = arguments.clone().into_pyobject(py)?.into_any();
-                Ok((py.get_type::<Source>().getattr("open")?, arguments))
-            }
-            Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
-        }
+        origin.reduce(py)
     }
 
     fn __repr__(&self) -> String {
