@@ -11,6 +11,7 @@ __all__ = [
     "Blocks",
     "FrameSet",
     "Frames",
+    "OpenFiles",
     "RmsdKernel",
     "Source",
     "chain_sources",
@@ -66,7 +67,7 @@ class Source:
     def describe(self) -> list[dict[str, Any]]: ...
     @property
     def quantities(self) -> list[str]: ...
-    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ["positions"]) -> Frames: ...
+    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
 
 @final
 class Frames:
@@ -145,6 +146,11 @@ def split(
 ) -> _Columns: ...
 def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...
+
+@final
+class OpenFiles:
+    def __new__(cls) -> OpenFiles: ...
+
 def is_hdf5(path: str | PathLike[str]) -> bool: ...
 def chunked_source(
     path: str | PathLike[str],
@@ -155,6 +161,7 @@ def chunked_source(
     cells: object,
     facts: dict[str, Any],
     recipe: tuple[object, object],
+    open_files: OpenFiles,
 ) -> Source: ...
 def foreign_source(
     trajectory: object,

@@ -231,6 +231,17 @@ def test_h5md_is_chained_with_other_formats(tmp_path: Path, adk_xtc: Path) -> No
     )
 
 
+def test_h5md_of_many_files_keeps_few_of_them_open(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{i}.h5md" for i in range(150)]
+    for i, path in enumerate(paths):
+        write_h5md(path, {"position": numbers(i, 2)})
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    frames = read(source := open_source(paths))
+    assert len(list(Path("/proc/self/fd").iterdir())) - before <= 64
+    assert source.n_frames == 300
+    np.testing.assert_array_equal(frames.positions[280:282], numbers(140, 2))
+
+
 # Unit of H5MD, the same in MDAnalysis's words, what is measured in H5MD's module and in MDAnalysis's.
 UNITS = [
     *((unit, unit, "length", "length") for unit in ("nm", "pm", "fm", "Angstrom")),

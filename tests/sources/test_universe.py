@@ -95,6 +95,16 @@ def test_universe_of_h5md_has_the_group_that_mdanalysis_reads(tmp_path: Path) ->
     np.testing.assert_array_equal(frames.positions, [ts.positions.copy() for ts in universe.trajectory])
 
 
+def test_universe_of_h5md_that_the_core_cannot_read_is_read_by_mdanalysis(tmp_path: Path) -> None:
+    positions = np.arange(90, dtype=np.float16).reshape(2, 15, 3)
+    universe = MDAnalysis.Universe.empty(15)
+    universe.load_new(str(write_h5md(tmp_path / "half.h5md", {"position": positions})))
+    source = source_of(universe)
+    assert source.describe()[0]["read by"] == "MDAnalysis (H5MDReader)"
+    frames = source.read(FrameSet.range(0, 1, 2), np.arange(15, dtype=np.uint32))
+    np.testing.assert_array_equal(frames.positions, positions)
+
+
 def test_universe_of_a_topology_alone_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="no trajectory"):
         source_of(MDAnalysis.Universe(PSF))

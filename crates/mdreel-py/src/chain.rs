@@ -27,5 +27,5 @@ pub fn chain_sources<'py>(
     }
     let parts = paths.into_iter().zip(sources.iter().map(|source| source.opened().clone())).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
-    Ok(Source::described(opened, Origin::recipe(recipe), facts.into_any()))
+    Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()))
 }

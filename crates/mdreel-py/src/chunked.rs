@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
-use mdreel_core::source::bytes::FileBytes;
+use mdreel_core::source::bytes::{FileBytes, OpenFiles as CoreOpenFiles};
 use mdreel_core::source::chunked as core;
 use mdreel_core::source::chunked::{Cells, Conversion, Filter, Number, StoredChunk};
 use mdreel_core::source::open::{Opened, Options, is_hdf5 as core_is_hdf5};
@@ -18,6 +18,18 @@ use crate::frame::quantities;
 use crate::origin::Origin;
 use crate::patience::patiently;
 use crate::source::Source;
+
+/// Files of which only some are open at a time.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct OpenFiles(Arc<CoreOpenFiles>);
+
+#[pymethods]
+impl OpenFiles {
+    #[new]
+    fn new() -> Self {
+        OpenFiles(Arc::default())
+    }
+}
 
 /// A dataset, as `mdreel.sources.hdf5.Dataset` describes it.
 #[derive(FromPyObject)]
@@ -83,7 +95,7 @@ fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
 
 /// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.sources.hdf5`.
 #[pyfunction]
-#[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe))]
+#[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]
 pub fn chunked_source<'py>(
     py: Python<'py>,
@@ -95,6 +107,7 @@ pub fn chunked_source<'py>(
     cells: Option<CellItems<'py>>,
     facts: Bound<'py, PyAny>,
     recipe: (Py<PyAny>, Py<PyAny>),
+    open_files: &OpenFiles,
 ) -> PyResult<Source> {
     let layout = || -> Result<core::Layout, Error> {
         let quantity = |(name, dataset): &(String, Dataset<'_>)| Ok((named(name)?, describe(dataset)?));
@@ -117,8 +130,10 @@ pub fn chunked_source<'py>(
     let layout = layout().map_err(|error| to_python(py, error))?;
     let options = Options::from_names(None, access, "none", "keep").map_err(|error| to_python(py, error))?;
     let format = facts.get_item("format")?.extract::<String>()?;
-    let opened = patiently(py, move || core::Chunked::open(FileBytes::open(&path, options.access)?, layout))?;
-    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::recipe(recipe), facts))
+    let open_files = Arc::clone(&open_files.0);
+    let opened =
+        patiently(py, move || core::Chunked::open(FileBytes::open_among(&path, options.access, open_files)?, layout))?;
+    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::Recipe(recipe), facts))
 }
 
 fn named(name: &str) -> Result<Quantity, Error> {

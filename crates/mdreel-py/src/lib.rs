@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::chain::chain_sources;
     #[pymodule_export]
-    use crate::chunked::{chunked_source, is_hdf5};
+    use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
     #[pymodule_export]

@@ -21,18 +21,13 @@ pub enum Origin {
         names: [String; 3],
     },
     /// A Python function and its arguments.
-    Recipe(Py<PyAny>, Py<PyAny>),
+    Recipe((Py<PyAny>, Py<PyAny>)),
 }
 
 impl Origin {
     /// Files, opened with these arguments.
     pub fn new(paths: Bound<'_, PyList>, format: Option<String>, names: [&str; 3]) -> Self {
         Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned) }
-    }
-
-    /// A Python function and its arguments.
-    pub fn recipe((function, arguments): (Py<PyAny>, Py<PyAny>)) -> Self {
-        Origin::Recipe(function, arguments)
     }
 
     /// A function of Python and its arguments, which open the source.
@@ -42,7 +37,7 @@ impl Origin {
                 let arguments = (paths.bind(py), format, access, index, overlaps).into_pyobject(py)?;
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
             }
-            Origin::Recipe(function, arguments) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
+            Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
         }
     }
 }

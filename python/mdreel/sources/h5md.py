@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Source, chunked_source
+from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.sources.h5md_units import factor_of
 from mdreel.sources.hdf5 import Dataset, check_length, describe_dataset, text_of
@@ -21,7 +21,9 @@ ELEMENTS = {"position": ("positions", "length"), "velocity": ("velocities", "vel
 Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float]] | None
 
 
-def open_h5md(file: "h5py.File", path: str, *, group: str | None, access: str, recipe: tuple[Any, Any]) -> Source:
+def open_h5md(
+    file: "h5py.File", path: str, *, group: str | None, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
+) -> Source:
     """Open the particles of a file of H5MD.
 
     Parameters
@@ -36,6 +38,8 @@ def open_h5md(file: "h5py.File", path: str, *, group: str | None, access: str, r
         The core's way to the bytes.
     recipe : tuple
         Function and arguments that open it once more.
+    open_files : OpenFiles
+        Files of which only some are to be open at a time, with this one among them.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def open_h5md(file: "h5py.File", path: str, *, group: str | None, access: str, r
         "times": "stored" if has_times else "none: frames are counted",
     }
     cells = _cells(particles, here, steps, path)
-    return chunked_source(path, access, times, steps, quantities, cells, facts, recipe)
+    return chunked_source(path, access, times, steps, quantities, cells, facts, recipe, open_files)
 
 
 def _names(group: "h5py.Group") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Source, chunked_source
+from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.sources.hdf5 import Dataset, check_length, describe_dataset, text_of
 
@@ -38,7 +38,9 @@ def is_amber(file: "h5py.File") -> bool:
     return "AMBER" in text_of(file.attrs.get("Conventions", "")).replace(",", " ").split()
 
 
-def open_netcdf4(file: "h5py.File", path: str, *, access: str, recipe: tuple[Any, Any]) -> Source:
+def open_netcdf4(
+    file: "h5py.File", path: str, *, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
+) -> Source:
     """Open a trajectory of AMBER's convention.
 
     Parameters
@@ -51,6 +53,8 @@ def open_netcdf4(file: "h5py.File", path: str, *, access: str, recipe: tuple[Any
         The core's way to the bytes.
     recipe : tuple
         Function and arguments that open it once more.
+    open_files : OpenFiles
+        Files of which only some are to be open at a time, with this one among them.
 
     Returns
     -------
@@ -96,7 +100,9 @@ def open_netcdf4(file: "h5py.File", path: str, *, access: str, recipe: tuple[Any
         "times": "stored" if "time" in file else "none: frames are counted",
     }
     steps = np.arange(n_frames, dtype=np.int64)
-    return chunked_source(path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe)
+    return chunked_source(
+        path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files
+    )
 
 
 def _check_unit(variable: "h5py.Dataset", expected: str, path: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any, TypeAlias
 
-from mdreel._core import Source, chain_sources, is_hdf5
+from mdreel._core import OpenFiles, Source, chain_sources, is_hdf5
 from mdreel.errors import FormatError
 from mdreel.sources.foreign import open_foreign
 from mdreel.sources.h5md import open_h5md
@@ -82,9 +82,10 @@ def open_source(
             if known is not None or not any(_is_hdf5(path) for path in several):
                 raise
     options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
-    if len(several) == 1:
-        return _open_one(several[0], options)
-    parts = [_open_one(path, options) for path in several]
+    open_files = OpenFiles()
+    parts = [_open_one(path, options, open_files) for path in several]
+    if len(parts) == 1:
+        return parts[0]
     names = [path.url if isinstance(path, RemoteFile) else path for path in several]
     return chain_sources(names, parts, overlaps, (_open_again, (several, {**options, "overlaps": overlaps})))
 
@@ -104,7 +105,7 @@ def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Sourc
     return open_source(paths, **options)
 
 
-def _open_one(path: str | RemoteFile, options: dict[str, Any]) -> Source:
+def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenFiles) -> Source:
     format_ = options["format"]
     if isinstance(path, RemoteFile):
         return Source.open([path], format_, options["access"], options["index"])
@@ -117,5 +118,7 @@ def _open_one(path: str | RemoteFile, options: dict[str, Any]) -> Source:
     recipe = (_open_again, ([path], options))
     with open_hdf5(path) as file:
         if is_amber(file) if format_ is None else format_.upper() == "NETCDF-4":
-            return open_netcdf4(file, path, access=options["access"], recipe=recipe)
-        return open_h5md(file, path, group=options["group"], access=options["access"], recipe=recipe)
+            return open_netcdf4(file, path, access=options["access"], recipe=recipe, open_files=open_files)
+        return open_h5md(
+            file, path, group=options["group"], access=options["access"], recipe=recipe, open_files=open_files
+        )

@@ -66,7 +66,13 @@ def _files(readers: list[Any]) -> Source:
     groups = {_group(reader) for reader in readers}
     if len(groups) > 1:
         raise UnsupportedError(f"{readers[0].filename}: a chain of different groups of particles is not supported")
-    source = open_source([reader.filename for reader in readers], group=groups.pop())
+    try:
+        source = open_source([reader.filename for reader in readers], group=groups.pop())
+    except UnsupportedError:
+        # A filter or a type of numbers that the core does not know, but HDF5 does: MDAnalysis has opened the file.
+        if [reader.format for reader in readers] != ["H5MD"]:
+            raise
+        return source_of_reader(readers[0])
     for reader, facts in zip(readers, source.describe(), strict=True):
         given = reader.ts.dt
         if facts["format"] == "DCD" and not np.isclose(given, facts["frame interval"], rtol=1e-6):
