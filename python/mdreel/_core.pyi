@@ -7,7 +7,24 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Blocks", "FrameSet", "Frames", "RmsdKernel", "Source", "plan", "run", "span_kinds"]
+__all__ = [
+    "Blocks",
+    "FrameSet",
+    "Frames",
+    "OpenFiles",
+    "RmsdKernel",
+    "Source",
+    "chain_sources",
+    "chunked_source",
+    "convert",
+    "foreign_source",
+    "is_hdf5",
+    "output_formats",
+    "plan",
+    "run",
+    "span_kinds",
+    "split",
+]
 
 _Columns: TypeAlias = tuple[
     NDArray[np.uint8],
@@ -23,7 +40,7 @@ _Columns: TypeAlias = tuple[
 class Source:
     @staticmethod
     def open(
-        paths: Sequence[str | PathLike[str]],
+        paths: Sequence[Any],
         format: str | None = None,  # noqa: A002 (MDAnalysis's word)
         access: str = "auto",
         index: str = "cache",
@@ -42,13 +59,15 @@ class Source:
     @property
     def n_bytes(self) -> int: ...
     @property
+    def n_fetched(self) -> int | None: ...
+    @property
     def is_located(self) -> bool: ...
     def times(self) -> NDArray[np.float64]: ...
     def check_end(self) -> None: ...
     def describe(self) -> list[dict[str, Any]]: ...
     @property
     def quantities(self) -> list[str]: ...
-    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ["positions"]) -> Frames: ...
+    def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
 
 @final
 class Frames:
@@ -108,4 +127,52 @@ def run(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
+def convert(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    frames: FrameSet,
+    path: str | PathLike[str],
+    precision: float | None,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> _Columns: ...
+def split(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    segments: Sequence[tuple[str | PathLike[str], int, int]],
+    precision: float | None,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> _Columns: ...
+def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...
+
+@final
+class OpenFiles:
+    def __new__(cls) -> OpenFiles: ...
+
+def is_hdf5(path: str | PathLike[str]) -> bool: ...
+def chunked_source(
+    path: str | PathLike[str],
+    access: str,
+    times: NDArray[np.float64],
+    steps: NDArray[np.int64],
+    quantities: Sequence[tuple[str, object]],
+    cells: object,
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+    open_files: OpenFiles,
+) -> Source: ...
+def foreign_source(
+    trajectory: object,
+    path: str | PathLike[str],
+    n_atoms: int,
+    n_frames: int,
+    n_bytes: int,
+    names: Sequence[str],
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
+def chain_sources(
+    paths: Sequence[str | PathLike[str]], sources: Sequence[Source], overlaps: str, recipe: tuple[object, object]
+) -> Source: ...

@@ -78,8 +78,8 @@ class Timing:
 
     @cached_property
     def n_frames(self) -> int:
-        """Frames that the kernel was given."""
-        return int(self._of_kind("compute")["n_frames"].sum())
+        """Frames that the kernel was given, or that were written without one."""
+        return max(int(self._of_kind(kind)["n_frames"].sum()) for kind in ("compute", "write"))
 
     @cached_property
     def n_bytes(self) -> int:
@@ -171,7 +171,9 @@ class Timing:
             f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
         )
         total = max(self.seconds(), 1e-9)
-        shares = {kind: self.seconds(kind) / total for kind in KINDS}
+        # Nothing but a conversion writes trajectories.
+        kinds = [kind for kind in KINDS if kind != "write" or len(self._of_kind(kind))]
+        shares = {kind: self.seconds(kind) / total for kind in kinds}
         parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())
         taken = self.worker_seconds()
         slowest = taken.max() / max(float(np.median(taken)), 1e-9) if len(taken) else 1.0

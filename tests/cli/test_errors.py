@@ -153,10 +153,11 @@ def test_output_directory_must_be_writable(run, adk):
 
 @pytest.mark.parametrize("closed", ["adk.psf", "adk.dcd", "a.csv", "a.png"])
 def test_files_without_permission_are_refused(adk, closed):
-    """Root is made nobody as soon as the program has been loaded."""
+    """Root is made nobody as soon as the program has been loaded, with what typer loads where it is installed."""
     inputs = {"adk.psf": adk["psf"], "adk.dcd": adk["dcd"]}
     program = (
-        "import os, MDAnalysis, matplotlib.figure, mdreel.analysis.rmsd, mdreel.results.figure;"
+        "import importlib.util, os, MDAnalysis, matplotlib.figure, mdreel.analysis.rmsd, mdreel.results.figure;"
+        "[importlib.import_module(name) for name in ('pydantic.fields',) if importlib.util.find_spec('pydantic')];"
         f"os.geteuid() or os.seteuid({NOBODY});"
         "from mdreel.cli.main import main; main()"
     )

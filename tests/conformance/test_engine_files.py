@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import TRR
+from MDAnalysisTests.datafiles import TRR, TRR_xvf
 
 from conformance.mdanalysis_oracle import Frames, differences, frames_of_mdanalysis, frames_of_mdreel
 
@@ -18,7 +18,9 @@ def check(path: Path, n_frames: int, n_atoms: int) -> Frames:
     """Check that a file has the bits that MDAnalysis reads; return its frames."""
     ours, theirs = frames_of_mdreel(path), frames_of_mdanalysis(path)
     found = differences(ours, theirs)
-    if path.suffix == ".xtc" and found.pop("dimensions", None):  # see test_real_files.py: the vectors have all bits
+    if path.suffix in (".xtc", ".trr") and found.pop(
+        "dimensions", None
+    ):  # see test_real_files.py: the vectors have all bits
         np.testing.assert_array_max_ulp(ours.dimensions, theirs.dimensions, maxulp=2)
     assert found == {}
     assert ours.positions.shape == (n_frames, n_atoms, 3)
@@ -102,6 +104,18 @@ def test_file_of_trjconv_has_the_bits_that_mdanalysis_reads(tmp_path: Path, deci
 
 
 @needs_gromacs
+@pytest.mark.parametrize("velocities", ["-vel", "-novel"])
+@pytest.mark.parametrize("forces", ["-force", "-noforce"])
+def test_trr_of_trjconv_has_the_bits_that_mdanalysis_reads(tmp_path: Path, velocities: str, forces: str) -> None:
+    (tmp_path / "some.ndx").write_text("\n".join(["[ some ]", *map(str, range(5, 5000, 3)), ""]))
+    gmx(tmp_path, "trjconv", "-f", TRR_xvf, "-n", "some.ndx", "-o", "out.trr", velocities, forces)
+    frames = check(tmp_path / "out.trr", 3, 1665)
+    assert np.isfinite(frames.positions).all()
+    assert np.isfinite(frames.velocities).all() == (velocities == "-vel")
+    assert np.isfinite(frames.forces).all() == (forces == "-force")
+
+
+@needs_gromacs
 def test_file_of_trjconv_without_a_cell_has_the_bits_that_mdanalysis_reads(tmp_path: Path, adk_xtc: Path) -> None:
     gmx(tmp_path, "trjconv", "-f", adk_xtc, "-o", "out.xtc", "-ndec", "4", "-box", "0", "0", "0")
     assert np.isnan(check(tmp_path / "out.xtc", 98, 3341).dimensions).all()
@@ -109,10 +123,13 @@ def test_file_of_trjconv_without_a_cell_has_the_bits_that_mdanalysis_reads(tmp_p
 
 @needs_gromacs
 @pytest.mark.parametrize("n_atoms", [1, 9, 10])
-def test_file_of_few_atoms_of_trjconv_has_the_bits_that_mdanalysis_reads(tmp_path: Path, n_atoms: int) -> None:
+@pytest.mark.parametrize("ending", ["xtc", "trr"])
+def test_file_of_few_atoms_of_trjconv_has_the_bits_that_mdanalysis_reads(
+    tmp_path: Path, ending: str, n_atoms: int
+) -> None:
     (tmp_path / "few.ndx").write_text(f"[ few ]\n{' '.join(str(47_000 + i) for i in range(n_atoms))}\n")
-    gmx(tmp_path, "trjconv", "-f", TRR, "-n", "few.ndx", "-o", "few.xtc")
-    check(tmp_path / "few.xtc", 10, n_atoms)
+    gmx(tmp_path, "trjconv", "-f", TRR, "-n", "few.ndx", "-o", f"few.{ending}")
+    check(tmp_path / f"few.{ending}", 10, n_atoms)
 
 
 TOPOLOGY = """#include "oplsaa.ff/forcefield.itp"
@@ -125,6 +142,9 @@ PARAMETERS = """integrator = md
 dt = 0.002
 nsteps = 40
 nstxout-compressed = 10
+nstxout = 20
+nstvout = 10
+nstfout = 40
 compressed-x-precision = {precision}
 coulombtype = reaction-field
 rcoulomb = 0.8
@@ -158,3 +178,9 @@ def test_file_of_mdrun_has_the_bits_that_mdanalysis_reads(tmp_path: Path, precis
     frames = check(tmp_path / "md.xtc", 5, n_atoms)
     np.testing.assert_allclose(frames.times, [0, 0.02, 0.04, 0.06, 0.08], atol=1e-6)
     assert len(np.unique(frames.dimensions[:, 0])) == 5
+    # Every frame has a box and velocities; every second one positions, every fourth forces.
+    full = check(tmp_path / "md.trr", 5, n_atoms)
+    assert np.isfinite(full.velocities).all()
+    assert np.isfinite(full.positions).all(axis=(1, 2)).tolist() == [True, False, True, False, True]
+    assert np.isfinite(full.forces).all(axis=(1, 2)).tolist() == [True, False, False, False, True]
+    np.testing.assert_array_equal(full.steps, [0, 10, 20, 30, 40])

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from conformance.netcdf_writer import Make
 from conformance.netcdf_writer import write as write_netcdf
+from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.foreign import open_foreign
 from mdreel.sources.open import open_source
+from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 98, 3341
 KINDS = [
@@ -23,8 +26,15 @@ KINDS = [
     "xtc located",
     "netcdf",
     "netcdf with velocities",
+    "trr",
+    "trr located",
     "chain of xtc",
     "chain of dcd and xtc",
+    "h5md",
+    "h5md in chunks",
+    "netcdf-4",
+    "chain of h5md and xtc",
+    "read by mdanalysis",
 ]
 WRITTEN = 6e-3  # Å: what XTC's rounding to 0.01 Å leaves, and float32
 
@@ -56,41 +66,74 @@ def netcdf_files(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.nda
     return {"netcdf": folder / "plain.nc", "netcdf with velocities": folder / "moving.nc"}
 
 
+@pytest.fixture(scope="session")
+def adk_trr(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.ndarray) -> Path:
+    """The AdK trajectory as TRR; frames have velocities and forces now and then, of their own numbers."""
+    from MDAnalysis.lib.formats.libmdaxdr import TRRFile
+
+    path = tmp_path_factory.mktemp("adk") / "adk.trr"
+    with TRRFile(str(path), "w") as file:
+        for i, positions in enumerate(adk_positions):
+            velocities, forces = (positions / 7 if i % every == 0 else None for every in (3, 5))
+            box = np.eye(3, dtype=np.float32) * 10
+            file.write(positions / 10, velocities, forces, box, i, float(i), 0.0, N_ATOMS)
+    return path
+
+
 @pytest.fixture(params=KINDS)
 def make_source(
     request: pytest.FixtureRequest,
     adk_positions: np.ndarray,
     adk_dcd: Path,
     adk_xtc: Path,
+    adk_trr: Path,
     xtc_segments: list[Path],
     netcdf_files: dict[str, Path],
     tmp_path: Path,
 ) -> Callable[[], Source]:
-    def make() -> Source:
-        match request.param:
-            case "memory":
-                return Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64))
-            case "dcd" | "netcdf" | "netcdf with velocities" as kind:
-                return open_source({"dcd": adk_dcd, **netcdf_files}[kind])
-            case "xtc":
-                return open_source(adk_xtc, index="none")
-            case "xtc located":
-                source = open_source(adk_xtc, index="none")
-                assert source.n_frames == N_FRAMES
-                return source
-            case "chain of xtc":
-                return open_source(xtc_segments, index="none")
-            case _:
-                from MDAnalysis.lib.formats.libdcd import DCDFile
+    def located(path: Path) -> Source:
+        source = open_source(path, index="none")
+        assert source.n_frames == N_FRAMES
+        return source
 
-                first = tmp_path / "first.dcd"
-                with DCDFile(str(first), "w") as file:
-                    file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
-                    for positions in adk_positions[:40]:
-                        file.write(positions, [0] * 6)
-                return open_source([first, xtc_segments[2]], index="none")
+    def chunked() -> Source:
+        layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
+        box = np.full((N_FRAMES, 3), 100.0)
+        return open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
 
-    return make
+    def after_h5md() -> Source:
+        first = write_h5md(tmp_path / "adk.h5md", {"position": adk_positions[:40]})
+        return open_source([first, xtc_segments[2]], index="none")
+
+    def after_dcd() -> Source:
+        from MDAnalysis.lib.formats.libdcd import DCDFile
+
+        first = tmp_path / "first.dcd"
+        with DCDFile(str(first), "w") as file:
+            file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
+            for positions in adk_positions[:40]:
+                file.write(positions, [0] * 6)
+        return open_source([first, xtc_segments[2]], index="none")
+
+    makers: dict[str, Callable[[], Source]] = {
+        "memory": lambda: Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64)),
+        "dcd": lambda: open_source(adk_dcd),
+        "xtc": lambda: open_source(adk_xtc, index="none"),
+        "xtc located": lambda: located(adk_xtc),
+        "netcdf": lambda: open_source(netcdf_files["netcdf"]),
+        "netcdf with velocities": lambda: open_source(netcdf_files["netcdf with velocities"]),
+        "trr": lambda: open_source(adk_trr, index="none"),
+        "trr located": lambda: located(adk_trr),
+        "chain of xtc": lambda: open_source(xtc_segments, index="none"),
+        "chain of dcd and xtc": after_dcd,
+        "h5md": lambda: open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
+        "h5md in chunks": chunked,
+        "netcdf-4": lambda: open_source(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
+        "chain of h5md and xtc": after_h5md,
+        "read by mdanalysis": lambda: open_foreign(str(adk_xtc), "XTC"),
+    }
+    assert set(makers) == set(KINDS)
+    return makers[request.param]
 
 
 def read(source: Source, frames: list[int], atoms: list[int]) -> Frames:

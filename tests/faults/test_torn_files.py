@@ -8,7 +8,7 @@ import MDAnalysis
 import numpy as np
 import pytest
 from MDAnalysis.lib.formats.libdcd import DCDFile
-from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+from MDAnalysis.lib.formats.libmdaxdr import TRRFile, XTCFile
 
 import mdreel
 from conformance.netcdf_writer import Make
@@ -26,6 +26,15 @@ def write_xtc(path: Path, positions: np.ndarray) -> None:
             file.write(frame / np.float32(10), np.eye(3, dtype=np.float32) * 3, i, float(i), 1000)
 
 
+def write_trr(path: Path, positions: np.ndarray) -> None:
+    """Velocities in the second frame only: frames of two lengths."""
+    with TRRFile(str(path), "w") as file:
+        for i, frame in enumerate(positions):
+            velocities = frame if i == 1 else None
+            box = np.eye(3, dtype=np.float32) * 3
+            file.write(frame / np.float32(10), velocities, None, box, i, float(i), 0.0, len(frame))
+
+
 def write_dcd(path: Path, positions: np.ndarray) -> None:
     with DCDFile(str(path), "w") as file:
         file.write_header("", positions.shape[1], 0, 1, 1.0, 1)
@@ -38,7 +47,7 @@ def write_nc(path: Path, positions: np.ndarray) -> None:
     write_netcdf(path, make, {"coordinates": positions})
 
 
-WRITERS: dict[str, Write] = {"xtc": write_xtc, "dcd": write_dcd, "nc": write_nc}
+WRITERS: dict[str, Write] = {"xtc": write_xtc, "trr": write_trr, "dcd": write_dcd, "nc": write_nc}
 
 
 def whole_file(folder: Path, kind: str, n_atoms: int) -> tuple[bytes, Any]:
@@ -52,8 +61,8 @@ def whole_file(folder: Path, kind: str, n_atoms: int) -> tuple[bytes, Any]:
 def ends_of_frames(folder: Path, kind: str, whole: bytes) -> list[int]:
     """Where each frame ends, as MDAnalysis knows it."""
     path = folder / f"whole.{kind}"
-    if kind == "xtc":
-        with XTCFile(str(path)) as file:
+    if kind in ("xtc", "trr"):
+        with (XTCFile if kind == "xtc" else TRRFile)(str(path)) as file:
             return [int(offset) for offset in file.offsets[1:]] + [len(whole)]
     if kind == "nc":
         # The header counts the frames: a file that ends before them is torn, wherever it ends.
@@ -135,6 +144,18 @@ HEADERS: dict[tuple[str, str], tuple[int, str, list[int]]] = {
     ("xtc", "highest x"): (72, ">i4", []),
     ("xtc", "small index"): (84, ">i4", []),
     ("xtc", "length of the stream"): (88, ">i4", []),
+    ("trr", "magic number"): (0, ">i4", []),
+    ("trr", "length of the name"): (4, ">i4", [13]),
+    ("trr", "length of the name again"): (8, ">i4", []),
+    ("trr", "name"): (12, ">i4", []),
+    ("trr", "size of ir"): (24, ">i4", [0]),
+    ("trr", "size of the box"): (32, ">i4", []),
+    ("trr", "size of the virial"): (36, ">i4", [0]),
+    ("trr", "size of the positions"): (52, ">i4", []),
+    ("trr", "size of the velocities"): (56, ">i4", [0]),
+    ("trr", "size of the forces"): (60, ">i4", [0]),
+    ("trr", "atoms"): (64, ">i4", []),
+    ("trr", "step"): (68, ">i4", ABSURD_VALUES),
     ("dcd", "first record"): (0, "<i4", []),
     ("dcd", "frames"): (8, "<i4", ABSURD_VALUES),
     ("dcd", "fixed atoms"): (40, "<i4", [0]),

@@ -1,19 +1,18 @@
 """Files that appear complete or not at all."""
 
 import errno
-import os
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import textwrap
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from full_disk import full_disk
 from mdreel.results.atomic import check_target, replacing
 from mdreel.results.figure import ENDINGS, save, time_series
 from mdreel.results.files import WRITERS, write
@@ -122,29 +121,6 @@ def test_check_target_refuses_a_directory_without_permission():
         with without_privilege(), pytest.raises(PermissionError) as caught:
             check_target(Path(directory, "out.csv"))
         assert caught.value.filename == directory
-
-
-@contextmanager
-def full_disk(tmp_path):
-    """A file system of 16 KiB: a real one for root, elsewhere the kernel's limit on the size of a file."""
-    if os.geteuid() == 0:
-        mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
-        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
-            try:
-                yield tmp_path
-            finally:
-                subprocess.run(["umount", str(tmp_path)], check=True)
-            return
-    import resource
-
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, limits[1]))
-    try:
-        yield tmp_path
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 @pytest.mark.parametrize("ending", sorted(WRITERS))

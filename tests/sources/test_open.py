@@ -29,9 +29,10 @@ def test_open_describes_every_file(adk_dcd: Path, adk_xtc: Path) -> None:
     [
         (b"", "the file is empty"),
         (b"ATOM      1  N   MET", 'text that begins with "ATOM'),
-        (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5 cannot read the file"),
         (b"CDF\x03\0\0\0\0", "a NetCDF file of an unknown version"),
-        (b"\0\0\x07\xc9\0\0\0\x0d", "a TRR trajectory"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", "a file compressed with gzip"),
+        (b"\0\0\x07\xc9\0\0\0\x0d", "run.xtc, frame 0, byte 8: the first frame is torn"),
         (b"\x01\x02", "bytes 01 02"),
     ],
 )
@@ -49,7 +50,7 @@ def test_open_obeys_the_format_that_is_asked_for(adk_dcd: Path) -> None:
         open_source(adk_dcd, format="XTC")
 
 
-@pytest.mark.parametrize("options", [{"format": "PDB"}, {"access": "http"}, {"index": "there"}])
+@pytest.mark.parametrize("options", [{"format": "PDBX"}, {"access": "http"}, {"index": "there"}])
 def test_open_names_what_is_known_when_an_option_is_not(adk_dcd: Path, options: dict[str, str]) -> None:
     with pytest.raises(UnsupportedError, match="known: "):
         open_source(adk_dcd, **options)

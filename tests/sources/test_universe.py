@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import h5py
 import MDAnalysis
 import numpy as np
 import pytest
 from MDAnalysis.transformations import translate
-from MDAnalysisTests.datafiles import DCD, GRO, PSF
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, TRR
 
+from h5md_writer import write_h5md
 from mdreel._core import FrameSet
 from mdreel.errors import UnsupportedError
 from mdreel.sources.universe import source_of
@@ -21,6 +23,13 @@ def test_universe_of_a_file_is_opened_once_more() -> None:
     source = source_of(universe)
     assert (source.format, source.n_frames) == ("DCD", 98)
     np.testing.assert_array_equal(source.times(), [ts.time for ts in universe.trajectory])
+
+
+def test_universe_of_a_trr_file_is_opened_once_more() -> None:
+    universe = MDAnalysis.Universe.empty(47681, trajectory=False).load_new(TRR)
+    source = source_of(universe)
+    assert (source.format, source.n_atoms, source.n_frames) == ("TRR", 47681, 10)
+    assert source.quantities == ["positions", "velocities", "forces"]
 
 
 def test_universe_of_several_files_becomes_a_chain(adk_xtc: Path) -> None:
@@ -65,9 +74,35 @@ def test_universe_is_refused_when_its_frames_are_not_those_of_the_file(adk_xtc: 
             source_of(universe)
 
 
-def test_universe_of_another_format_is_refused_with_what_is_supported() -> None:
-    with pytest.raises(UnsupportedError, match="format GRO are not supported; supported are XTC, DCD"):
-        source_of(MDAnalysis.Universe(GRO))
+def test_universe_of_another_format_is_read_by_mdanalysis() -> None:
+    universe = MDAnalysis.Universe(GRO)
+    source = source_of(universe)
+    assert source.describe()[0]["read by"] == "MDAnalysis (GROReader)"
+    frames = source.read(FrameSet.range(0, 1, 1), np.arange(source.n_atoms, dtype=np.uint32))
+    np.testing.assert_array_equal(frames.positions[0], universe.atoms.positions)
+
+
+def test_universe_of_h5md_has_the_group_that_mdanalysis_reads(tmp_path: Path) -> None:
+    positions = np.arange(90, dtype=np.float32).reshape(2, 15, 3)
+    path = write_h5md(tmp_path / "run.h5md", {"position": positions}, groups=("water", "protein"))
+    with h5py.File(path, "a") as file:
+        file["particles/water/position/value"][:] += 100
+    universe = MDAnalysis.Universe.empty(15)
+    universe.load_new(str(path))
+    source = source_of(universe)
+    assert source.describe()[0]["format"] == "H5MD"
+    frames = source.read(FrameSet.range(0, 1, 2), np.arange(15, dtype=np.uint32))
+    np.testing.assert_array_equal(frames.positions, [ts.positions.copy() for ts in universe.trajectory])
+
+
+def test_universe_of_h5md_that_the_core_cannot_read_is_read_by_mdanalysis(tmp_path: Path) -> None:
+    positions = np.arange(90, dtype=np.float16).reshape(2, 15, 3)
+    universe = MDAnalysis.Universe.empty(15)
+    universe.load_new(str(write_h5md(tmp_path / "half.h5md", {"position": positions})))
+    source = source_of(universe)
+    assert source.describe()[0]["read by"] == "MDAnalysis (H5MDReader)"
+    frames = source.read(FrameSet.range(0, 1, 2), np.arange(15, dtype=np.uint32))
+    np.testing.assert_array_equal(frames.positions, positions)
 
 
 def test_universe_of_a_topology_alone_is_refused() -> None:

@@ -9,6 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
+use mdreel_core::source::located::ChainedHeader;
 use mdreel_core::source::xtc::coded::Coded;
 use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
 use mdreel_core::source::xtc::decode::Decoder;

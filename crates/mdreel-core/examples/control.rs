@@ -8,6 +8,7 @@ use std::time::Instant;
 use mdreel_core::error::{Error, Result};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::{Access, FileBytes, MARGIN};
+use mdreel_core::source::located::ChainedHeader;
 use mdreel_core::source::xtc::coded::Coded;
 use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
 use mdreel_core::source::xtc::header::{Header, MAX_HEADER_LEN, Storage};

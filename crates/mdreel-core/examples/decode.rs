@@ -3,7 +3,7 @@
 //! `decode FILE [all | INDICES] [N_WORKERS]`, where INDICES is a file of atom indices. Prints one line of JSON: the
 //! seconds that reading took, its parts in µs a frame, and the first wanted atom of the last frame in Å.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use mdreel_core::block::{FrameSet, plan_frames};
@@ -14,7 +14,7 @@ use mdreel_core::pool::Unattended;
 use mdreel_core::reduce::Partial;
 use mdreel_core::run::run;
 use mdreel_core::source::AtomSelection;
-use mdreel_core::source::open::{Options, open};
+use mdreel_core::source::open::{Location, Options, open};
 use mdreel_core::span::SpanKind;
 
 /// Looks at the first atom of each frame and keeps the last.
@@ -64,7 +64,7 @@ impl Kernel for Look {
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
-    let source = open(&[PathBuf::from(argument(0, ""))], Options::default())?.source();
+    let source = open(vec![Location::Path(argument(0, "").into())], Options::default())?.source();
     let atoms = match argument(1, "all") {
         "all" => AtomSelection::all(source.n_atoms()),
         file => {

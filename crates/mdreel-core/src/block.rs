@@ -93,6 +93,25 @@ pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
         .collect()
 }
 
+/// Cuts `frames` into up to `n_parts` blocks between multiples of `together` frames, so that none of them splits what is
+/// stored in one piece. Frames in any order are cut anywhere.
+pub fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<Block> {
+    let (start, step, count) = match frames {
+        FrameSet::Range { start, step, count } if together > 1 && *count > 0 => (*start, *step, *count),
+        _ => return plan_frames(frames, n_parts),
+    };
+    let first = start / together;
+    let n_pieces = (start + (count - 1) * step) / together - first + 1;
+    // The first of the frames that is not in front of a piece.
+    let edge = |piece: u64| ((first + piece) * together).saturating_sub(start).div_ceil(step).min(count);
+    cut(n_pieces, n_parts)
+        .map(|pieces| edge(pieces.start)..if pieces.end == n_pieces { count } else { edge(pieces.end) })
+        .filter(|range| !range.is_empty())
+        .enumerate()
+        .map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) })
+        .collect()
+}
+
 /// Cuts the byte range of a file into `n_parts` blocks of about equal size.
 pub fn plan_bytes(bytes: Range<u64>, n_parts: u64) -> Vec<Block> {
     cut(bytes.end - bytes.start, n_parts)
@@ -133,6 +152,27 @@ mod tests {
             if let (Some(least), Some(most)) = (sizes.iter().min(), sizes.iter().max()) {
                 prop_assert!(most - least <= 1);
             }
+        }
+
+        #[test]
+        fn blocks_of_whole_steps_cover_every_frame_once_in_order(
+            start in 0u64..50, step in 1u64..9, count in 0u64..500, n_parts in 1u64..600, together in 1u64..40,
+        ) {
+            let frames = FrameSet::Range { start, step, count };
+            let blocks = plan_whole_steps(&frames, n_parts, together);
+            prop_assert!(blocks.len() as u64 <= n_parts);
+            let mut seen: Vec<u64> = Vec::new();
+            for (i, block) in blocks.iter().enumerate() {
+                prop_assert_eq!(block.index, i);
+                let Extent::Frames(set) = &block.extent else { panic!("a frame plan holds frames") };
+                prop_assert!(!set.is_empty());
+                if let Some(before) = seen.last() {
+                    prop_assert!(together == 1 || before / together < set.get(0) / together);
+                }
+                seen.extend((0..set.len()).map(|k| set.get(k)));
+            }
+            let expected: Vec<u64> = (0..count).map(|i| start + i * step).collect();
+            prop_assert_eq!(seen, expected);
         }
 
         #[test]

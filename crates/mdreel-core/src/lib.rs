@@ -5,6 +5,7 @@
 //! never names; it knows no Python and never prints.
 
 pub mod block;
+pub mod convert;
 pub mod error;
 pub mod frame;
 pub mod kernel;

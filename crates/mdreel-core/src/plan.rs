@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::block::{Block, FrameSet, plan_bytes, plan_frames};
+use crate::block::{Block, FrameSet, plan_bytes, plan_frames, plan_whole_steps};
 use crate::error::Result;
 use crate::source::Source;
 
@@ -32,14 +32,12 @@ pub fn plan(
 }
 
 fn by_frames(source: &dyn Source, frames: &FrameSet, n_parts: Option<u64>, n_workers: usize) -> Result<Vec<Block>> {
-    let n_parts = match n_parts {
-        Some(n_parts) => n_parts,
-        None => {
-            let frame_bytes = source.n_bytes() / source.n_frames()?.max(1);
-            wanted_parts(frame_bytes.saturating_mul(frames.len()), n_workers)
-        }
-    };
-    Ok(plan_frames(frames, n_parts))
+    if let Some(n_parts) = n_parts {
+        return Ok(plan_frames(frames, n_parts));
+    }
+    let frame_bytes = source.n_bytes() / source.n_frames()?.max(1);
+    let n_parts = wanted_parts(frame_bytes.saturating_mul(frames.len()), n_workers);
+    Ok(plan_whole_steps(frames, n_parts, source.preferred_step()))
 }
 
 fn by_bytes(ranges: &[Range<u64>], n_parts: Option<u64>, n_workers: usize) -> Vec<Block> {
@@ -63,7 +61,9 @@ fn wanted_parts(n_bytes: u64, n_workers: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::block::Extent;
+    use crate::frame::Quantities;
     use crate::source::memory::MemorySource;
+    use crate::source::{AtomSelection, Reader};
     use proptest::prelude::*;
 
     proptest! {
@@ -103,6 +103,48 @@ mod tests {
         assert_eq!(plan(&source, None, None, 1).unwrap().len(), 8);
         let frames = FrameSet::List(vec![0; 4096].into());
         assert_eq!(plan(&source, Some(&frames), None, 1).unwrap().len(), 384);
+    }
+
+    /// A source whose frames lie in pieces of ten.
+    struct Tens(MemorySource);
+
+    impl Source for Tens {
+        fn n_atoms(&self) -> usize {
+            self.0.n_atoms()
+        }
+
+        fn n_frames(&self) -> Result<u64> {
+            self.0.n_frames()
+        }
+
+        fn times(&self) -> Result<Vec<f64>> {
+            self.0.times()
+        }
+
+        fn n_bytes(&self) -> u64 {
+            self.0.n_bytes()
+        }
+
+        fn preferred_step(&self) -> u64 {
+            10
+        }
+
+        fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+            self.0.reader(atoms, wanted)
+        }
+    }
+
+    #[test]
+    fn plan_keeps_frames_together_that_are_stored_together() {
+        let source = Tens(memory(95, 1));
+        let blocks = plan(&source, None, None, 1).unwrap();
+        assert_eq!(blocks.len(), 8);
+        let firsts = blocks.iter().map(|block| match &block.extent {
+            Extent::Frames(frames) => frames.get(0) % 10,
+            Extent::Bytes(_) => panic!("a frame plan holds frames"),
+        });
+        assert!(firsts.eq([0; 8]));
+        assert_eq!(plan(&source, None, Some(20), 1).unwrap().len(), 20);
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
 /// How often the calling thread looks after its monitor.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Blocks, for each worker, that may be taken beyond the first that is not merged yet. What waits for a slow block takes
+/// memory; so many keep the other workers busy while one block takes as long as all these.
+const BLOCKS_AHEAD: usize = 16;
 
 /// The caller's eye on a run: progress goes out, the wish to stop comes in.
 pub trait Monitor {
@@ -35,6 +40,9 @@ pub struct Shared {
     failed: AtomicUsize,
     stop: AtomicBool,
     frames_done: AtomicUsize,
+    /// Blocks merged, and the signal that there are more of them, or that nobody needs to wait any more.
+    n_merged: Mutex<usize>,
+    changed: Condvar,
 }
 
 impl Shared {
@@ -48,9 +56,46 @@ impl Shared {
         self.frames_done.fetch_add(n, Ordering::Relaxed);
     }
 
-    fn take(&self, n_blocks: usize) -> Option<usize> {
+    /// Takes the next block, once it lies less than `n_ahead` blocks beyond what is merged.
+    fn take(&self, n_blocks: usize, n_ahead: usize) -> Option<usize> {
         let block = self.next.fetch_add(1, Ordering::Relaxed);
-        (block < n_blocks && self.wanted(block)).then_some(block)
+        if block >= n_blocks {
+            return None;
+        }
+        let mut n_merged = self.n_merged.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.wanted(block) && block - *n_merged >= n_ahead {
+            n_merged = self.changed.wait(n_merged).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.wanted(block).then_some(block)
+    }
+
+    /// Changes what workers wait for, and wakes them.
+    fn change(&self, change: impl FnOnce(&mut usize)) {
+        change(&mut self.n_merged.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Says that a block failed.
+    fn fail(&self, block: usize) {
+        self.change(|_| {
+            self.failed.fetch_min(block, Ordering::Relaxed);
+        });
+    }
+
+    /// Says that no block is wanted any more.
+    fn halt(&self) {
+        self.change(|_| self.stop.store(true, Ordering::Relaxed));
+    }
+}
+
+/// Keeps the others from waiting for the block of a worker that panics.
+struct Vigil<'a>(&'a Shared);
+
+impl Drop for Vigil<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
     }
 }
 
@@ -83,14 +128,15 @@ pub fn run_blocks<W: Worker>(
         for index in 0..n_workers.min(n_blocks) {
             let (sender, shared, make_worker) = (sender.clone(), &shared, &make_worker);
             let body = move || {
+                let _vigil = Vigil(shared);
                 let mut worker = None;
-                while let Some(block) = shared.take(n_blocks) {
+                while let Some(block) = shared.take(n_blocks, BLOCKS_AHEAD * n_workers) {
                     let output = match &mut worker {
                         Some(worker) => W::work(worker, block, shared, &mut || ()),
                         None => make_worker(index).and_then(|made| worker.insert(made).work(block, shared, &mut || ())),
                     };
                     if output.is_err() {
-                        shared.failed.fetch_min(block, Ordering::Relaxed);
+                        shared.fail(block);
                     }
                     if sender.send((block, output)).is_err() {
                         break;
@@ -101,11 +147,11 @@ pub fn run_blocks<W: Worker>(
                 .name(format!("mdreel-{index}"))
                 .spawn_scoped(scope, body)
                 .map_err(|error| Error::Worker(format!("worker thread {index} could not be started: {error}")))
-                .inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
+                .inspect_err(|_| shared.halt())?;
         }
         drop(sender);
         let merged = collect(&receiver, &shared, monitor, &mut merge);
-        shared.stop.store(true, Ordering::Relaxed);
+        shared.halt();
         let n_merged = merged?;
         if n_merged < n_blocks {
             return Err(Error::Worker(format!("only {n_merged} of {n_blocks} blocks came back")));
@@ -130,6 +176,7 @@ fn collect<T>(
                 while let Some(output) = waiting.remove(&n_merged) {
                     merge(output?)?;
                     n_merged += 1;
+                    shared.change(|merged| *merged = n_merged);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -169,4 +216,64 @@ fn run_serial<W: Worker>(
         merge(output)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of their own numbers; the first one waits until `n_others` others are done, and one may panic.
+    struct Numbers<'a> {
+        done: &'a AtomicUsize,
+        n_others: usize,
+        panics: Option<usize>,
+    }
+
+    impl Worker for Numbers<'_> {
+        type Output = usize;
+
+        fn work(&mut self, block: usize, shared: &Shared, _tick: &mut dyn FnMut()) -> Result<usize> {
+            assert_ne!(self.panics, Some(block), "on purpose");
+            while block == 0 && self.done.load(Ordering::Relaxed) < self.n_others && shared.wanted(block) {
+                std::thread::yield_now();
+            }
+            self.done.fetch_add(1, Ordering::Relaxed);
+            Ok(block)
+        }
+    }
+
+    #[test]
+    fn pool_takes_no_more_blocks_than_may_wait_for_a_slow_one() {
+        // The first block waits for as many as may be done before it; then nobody may have begun one more.
+        let n_ahead = 3 * BLOCKS_AHEAD;
+        let done = AtomicUsize::new(0);
+        let mut merged = Vec::new();
+        let make = |_| Ok(Numbers { done: &done, n_others: n_ahead - 1, panics: None });
+        run_blocks(10 * n_ahead, 3, make, &mut Unattended, |block| {
+            if block == 0 {
+                assert!(done.load(Ordering::Relaxed) <= n_ahead);
+            }
+            merged.push(block);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(merged, (0..10 * n_ahead).collect::<Vec<_>>());
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn pool_ends_when_a_worker_panics() {
+        let done = AtomicUsize::new(0);
+        let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: Some(0) });
+        let _ = run_blocks(100 * BLOCKS_AHEAD, 3, make, &mut Unattended, |_| Ok(()));
+    }
+
+    #[test]
+    fn pool_ends_when_merging_fails() {
+        let done = AtomicUsize::new(0);
+        let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: None });
+        let fail = |_| Err(Error::Mismatch("on purpose".into()));
+        let error = run_blocks(100 * BLOCKS_AHEAD, 3, make, &mut Unattended, fail).unwrap_err();
+        assert_eq!(error.to_string(), "on purpose");
+    }
 }

@@ -5,14 +5,18 @@
 
 pub mod bytes;
 pub mod chain;
+pub mod chunked;
 pub mod dcd;
+pub mod fault;
 pub mod frame_index;
 mod interleaved;
+pub mod located;
 pub mod memory;
 pub mod netcdf3;
 pub mod open;
-mod pieces;
+pub mod pieces;
 pub mod read;
+pub mod trr;
 pub mod xtc;
 
 use std::ops::Range;
@@ -21,6 +25,7 @@ use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
+use bytes::FileBytes;
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +99,19 @@ pub struct FrameLocation {
     pub time: f64,
 }
 
+/// Frames as they lie in storage.
+#[derive(Debug)]
+pub struct StoredFrames<'a> {
+    /// The name of their format.
+    pub format: &'static str,
+    /// Where they are.
+    pub file: &'a FileBytes,
+    /// From the first byte of the first frame to the last of the last.
+    pub bytes: Range<u64>,
+    /// How many they are.
+    pub n_frames: u64,
+}
+
 /// A trajectory that has been opened.
 pub trait Source: Send + Sync {
     /// Atoms in each frame.
@@ -123,6 +141,33 @@ pub trait Source: Send + Sync {
     /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
     fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(true)
+    }
+
+    /// The file, if it is one.
+    fn file(&self) -> Option<&FileBytes> {
+        None
+    }
+
+    /// Bytes that came through the network so far; `None` if none has to.
+    fn n_fetched(&self) -> Option<u64> {
+        self.file()?.n_fetched()
+    }
+
+    /// The bytes of consecutive frames, where the format is such that frames laid behind one another are a file. May
+    /// have to locate them first.
+    fn stored_frames(&self, _frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        Ok(None)
+    }
+
+    /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
+    fn precision(&self) -> Option<f32> {
+        None
+    }
+
+    /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
+    /// stored in one piece.
+    fn preferred_step(&self) -> u64 {
+        1
     }
 
     /// What its frames can have.

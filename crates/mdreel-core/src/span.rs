@@ -12,22 +12,31 @@ pub enum SpanKind {
     Read,
     /// Turning bytes into coordinates (decompression, byte order, units).
     Decompress,
-    /// The analysis kernel.
+    /// The analysis kernel, or the encoder of a format.
     Compute,
     /// Waiting for a block.
     Wait,
     /// Merging partial results.
     Reduce,
+    /// Bringing bytes from memory into storage.
+    Write,
 }
 
 impl SpanKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [SpanKind; 6] =
-        [SpanKind::Open, SpanKind::Read, SpanKind::Decompress, SpanKind::Compute, SpanKind::Wait, SpanKind::Reduce];
+    pub const ALL: [SpanKind; 7] = [
+        SpanKind::Open,
+        SpanKind::Read,
+        SpanKind::Decompress,
+        SpanKind::Compute,
+        SpanKind::Wait,
+        SpanKind::Reduce,
+        SpanKind::Write,
+    ];
 
     /// The kind's name in tables and files.
     pub fn name(self) -> &'static str {
-        ["open", "read", "decompress", "compute", "wait", "reduce"][self as usize]
+        ["open", "read", "decompress", "compute", "wait", "reduce", "write"][self as usize]
     }
 }
 

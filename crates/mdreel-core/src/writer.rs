@@ -4,13 +4,19 @@
 //! encode blocks side by side; a [`FileWriter`] puts what they made one after the other, and gives the file its name
 //! when it is whole.
 
+pub mod dcd;
 mod file;
+pub mod format;
 pub mod netcdf3;
+pub mod trr;
+pub mod xtc;
 
 pub use file::FileWriter;
 
-use crate::error::Result;
-use crate::frame::{FrameBatch, Quantities};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 
 /// What is known of a trajectory before its first frame is written, for formats that say it at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,4 +48,34 @@ pub trait Encoder: Send + Sync {
 
     /// What has to be written over once the number of frames is known: where, and what.
     fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>>;
+}
+
+impl<E: Encoder + ?Sized> Encoder for Arc<E> {
+    fn begin(&self, out: &mut Vec<u8>) -> Result<()> {
+        (**self).begin(out)
+    }
+
+    fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
+        (**self).encode(batch, out)
+    }
+
+    fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+        (**self).end(n_frames)
+    }
+}
+
+/// Refuses frames of another number of atoms than the outline says.
+fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
+    if batch.n_atoms() == n_atoms {
+        return Ok(());
+    }
+    Err(Error::Mismatch(format!("frames of {n_atoms} atoms are to be written, got {}", batch.n_atoms())))
+}
+
+/// A quantity that a format cannot do without, of the `i`-th frame of `batch`.
+fn demanded<'a>(batch: &'a FrameBatch, i: usize, quantity: Quantity, format: &str) -> Result<Columns<'a>> {
+    batch.columns_of(i, quantity).ok_or_else(|| {
+        let (frame, name) = (batch.header(i).index, quantity.name());
+        Error::Mismatch(format!("frame {frame} has no {name}, which {format} demands"))
+    })
 }

@@ -5,6 +5,7 @@ use mdreel_core::source::Source;
 use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::open::Opened;
+use mdreel_core::source::trr::Trr;
 use mdreel_core::source::xtc::Xtc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,9 +15,10 @@ pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>
     let facts = PyDict::new(py);
     match part {
         Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,
+        Opened::Trr(trr) => trr_facts(&facts, trr)?,
         Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
         Opened::Ncdf(ncdf) => ncdf_facts(&facts, ncdf)?,
-        Opened::Chain(..) => facts.set_item("format", part.format())?,
+        Opened::Chain(..) | Opened::Other(..) => facts.set_item("format", part.format())?,
         Opened::Memory(memory) => {
             facts.set_item("format", "memory")?;
             facts.set_item("size", memory.n_bytes())?;
@@ -32,6 +34,16 @@ fn xtc_facts(facts: &Bound<'_, PyDict>, xtc: &Xtc) -> PyResult<()> {
     facts.set_item("size", xtc.n_bytes())?;
     facts.set_item("magic", found.magic)?;
     facts.set_item("precision", found.precision)
+}
+
+fn trr_facts(facts: &Bound<'_, PyDict>, trr: &Trr) -> PyResult<()> {
+    let found = trr.facts();
+    facts.set_item("format", "TRR")?;
+    facts.set_item("path", trr.path())?;
+    facts.set_item("size", trr.n_bytes())?;
+    facts.set_item("precision", if found.is_double { "double" } else { "single" })?;
+    let present: Vec<_> = found.present.iter().map(Quantity::name).collect();
+    facts.set_item("first frame holds", present.join(", "))
 }
 
 fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {

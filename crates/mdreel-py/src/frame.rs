@@ -2,6 +2,7 @@
 
 use mdreel_core::Error;
 use mdreel_core::frame::{FrameHeader, Quantities, Quantity};
+use mdreel_core::source::AtomSelection;
 use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::read::FrameArray;
 use mdreel_core::unit_cell::UnitCell;
@@ -67,6 +68,11 @@ impl Frames {
             steps: steps.into_pyarray(py).unbind(),
         })
     }
+}
+
+/// Checks atom indices.
+pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
+    AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
 }
 
 /// The quantities of these names.

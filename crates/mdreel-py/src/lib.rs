@@ -2,12 +2,19 @@
 //! interpreter is released around every call of the core.
 
 mod block;
+mod chain;
+mod chunked;
+mod convert;
 mod error;
 mod facts;
+mod foreign;
 mod frame;
 mod kernel;
+mod origin;
 mod patience;
 mod plan;
+mod pool;
+mod remote;
 mod run;
 mod source;
 mod span;
@@ -19,6 +26,14 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::chain::chain_sources;
+    #[pymodule_export]
+    use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
+    #[pymodule_export]
+    use crate::convert::{convert, output_formats, split};
+    #[pymodule_export]
+    use crate::foreign::foreign_source;
     #[pymodule_export]
     use crate::frame::Frames;
     #[pymodule_export]

@@ -1,26 +1,22 @@
 //! Sources.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
-use mdreel_core::source::AtomSelection;
-use mdreel_core::source::open::{Opened, Options, open};
+use mdreel_core::source::open::Opened;
 use mdreel_core::source::read::read_frames;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::frame::{Frames, from_arrays, quantities};
+use crate::frame::{Frames, from_arrays, quantities, selection};
+use crate::origin::{Origin, open_files};
 use crate::patience::patiently;
-
-/// The arguments with which files were opened: paths, format, access, index, overlaps.
-type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -29,6 +25,8 @@ type Origin = (Vec<PathBuf>, Option<String>, String, String, String);
 pub struct Source {
     opened: Opened,
     origin: Option<Origin>,
+    /// The facts about each file, where Python found them.
+    facts: Option<Py<PyAny>>,
 }
 
 impl Source {
@@ -36,11 +34,16 @@ impl Source {
     pub fn shared(&self) -> Arc<dyn core::Source> {
         self.opened.source()
     }
-}
 
-/// Checks atom indices.
-pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
-    AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
+    /// What was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// A source that was opened with the help of Python, and the facts about it: those of one file, or a list.
+    pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
+        Source { opened, origin: Some(origin), facts: Some(facts.unbind()) }
+    }
 }
 
 #[pymethods]
@@ -49,19 +52,15 @@ impl Source {
     #[staticmethod]
     #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
     fn open(
-        py: Python<'_>,
-        paths: Vec<PathBuf>,
-        format: Option<&str>,
+        paths: Bound<'_, PyList>,
+        format: Option<String>,
         access: &str,
         index: &str,
         overlaps: &str,
     ) -> PyResult<Self> {
-        let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
-        let names =
-            (paths.clone(), format.map(str::to_owned), access.to_owned(), index.to_owned(), overlaps.to_owned());
-        let origin = Some(names);
-        let opened = patiently(py, move || open(&paths, options))?;
-        Ok(Source { opened, origin })
+        let names = [access, index, overlaps];
+        let opened = open_files(&paths, format.as_deref(), names)?;
+        Ok(Source { opened, origin: Some(Origin::new(paths, format, names)), facts: None })
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
@@ -76,12 +75,12 @@ impl Source {
     ) -> PyResult<Self> {
         let memory = from_arrays(py, &positions, &times, dimensions.as_ref())?;
         let opened = Opened::Memory(Arc::new(memory));
-        Ok(Source { opened, origin: None })
+        Ok(Source { opened, origin: None, facts: None })
     }
 
     /// The format's name; `chain` for several files, `memory` for arrays.
     #[getter]
-    fn format(&self) -> &'static str {
+    fn format(&self) -> &str {
         self.opened.format()
     }
 
@@ -104,6 +103,12 @@ impl Source {
         self.shared().n_bytes()
     }
 
+    /// Bytes that came through the network so far; None if none has to.
+    #[getter]
+    fn n_fetched(&self) -> Option<u64> {
+        self.shared().n_fetched()
+    }
+
     /// Whether it is known where each frame is.
     #[getter]
     fn is_located(&self) -> bool {
@@ -123,7 +128,11 @@ impl Source {
     }
 
     /// Facts about each file: format, path, size, and what only that format has.
-    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        if let Some(facts) = &self.facts {
+            let facts = facts.bind(py);
+            return facts.extract().or_else(|_| Ok(vec![facts.cast::<PyDict>()?.copy()?]));
+        }
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
@@ -154,7 +163,7 @@ impl Source {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
-        Ok((py.get_type::<Source>().getattr("open")?, origin.clone().into_pyobject(py)?.into_any()))
+        origin.again(py)
     }
 
     fn __repr__(&self) -> String {

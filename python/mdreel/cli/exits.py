@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
-from mdreel.errors import MdreelError
+from mdreel.errors import MdreelError, UnsupportedError
 
 
 class ExitCode(IntEnum):
@@ -33,6 +34,22 @@ def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
         yield
     except (MdreelError, OSError) as error:
         raise CommandError(one_line(error) + (f" ({hint})" if hint else ""), code) from error
+
+
+@contextmanager
+def checking_output(path: Path) -> Iterator[None]:
+    """Turn what speaks against writing `path` into a `CommandError`: wrong usage, or an output that cannot be made."""
+    try:
+        with failing_with(ExitCode.OUTPUT):
+            yield
+    except CommandError as error:
+        match error.__cause__:
+            case FileExistsError():
+                message = f"{path}: the output exists already (--force replaces it)"
+                raise CommandError(message, ExitCode.USAGE) from error
+            case UnsupportedError():
+                raise CommandError(str(error), ExitCode.USAGE) from error
+        raise
 
 
 def one_line(error: BaseException) -> str:

@@ -13,12 +13,18 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
+from mdreel.cli.concat import concat
+from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
+from mdreel.cli.convert import convert
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
 from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
 from mdreel.cli.rmsd import rmsd
 from mdreel.cli.sections import SectionedCommand
+from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
+from mdreel.cli.split import split
 from mdreel.errors import MdreelError
 
 app = typer.Typer(
@@ -52,6 +58,9 @@ def _mdreel(
 
 app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
+app.command(cls=SectionedCommand, epilog=CONVERT_EXAMPLES)(convert)
+app.command(cls=SectionedCommand, epilog=SPLIT_EXAMPLES)(split)
+app.command(cls=SectionedCommand, epilog=CONCAT_EXAMPLES)(concat)
 
 
 def main() -> NoReturn:

@@ -11,6 +11,9 @@ ANALYSIS = "Analysis"
 OUTPUT = "Output"
 EXECUTION = "Execution"
 
+# What the core can write: told here once more, as help must not wait for the core to be loaded. A test compares.
+ENDINGS = (".xtc", ".dcd", ".trr", ".nc")
+
 Trajectories = Annotated[
     list[Path],
     typer.Option(
@@ -18,7 +21,36 @@ Trajectories = Annotated[
         "--trajectory",
         metavar="FILE",
         rich_help_panel=INPUT,
-        help="Trajectory (XTC, DCD, AMBER NetCDF); give it again for more, read one after the other.",
+        help="Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD); give it again for more, read one after the other.",
+    ),
+]
+Written = Annotated[
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help=f"Trajectory to write: {' '.join(ENDINGS)}",
+    ),
+]
+OptionalTopology = Annotated[
+    Path | None,
+    typer.Option(
+        "-s",
+        "--topology",
+        metavar="FILE",
+        rich_help_panel=INPUT,
+        help="Topology or structure that MDAnalysis reads, for --select.",
+    ),
+]
+OptionalSelection = Annotated[
+    str | None,
+    typer.Option(
+        "--select",
+        metavar="SELECTION",
+        rich_help_panel=INPUT,
+        help="Atoms, in MDAnalysis's selection language, in the order of the trajectory.  [default: all]",
     ),
 ]
 Begin = Annotated[
@@ -51,6 +83,16 @@ Step = Annotated[
     int | None,
     typer.Option("--step", metavar="N", min=1, rich_help_panel=FRAMES, help="Only every N-th frame."),
 ]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        metavar="N",
+        rich_help_panel=OUTPUT,
+        help="For XTC: coordinates are rounded to 1/N nm.  [default: as in the trajectory, or 1000]",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace files that exist.")]
 Threads = Annotated[
     int,
     typer.Option(

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mdreel.cli import options
-from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.frames import check_window, frames_in_window
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mdreel._core import Source
     from mdreel.analysis.rmsd import RMSD
-    from mdreel.cli.window import TimeWindow
 
 
 EXAMPLES = """\b
@@ -108,9 +104,7 @@ def rmsd(
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=options.OUTPUT, help="Picture: .png .pdf .svg"),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", rich_help_panel=options.OUTPUT, help="Replace files that exist.")
-    ] = False,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     backend: Annotated[
@@ -120,12 +114,12 @@ def rmsd(
     n_parts: options.Parts = None,
 ) -> None:
     """Minimum RMSD of a selection to a reference, for every frame."""
-    _check_options(reference, reference_frame, (begin, end, interval), (start, stop, step))
+    check_window((begin, end, interval), (start, stop, step))
+    _check_options(reference, reference_frame)
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
     from mdreel.cli.system import open_topology, select
-    from mdreel.cli.window import TimeWindow
     from mdreel.sources.open import open_source
 
     with failing_with(ExitCode.INPUT):
@@ -133,8 +127,7 @@ def rmsd(
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
     with failing_with(ExitCode.INPUT):
-        window = TimeWindow(begin, end, interval)
-        frames = None if window.is_open else _frames_in(source, window)
+        frames = frames_in_window(source, begin, end, interval)
         analysis = RMSD(
             atoms,
             reference_atoms,
@@ -169,45 +162,20 @@ def rmsd(
         typer.echo(_summary(analysis))
 
 
-def _frames_in(source: "Source", window: "TimeWindow") -> "NDArray[np.int64]":
-    times = source.times()
-    if window.reaches_the_end(times):
-        source.check_end()  # a torn frame would lie in the window, too
-    return window.frames(times)
-
-
-def _check_options(
-    reference: Path | None, reference_frame: int | None, by_time: tuple[Any, ...], by_frame: tuple[Any, ...]
-) -> None:
-    if any(limit is not None for limit in by_time) and any(limit is not None for limit in by_frame):
-        message = "choose frames by time (-b -e -dt) or by number (--start --stop --step), not by both"
-        raise CommandError(message, ExitCode.USAGE)
+def _check_options(reference: Path | None, reference_frame: int | None) -> None:
     if reference is not None and reference_frame is not None:
         raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)
-    if by_time[2] is not None and not by_time[2] > 0:
-        raise CommandError(f"-dt must be more than 0 ps, not {by_time[2]:g}", ExitCode.USAGE)
 
 
 def _check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
     """Refuse now what could not be written at the end."""
-    from mdreel.errors import UnsupportedError
     from mdreel.results.figure import check_figure
     from mdreel.results.files import check_output
 
     for path, check in ((output, check_output), (plot, check_figure)):
-        if path is None:
-            continue
-        try:
-            with failing_with(ExitCode.OUTPUT):
+        if path is not None:
+            with checking_output(path):
                 check(path, force)
-        except CommandError as error:
-            match error.__cause__:
-                case FileExistsError():
-                    message = f"{path}: the output exists already (--force replaces it)"
-                    raise CommandError(message, ExitCode.USAGE) from error
-                case UnsupportedError():
-                    raise CommandError(str(error), ExitCode.USAGE) from error
-            raise
 
 
 def _write(analysis: "RMSD", metadata: dict[str, Any], output: Path | None, plot: Path | None, force: bool) -> None:

@@ -1,17 +1,21 @@
 """The trajectory of an MDAnalysis Universe, read by the core."""
 
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mdreel._core import Source
 from mdreel.errors import UnsupportedError
-from mdreel.sources.open import open_source
+from mdreel.sources.foreign import source_of_reader
+from mdreel.sources.hdf5 import open_hdf5
+from mdreel.sources.open import CORE_FORMATS, HDF5_FORMATS, open_source
 
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-FORMATS = ("XTC", "DCD", "NCDF")
+# Formats of MDAnalysis that the core reads. All others are read by MDAnalysis, slower.
+FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 
 def source_of(universe: "Universe") -> Source:
@@ -25,13 +29,14 @@ def source_of(universe: "Universe") -> Source:
     Returns
     -------
     Source
-        The files of the trajectory, or a copy of one that is in memory.
+        The files of the trajectory, or a copy of one that is in memory. Files of formats that the core does not know
+        are read by MDAnalysis.
 
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or it has a format that the core does not read, or the Universe changes what is in
-        the file: transformations, another time step or offset, no conversion of units, overlapping segments left out.
+        If there is no trajectory, or the Universe changes what is in the file: transformations, another time step or
+        offset, no conversion of units, overlapping segments left out.
     """
     try:
         reader = universe.trajectory
@@ -52,9 +57,22 @@ def source_of(universe: "Universe") -> Source:
 
 
 def _files(readers: list[Any]) -> Source:
+    if any(_is_foreign(reader) for reader in readers):
+        if len(readers) > 1:
+            raise UnsupportedError(f"{readers[0].filename}: chains of formats that MDAnalysis reads are not supported")
+        return source_of_reader(readers[0])
     for reader in readers:
         _check(reader)
-    source = open_source([reader.filename for reader in readers])
+    groups = {_group(reader) for reader in readers}
+    if len(groups) > 1:
+        raise UnsupportedError(f"{readers[0].filename}: a chain of different groups of particles is not supported")
+    try:
+        source = open_source([reader.filename for reader in readers], group=groups.pop())
+    except UnsupportedError:
+        # A filter or a type of numbers that the core does not know, but HDF5 does: MDAnalysis has opened the file.
+        if [reader.format for reader in readers] != ["H5MD"]:
+            raise
+        return source_of_reader(readers[0])
     for reader, facts in zip(readers, source.describe(), strict=True):
         given = reader.ts.dt
         if facts["format"] == "DCD" and not np.isclose(given, facts["frame interval"], rtol=1e-6):
@@ -63,15 +81,23 @@ def _files(readers: list[Any]) -> Source:
     return source
 
 
+def _is_foreign(reader: Any) -> bool:
+    """Whether only MDAnalysis can read it: another format, or a file that is open already."""
+    # Readers of several endings, as that of NetCDF, list the names of all of them.
+    names = {reader.format} if isinstance(reader.format, str) else set(reader.format)
+    return names.isdisjoint(FORMATS) or not isinstance(reader.filename, (str, PathLike))
+
+
+def _group(reader: Any) -> str | None:
+    """The group of particles that MDAnalysis reads of an H5MD file: the first."""
+    if reader.format != "H5MD":
+        return None
+    with open_hdf5(fspath(reader.filename)) as file:
+        return next(iter(file["particles"]), None)
+
+
 def _check(reader: Any) -> None:
     """Refuse what would give other frames than those in the file."""
-    supported = f"supported are {', '.join(FORMATS)}, frames in memory, and chains of files"
-    # Readers of several endings, as that of NetCDF, list the names of all of them.
-    names = [reader.format] if isinstance(reader.format, str) else reader.format
-    if not set(names) & set(FORMATS):
-        raise UnsupportedError(
-            f"{reader.filename}: trajectories of the format {names[0]} are not supported; {supported}"
-        )
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
     # MDAnalysis keeps these options nowhere else.

@@ -1,11 +1,14 @@
 //! Any bytes as an XTC file: read whole, in part and from anywhere, and compared with the oracle.
 #![no_main]
 
+#[allow(dead_code, reason = "shared with the tests, which use the rest")]
+#[path = "../../tests/support/reading.rs"]
+mod reading;
 mod scratch_file;
 #[allow(dead_code, reason = "shared with the tests, which use the rest")]
 #[path = "../../tests/support/xtc_oracle.rs"]
 mod xtc_oracle;
-#[allow(dead_code, reason = "shared with the tests, which use the rest")]
+#[allow(dead_code, unused_imports, reason = "shared with the tests, which use the rest")]
 #[path = "../../tests/support/xtc_reading.rs"]
 mod xtc_reading;
 

@@ -2,11 +2,14 @@
 //! file is changed: still as the oracle does, or refused by both.
 #![no_main]
 
+#[allow(dead_code, reason = "shared with the tests, which use the rest")]
+#[path = "../../tests/support/reading.rs"]
+mod reading;
 mod scratch_file;
 #[allow(dead_code, reason = "shared with the tests, which use the rest")]
 #[path = "../../tests/support/xtc_oracle.rs"]
 mod xtc_oracle;
-#[allow(dead_code, reason = "shared with the tests, which use the rest")]
+#[allow(dead_code, unused_imports, reason = "shared with the tests, which use the rest")]
 #[path = "../../tests/support/xtc_reading.rs"]
 mod xtc_reading;
 #[allow(dead_code, reason = "shared with the tests, which use the rest")]

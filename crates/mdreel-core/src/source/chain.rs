@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
+use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::span::Recorder;
 
 /// What is done where the times of two segments overlap.
@@ -175,6 +175,10 @@ impl Source for ChainSource {
         Ok(times)
     }
 
+    fn n_fetched(&self) -> Option<u64> {
+        self.segments.iter().filter_map(|segment| segment.source.n_fetched()).reduce(|a, b| a + b)
+    }
+
     fn n_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.source.n_bytes()).sum()
     }
@@ -227,6 +231,25 @@ impl Source for ChainSource {
             }
         }
         Ok(true)
+    }
+
+    fn precision(&self) -> Option<f32> {
+        self.segments.iter().filter_map(|segment| segment.source.precision()).reduce(f32::max)
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        let mut all = Vec::new();
+        for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {
+            let own = frames.start.max(firsts[0])..frames.end.min(firsts[1]);
+            if own.is_empty() {
+                continue;
+            }
+            match segment.source.stored_frames(own.start - firsts[0]..own.end - firsts[0])? {
+                Some(mut stored) => all.append(&mut stored),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(all))
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

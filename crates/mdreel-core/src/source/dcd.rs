@@ -81,6 +81,10 @@ impl Source for Dcd {
         Ok((0..self.layout.n_frames()).map(|frame| self.header.time(frame)).collect())
     }
 
+    fn file(&self) -> Option<&FileBytes> {
+        Some(&self.file)
+    }
+
     fn n_bytes(&self) -> u64 {
         self.layout.offset(self.layout.n_frames()) - self.layout.offset(0)
     }

@@ -5,6 +5,8 @@
 //! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
 //! part is located and appended.
 
+mod claim;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +15,8 @@ use std::time::UNIX_EPOCH;
 use super::FrameLocation;
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
+
+pub use claim::{Claim, PATIENCE, Turn};
 
 const MAGIC: &[u8; 8] = b"mdreelX2";
 /// Bytes at either end of the covered part that the checksum covers.
@@ -80,7 +84,7 @@ impl FrameIndex {
     /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
     /// has grown. An index that cannot be read is no error: it is made anew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
-        let mut kept = fs::File::open(place(file.path(), keep)?).ok()?;
+        let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
         let n_kept = kept.metadata().ok()?.len();
         let mut head = [0; HEAD];
         kept.read_exact(&mut head).ok()?;
@@ -99,7 +103,7 @@ impl FrameIndex {
             return None;
         }
         // Same size and time, or grown: in both cases the covered part must look as it did.
-        let unchanged = size == file.len() && modified == modified_ns(file.path())?;
+        let unchanged = size == file.len() && modified == version(file)?;
         if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
             return None;
         }
@@ -112,8 +116,8 @@ impl FrameIndex {
     /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
     /// caller's to ignore: the index is a help, not a result.
     pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
-        let Some(path) = place(file.path(), keep) else { return Ok(()) };
-        let Some(modified) = modified_ns(file.path()) else { return Ok(()) };
+        let Some(path) = place_of(file, keep) else { return Ok(()) };
+        let Some(modified) = version(file) else { return Ok(()) };
         let mut head = MAGIC.to_vec();
         for word in [file.len(), modified, self.end, self.len() as u64, ends_checksum(file, self.end)?, 0] {
             head.extend(word.to_le_bytes());
@@ -150,6 +154,21 @@ fn thread_number() -> u64 {
     std::ptr::from_ref(&here) as u64
 }
 
+/// Where the index of a file is kept.
+fn place_of(file: &FileBytes, keep: Keep) -> Option<PathBuf> {
+    match (file.version(), keep) {
+        (None, _) => place(file.path(), keep),
+        (Some(_), Keep::Cache) => Some(in_cache(file.path(), file.path().file_name()?)?),
+        // We do not write to servers.
+        (Some(_), Keep::Beside | Keep::Nowhere) => None,
+    }
+}
+
+fn in_cache(location: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
+    let sum = checksum(location.as_os_str().as_encoded_bytes(), 0);
+    Some(cache_directory()?.join("index").join(format!("{}.{sum:016x}.index", name.to_string_lossy())))
+}
+
 /// Where the index of `data` is kept.
 pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
     match keep {
@@ -162,9 +181,7 @@ pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
         }
         Keep::Cache => {
             let absolute = fs::canonicalize(data).ok()?;
-            let name = absolute.file_name()?.to_string_lossy().into_owned();
-            let sum = checksum(absolute.as_os_str().as_encoded_bytes(), 0);
-            Some(cache_directory()?.join("index").join(format!("{name}.{sum:016x}.index")))
+            in_cache(&absolute, absolute.file_name()?)
         }
     }
 }
@@ -182,8 +199,12 @@ fn cache_directory() -> Option<PathBuf> {
     Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
 }
 
-fn modified_ns(path: &Path) -> Option<u64> {
-    let modified = fs::metadata(path).ok()?.modified().ok()?;
+/// Changes when the file does: its modification time in ns, or what its server says.
+fn version(file: &FileBytes) -> Option<u64> {
+    if let Some(version) = file.version() {
+        return Some(checksum(version.as_bytes(), 0));
+    }
+    let modified = fs::metadata(file.path()).ok()?.modified().ok()?;
     Some(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64)
 }
 

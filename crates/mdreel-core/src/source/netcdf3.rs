@@ -8,8 +8,9 @@
 //! # How many frames there are
 //!
 //! The header counts records, and the library that most programs use keeps the count right: records behind it are not
-//! part of the file, but of one that is being written, or whose writer died. A file that is too short for its count is torn ([`Source::check_end`]). A
-//! count of 0, or one that is left open, says nothing: then the size of the file decides, as for DCD.
+//! part of the file, but of one that is being written, or whose writer died. A file that is too short for its count is
+//! torn ([`Source::check_end`]). A count of 0, or one that is left open, says nothing: then the size of the file decides,
+//! as for DCD.
 //!
 //! # Sources
 //!
@@ -128,6 +129,10 @@ impl Source for NetCdf3 {
             bytes.confirm()?;
         }
         Ok(times)
+    }
+
+    fn file(&self) -> Option<&FileBytes> {
+        Some(&self.file)
     }
 
     fn n_bytes(&self) -> u64 {

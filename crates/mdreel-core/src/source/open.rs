@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::source::Source;
-use crate::source::bytes::{Access, FileBytes, OpenFiles};
+use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
+use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 
 /// The formats that can be read.
@@ -18,6 +19,8 @@ use crate::source::xtc::Xtc;
 pub enum Format {
     /// GROMACS' compressed trajectory.
     Xtc,
+    /// GROMACS' trajectory in full precision, with velocities and forces.
+    Trr,
     /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
     Dcd,
     /// AMBER's trajectory in NetCDF, classic formats.
@@ -29,12 +32,13 @@ const SIGNATURE: u64 = 16;
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 3] = [Format::Xtc, Format::Dcd, Format::Ncdf];
+    pub const ALL: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Xtc => "XTC",
+            Format::Trr => "TRR",
             Format::Dcd => "DCD",
             Format::Ncdf => "NCDF",
         }
@@ -55,12 +59,12 @@ impl Format {
                 file.path(),
                 None,
                 Some(0),
-                "the file is empty; expected a trajectory (XTC, DCD, NCDF)",
+                format!("the file is empty; expected a trajectory ({})", known()),
             ));
         }
         let head = file.read_vec(0..file.len().min(SIGNATURE))?;
         signature(&head).ok_or_else(|| {
-            let message = format!("expected a trajectory (XTC, DCD, NCDF), found {}", describe(&head));
+            let message = format!("expected a trajectory ({}), found {}", known(), describe(&head));
             Error::format(file.path(), None, Some(0), message)
         })
     }
@@ -113,12 +117,16 @@ impl Options {
 pub enum Opened {
     /// An XTC file.
     Xtc(Arc<Xtc>),
+    /// A TRR file.
+    Trr(Arc<Trr>),
     /// A DCD file.
     Dcd(Arc<Dcd>),
     /// An AMBER NetCDF file of a classic format.
     Ncdf(Arc<NetCdf3>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
+    /// A trajectory that somebody else has opened, and what its format is called.
+    Other(Arc<dyn Source>, Arc<str>),
     /// Several of them.
     Chain(Arc<ChainSource>, Vec<Opened>),
 }
@@ -128,9 +136,11 @@ impl Opened {
     pub fn source(&self) -> Arc<dyn Source> {
         match self {
             Opened::Xtc(xtc) => Arc::clone(xtc) as _,
+            Opened::Trr(trr) => Arc::clone(trr) as _,
             Opened::Dcd(dcd) => Arc::clone(dcd) as _,
             Opened::Ncdf(ncdf) => Arc::clone(ncdf) as _,
             Opened::Memory(memory) => Arc::clone(memory) as _,
+            Opened::Other(source, _) => Arc::clone(source),
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
         }
     }
@@ -144,33 +154,78 @@ impl Opened {
     }
 
     /// The name of the format.
-    pub fn format(&self) -> &'static str {
+    pub fn format(&self) -> &str {
         match self {
             Opened::Xtc(_) => Format::Xtc.name(),
+            Opened::Trr(_) => Format::Trr.name(),
             Opened::Dcd(_) => Format::Dcd.name(),
             Opened::Ncdf(_) => Format::Ncdf.name(),
             Opened::Memory(_) => "memory",
+            Opened::Other(_, format) => format,
             Opened::Chain(..) => "chain",
         }
     }
 }
 
-/// Opens files as one trajectory.
-pub fn open(paths: &[PathBuf], options: Options) -> Result<Opened> {
-    let open_files = Arc::<OpenFiles>::default();
-    if let [path] = paths {
-        return open_file(path, options, &open_files);
+/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or behind
+/// a block of the user's of 512 bytes or of that times a power of two.
+pub fn is_hdf5(path: &Path) -> Result<bool> {
+    const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+    let file = FileBytes::open(path, Access::Read)?;
+    for at in std::iter::once(0).chain((9..32).map(|power| 1 << power)) {
+        if at + SIGNATURE.len() as u64 > file.len() {
+            break;
+        }
+        if file.read_vec(at..at + SIGNATURE.len() as u64)? == SIGNATURE {
+            return Ok(true);
+        }
     }
-    let parts = paths.iter().map(|path| open_file(path, options, &open_files)).collect::<Result<Vec<_>>>()?;
-    let segments = paths.iter().cloned().zip(parts.iter().map(Opened::source)).collect();
-    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, options.overlaps)?), parts))
+    Ok(false)
 }
 
-fn open_file(path: &Path, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
-    let file = FileBytes::open_among(path, options.access, Arc::clone(open_files))?;
+/// Joins trajectories of the same atoms to one. The paths name them in errors.
+pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
+    let segments = parts.iter().map(|(path, part)| (path.clone(), part.source())).collect();
+    let chain = ChainSource::new(segments, overlaps)?;
+    Ok(Opened::Chain(Arc::new(chain), parts.into_iter().map(|(_, part)| part).collect()))
+}
+
+/// Where a file is.
+pub enum Location {
+    /// In a file system.
+    Path(PathBuf),
+    /// Behind a network.
+    Remote(RemoteFile),
+}
+
+impl Location {
+    fn open(self, access: Access, open_files: &Arc<OpenFiles>) -> Result<FileBytes> {
+        match self {
+            Location::Path(path) => FileBytes::open_among(&path, access, Arc::clone(open_files)),
+            Location::Remote(file) => Ok(FileBytes::remote(file)),
+        }
+    }
+}
+
+/// Opens files as one trajectory.
+pub fn open(locations: Vec<Location>, options: Options) -> Result<Opened> {
+    let open_files = Arc::default();
+    let open_one = |location: Location| {
+        let file = location.open(options.access, &open_files)?;
+        Ok((file.path().to_owned(), open_file(file, options)?))
+    };
+    let mut opened = locations.into_iter().map(open_one).collect::<Result<Vec<_>>>()?;
+    if opened.len() == 1 {
+        return Ok(opened.swap_remove(0).1);
+    }
+    chain(opened, options.overlaps)
+}
+
+fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
     let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
     Ok(match format {
         Format::Xtc => Opened::Xtc(Arc::new(Xtc::open(file, options.keep)?)),
+        Format::Trr => Opened::Trr(Arc::new(Trr::open(file, options.keep)?)),
         Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
         Format::Ncdf => Opened::Ncdf(Arc::new(NetCdf3::open(file)?)),
     })
@@ -178,10 +233,11 @@ fn open_file(path: &Path, options: Options, open_files: &Arc<OpenFiles>) -> Resu
 
 fn signature(head: &[u8]) -> Option<Format> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    // XTC: 1995, or 2023 for frames that may be larger, big-endian. DCD: a Fortran record of 84 bytes that begins
+    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that begins
     // with CORD; its length is in either byte order, in 4 or 8 bytes.
     match i32::from_be_bytes(word) {
         1995 | 2023 => return Some(Format::Xtc),
+        1993 => return Some(Format::Trr),
         _ => {}
     }
     // NetCDF of the classic, 64-bit offset and 64-bit data formats.
@@ -200,10 +256,14 @@ fn signature(head: &[u8]) -> Option<Format> {
     (short || long).then_some(Format::Dcd)
 }
 
+/// The names of all formats.
+fn known() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
 /// What a file is that is no trajectory that we read, as well as its first bytes tell.
 fn describe(head: &[u8]) -> String {
-    let known: [(&[u8], &str); 8] = [
-        (&1993i32.to_be_bytes(), "a TRR trajectory"),
+    let known: [(&[u8], &str); 7] = [
         (b"CDF", "a NetCDF file of an unknown version"),
         (b"\x89HDF", "an HDF5 file"),
         (b"\x1f\x8b", "a file compressed with gzip"),
@@ -230,6 +290,7 @@ mod tests {
     fn signature_tells_the_formats_apart() {
         assert_eq!(signature(&[0, 0, 7, 203, 1]), Some(Format::Xtc));
         assert_eq!(signature(&[0, 0, 7, 231]), Some(Format::Xtc));
+        assert_eq!(signature(&[0, 0, 7, 201]), Some(Format::Trr));
         assert_eq!(signature(b"\x54\0\0\0CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\0\0\0\x54CORD"), Some(Format::Dcd));
         assert_eq!(signature(b"\x54\0\0\0\0\0\0\0CORD"), Some(Format::Dcd));
@@ -245,7 +306,7 @@ mod tests {
 
     #[test]
     fn description_says_what_was_found() {
-        assert_eq!(describe(&1993i32.to_be_bytes()), "a TRR trajectory");
+        assert_eq!(describe(b"CDF\x03"), "a NetCDF file of an unknown version");
         assert_eq!(describe(b"HEADER    HYDROL"), "text that begins with \"HEADER    HYDROL\"");
         assert_eq!(describe(&[0, 255]), "a file that begins with the bytes 00 ff");
     }
@@ -253,6 +314,6 @@ mod tests {
     #[test]
     fn name_of_a_format_is_found_in_capitals_or_not() {
         assert_eq!(Format::from_name("xtc").unwrap(), Format::Xtc);
-        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, DCD"));
+        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, TRR, DCD"));
     }
 }

@@ -1,12 +1,16 @@
-//! Pieces of frames: which bytes to load for the wanted atoms, in formats whose frames have a fixed size.
+//! Pieces: which bytes of a frame to load for the wanted atoms, and which atoms are in them. It is the same for all
+//! frames of a layout, only shifted.
 
 use std::ops::Range;
 
 /// Ranges closer than a page are loaded as one: storage gives no less than pages.
 const MERGE: u64 = 4 << 10;
 
+/// Bytes that lie so close to a range are in a cache line that is loaded anyway.
+const ADJACENT: u64 = 64;
+
 /// Bytes to load at a time.
-pub(super) const LOAD_BYTES: u64 = 1 << 20;
+pub const LOAD_BYTES: u64 = 1 << 20;
 
 /// Bytes between two ranges up to which a load may bring them along.
 const NEAR: u64 = 16 << 10;
@@ -14,33 +18,156 @@ const NEAR: u64 = 16 << 10;
 /// Atoms that follow one another from which on they are copied as a run.
 const RUN: usize = 16;
 
-/// Where a wanted atom stands among the atoms of the file, and where it belongs in a column of the batch.
+/// Where a wanted atom stands in a section of the file, and where it belongs in a column of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub struct Place {
     /// In the file.
     pub slot: u32,
     /// In the batch.
     pub target: u32,
 }
 
-/// Adds `bytes` of a frame, which begin behind all that were added before, to the last piece if they are near, else as a
-/// piece of their own; returns which.
-pub(super) fn add_piece(pieces: &mut Vec<Range<u64>>, bytes: Range<u64>) -> usize {
+/// A part of a frame that holds something of each atom, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// Where it begins, in bytes from the beginning of the frame.
+    pub start: u64,
+    /// Bytes of each atom.
+    pub stride: u64,
+}
+
+/// A stretch of bytes of a frame, and what is in it.
+#[derive(Debug)]
+pub struct Piece {
+    /// Bytes, from the beginning of the frame.
+    pub bytes: Range<u64>,
+    /// What is in it, of what is loaded in any case.
+    pub needed: Vec<usize>,
+    /// What came along, of what was nice to have.
+    pub riders: Vec<usize>,
+    /// What is to be copied from it.
+    pub moves: Vec<Move>,
+}
+
+/// Atoms to be copied from a piece to the batch, where they follow one another.
+#[derive(Debug)]
+pub struct Move {
+    /// Which of the sections they are from.
+    pub section: usize,
+    /// Bytes of the piece from the first atom to the last.
+    pub bytes: Range<usize>,
+    /// Which of the places.
+    pub places: Range<usize>,
+    /// Where in the column the first goes.
+    pub target: usize,
+    /// Whether they follow one another in the file as well.
+    pub is_run: bool,
+}
+
+/// What to load of a frame, and where it goes.
+#[derive(Debug)]
+pub struct Pieces {
+    pieces: Vec<Piece>,
+    /// Pieces to be loaded together.
+    loads: Vec<Range<usize>>,
+    n_bytes: u64,
+    slots: Vec<u32>,
+}
+
+impl Pieces {
+    /// Plans the reading of `places` (ascending by slot) in all `sections` (ascending) of a frame of `frame_len` bytes.
+    /// `needed` (ascending, outside of the sections) is loaded in any case; `riders` only where they cost nothing.
+    pub fn new(
+        needed: &[Range<u64>],
+        sections: &[Section],
+        riders: &[Range<u64>],
+        frame_len: u64,
+        places: &[Place],
+    ) -> Self {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut moves = Vec::new();
+        let mut needed = needed.iter().enumerate().peekable();
+        for (number, section) in sections.iter().enumerate() {
+            while let Some((number, bytes)) = needed.next_if(|(_, bytes)| bytes.start <= section.start) {
+                let piece = add_bytes(&mut pieces, bytes.clone());
+                pieces[piece].needed.push(number);
+            }
+            for stretch in cut_places(places, section.stride) {
+                let bytes = |range: Range<usize>| {
+                    let byte = |i: usize| section.start + section.stride * u64::from(places[i].slot);
+                    byte(range.start)..byte(range.end - 1) + section.stride
+                };
+                let piece = add_bytes(&mut pieces, bytes(stretch.clone()));
+                moves.extend(cut_stretch(places, stretch).map(|(places, target, is_run)| {
+                    (piece, bytes(places.clone()), Move { section: number, bytes: 0..0, places, target, is_run })
+                }));
+            }
+        }
+        for (number, bytes) in needed {
+            let piece = add_bytes(&mut pieces, bytes.clone());
+            pieces[piece].needed.push(number);
+        }
+        for (number, rider) in riders.iter().enumerate() {
+            let distance = |piece: &Piece| {
+                let before = piece.bytes.start.saturating_sub(rider.start);
+                before.max(rider.end.saturating_sub(piece.bytes.end))
+            };
+            let nearest = pieces.iter_mut().min_by_key(|piece| distance(piece));
+            if let Some(piece) = nearest.filter(|piece| distance(piece) <= ADJACENT) {
+                piece.bytes = piece.bytes.start.min(rider.start)..piece.bytes.end.max(rider.end);
+                piece.riders.push(number);
+            }
+        }
+        for (piece, bytes, part) in moves {
+            let piece = &mut pieces[piece];
+            let bytes = (bytes.start - piece.bytes.start) as usize..(bytes.end - piece.bytes.start) as usize;
+            piece.moves.push(Move { bytes, ..part });
+        }
+        let (loads, n_bytes) = group_pieces(&pieces, frame_len);
+        Pieces { pieces, loads, n_bytes, slots: places.iter().map(|place| place.slot).collect() }
+    }
+
+    /// All pieces.
+    pub fn all(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Pieces to be loaded together: one group, unless a frame is larger than [`LOAD_BYTES`].
+    pub fn loads(&self) -> &[Range<usize>] {
+        &self.loads
+    }
+
+    /// Bytes that a frame adds to a load at most.
+    pub fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    /// Where the atoms of a move stand in their section.
+    pub fn slots(&self, part: &Move) -> &[u32] {
+        &self.slots[part.places.clone()]
+    }
+}
+
+/// Adds bytes that begin behind the beginning of all that were added before to the last piece if they are near, else as
+/// a piece of their own; returns which.
+fn add_bytes(pieces: &mut Vec<Piece>, bytes: Range<u64>) -> usize {
     match pieces.last_mut() {
-        Some(last) if bytes.start <= last.end + MERGE && bytes.end - last.start <= LOAD_BYTES => last.end = bytes.end,
-        _ => pieces.push(bytes),
+        Some(last) if bytes.start <= last.bytes.end + MERGE && bytes.end - last.bytes.start <= LOAD_BYTES => {
+            last.bytes.end = last.bytes.end.max(bytes.end);
+        }
+        _ => pieces.push(Piece { bytes, needed: Vec::new(), riders: Vec::new(), moves: Vec::new() }),
     }
     pieces.len() - 1
 }
 
-/// Cuts places, of `atom_bytes` each, where the next is far away, or where a load would grow too large.
-pub(super) fn cut_places(places: &[Place], atom_bytes: u64) -> Vec<Range<usize>> {
+/// Cuts places where the next is far away, or where a load would grow too large.
+fn cut_places(places: &[Place], stride: u64) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = 0;
     for i in 1..=places.len() {
         let is_cut = i == places.len() || {
             let (first, last, next) = (places[start].slot, places[i - 1].slot, places[i].slot);
-            atom_bytes * u64::from(next - last) > MERGE || atom_bytes * (u64::from(next - first) + 1) > LOAD_BYTES
+            stride * u64::from(next - last) > MERGE || stride * (u64::from(next - first) + 1) > LOAD_BYTES
         };
         if is_cut {
             stretches.push(start..i);
@@ -52,10 +179,7 @@ pub(super) fn cut_places(places: &[Place], atom_bytes: u64) -> Vec<Range<usize>>
 
 /// Cuts a stretch into moves: places, where they go, and whether they follow one another in the file. In each move
 /// they follow one another in the batch.
-pub(super) fn cut_stretch(
-    places: &[Place],
-    stretch: Range<usize>,
-) -> impl Iterator<Item = (Range<usize>, usize, bool)> {
+fn cut_stretch(places: &[Place], stretch: Range<usize>) -> impl Iterator<Item = (Range<usize>, usize, bool)> {
     let follows = |i: usize, start: usize| places[i].target == places[start].target + (i - start) as u32;
     let run_end = move |start: usize| {
         let is_run = |&i: &usize| follows(i, start) && places[i].slot == places[start].slot + (i - start) as u32;
@@ -83,16 +207,16 @@ pub(super) fn cut_stretch(
 
 /// Groups pieces that are loaded together, and says what a frame adds to a load. Bytes up to the next piece count,
 /// where a load may bring them along.
-pub(super) fn group_pieces(pieces: &[Range<u64>], frame_len: u64) -> (Vec<Range<usize>>, u64) {
+fn group_pieces(pieces: &[Piece], frame_len: u64) -> (Vec<Range<usize>>, u64) {
     let Some(first) = pieces.first() else {
         // Without wanted bytes, a single empty load adds the frames.
         return (std::iter::once(0..0).collect(), 0);
     };
-    let next_starts = pieces[1..].iter().map(|piece| piece.start).chain([frame_len + first.start]);
+    let next_starts = pieces[1..].iter().map(|piece| piece.bytes.start).chain([frame_len + first.bytes.start]);
     let mut groups: Vec<Range<usize>> = Vec::new();
     let (mut group_bytes, mut n_bytes) = (0, 0);
     for (i, (piece, next_start)) in pieces.iter().zip(next_starts).enumerate() {
-        let added = piece.end - piece.start + NEAR.min(next_start.saturating_sub(piece.end));
+        let added = piece.bytes.end - piece.bytes.start + NEAR.min(next_start.saturating_sub(piece.bytes.end));
         n_bytes += added;
         group_bytes += added;
         match groups.last_mut() {

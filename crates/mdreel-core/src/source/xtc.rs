@@ -5,33 +5,26 @@ pub mod control;
 pub mod decode;
 pub mod gather;
 pub mod header;
-mod locate;
 pub mod radix;
 mod reader;
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::OnceLock;
 
 use super::bytes::FileBytes;
-use super::frame_index::{FrameIndex, Keep};
-use super::{AtomSelection, LocatedFrames, Reader, Source};
-use crate::error::{Error, Result};
+use super::frame_index::Keep;
+use super::located::LocatedFile;
+use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
+use crate::error::Result;
 use crate::frame::Quantities;
 use crate::simd::Level;
 use header::{Compression, Header, Storage};
-use locate::{Located, error_at};
 
 /// An XTC file that has been opened.
 #[derive(Debug)]
 pub struct Xtc {
-    file: FileBytes,
-    first: Header,
-    keep: Keep,
+    frames: LocatedFile<Header>,
     level: Level,
-    /// Set once it was looked for a kept index.
-    looked: OnceLock<()>,
-    located: OnceLock<Located>,
 }
 
 /// What `info` tells about an XTC file.
@@ -54,28 +47,12 @@ impl Xtc {
     /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
     /// `keep` has an index of the file.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
-        if file.is_empty() {
-            return Err(Error::format(file.path(), None, Some(0), "expected an XTC trajectory, the file is empty"));
-        }
-        let start = file.read_vec(0..file.len().min(header::MAX_HEADER_LEN as u64))?;
-        let first = match Header::parse(&start) {
-            Ok(Some(first)) => first,
-            Ok(None) => {
-                let message =
-                    format!("the first frame is torn: the file ends after {} bytes, within its header", file.len());
-                return Err(Error::format(file.path(), Some(0), Some(file.len()), message));
-            }
-            Err(fault) => return Err(error_at(file.path(), Some(0), 0, &fault)),
-        };
-        if let Err(fault) = locate::check_header(&start, 0, file.len(), first.n_atoms) {
-            return Err(error_at(file.path(), Some(0), 0, &fault));
-        }
-        Ok(Xtc { file, first, keep, level: Level::detect(), looked: OnceLock::new(), located: OnceLock::new() })
+        Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect() })
     }
 
     /// The file's path.
     pub fn path(&self) -> &Path {
-        self.file.path()
+        self.frames.file.path()
     }
 
     /// Decodes with the instructions of `level`: for tests and benchmarks.
@@ -86,95 +63,53 @@ impl Xtc {
 
     /// What the first header says.
     pub fn facts(&self) -> Facts {
-        let precision = match self.first.storage {
+        let precision = match self.frames.first.storage {
             Storage::Plain => None,
             Storage::Compressed(Compression { precision, .. }) => Some(precision),
         };
-        Facts { magic: self.first.magic, precision, first_time: f64::from(self.first.time) }
-    }
-
-    /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new
-    /// part is located.
-    fn known(&self) -> Option<&Located> {
-        self.looked.get_or_init(|| {
-            let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
-            if index.end == self.file.len() {
-                let _ = self.located.set(Located { index, rest: None });
-            } else if let Ok(located) = locate::scan(&self.file, self.first.n_atoms, Some(index)) {
-                self.set_located(located);
-            }
-        });
-        self.located.get()
-    }
-
-    fn located(&self) -> Result<&Located> {
-        if let Some(located) = self.known() {
-            return Ok(located);
-        }
-        Ok(self.set_located(locate::scan(&self.file, self.first.n_atoms, None)?))
-    }
-
-    fn set_located(&self, located: Located) -> &Located {
-        self.located.get_or_init(|| {
-            // That the index cannot be kept costs time in the next run, and nothing in this one.
-            let _ = located.index.save(&self.file, self.keep);
-            located
-        })
+        Facts { magic: self.frames.first.magic, precision, first_time: f64::from(self.frames.first.time) }
     }
 }
 
 impl Source for Xtc {
     fn n_atoms(&self) -> usize {
-        self.first.n_atoms
+        self.frames.n_atoms()
     }
 
     fn n_frames(&self) -> Result<u64> {
-        Ok(self.located()?.index.len() as u64)
+        self.frames.n_frames()
     }
 
     fn times(&self) -> Result<Vec<f64>> {
-        Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
+        self.frames.times()
+    }
+
+    fn file(&self) -> Option<&FileBytes> {
+        Some(&self.frames.file)
     }
 
     fn n_bytes(&self) -> u64 {
-        self.file.len()
+        self.frames.file.len()
     }
 
     fn check_end(&self) -> Result<()> {
-        let located = self.located()?;
-        match &located.rest {
-            None => Ok(()),
-            Some(fault) => {
-                let n = located.index.len();
-                let message = format!(
-                    "{}; {n} whole frames come before it (ask for no more than these to use them)",
-                    fault.message
-                );
-                Err(Error::format(self.file.path(), Some(n as u64), Some(fault.byte), message))
-            }
-        }
+        self.frames.check_end()
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        let whole = 0..self.file.len();
-        self.known().is_none().then(|| [whole].into())
+        self.frames.unlocated_bytes()
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        let mut index = FrameIndex::default();
-        for part in parts {
-            let Some(first) = part.first else { continue };
-            if first != index.end {
-                return Ok(false);
-            }
-            index.extend(part.frames);
-            index.end = part.end;
-        }
-        if index.end != self.file.len() {
-            return Ok(false);
-        }
-        self.set_located(Located { index, rest: None });
-        Ok(true)
+        Ok(self.frames.locate(parts))
+    }
+
+    fn precision(&self) -> Option<f32> {
+        self.facts().precision
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.frames.stored_frames("XTC", frames).map(Some)
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -11,9 +11,12 @@ mod header;
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};
-use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
+use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 use header::Header;
+
+/// What errors call the format.
+const NAME: &str = "AMBER NetCDF";
 
 /// Most bytes of a variable in a record: larger ones cannot be told in the header.
 const MOST_RECORD_BYTES: u64 = u32::MAX as u64 - 3;
@@ -54,7 +57,10 @@ impl NetCdf3Encoder {
         out.extend((header.time as f32).to_be_bytes());
         self.encode_atoms(batch, i, Quantity::Positions, out)?;
         if self.has_unit_cell {
-            let cell = header.unit_cell.ok_or_else(|| missing(header, "unit cell"))?;
+            let cell = header.unit_cell.ok_or_else(|| {
+                let frame = header.index;
+                Error::Mismatch(format!("frame {frame} has no unit cell: in {NAME} all frames have one, or none"))
+            })?;
             out.extend(cell.dimensions().iter().flat_map(|&value| f64::from(value).to_be_bytes()));
         }
         for quantity in [Quantity::Velocities, Quantity::Forces] {
@@ -66,7 +72,7 @@ impl NetCdf3Encoder {
     }
 
     fn encode_atoms(&self, batch: &FrameBatch, i: usize, quantity: Quantity, out: &mut Vec<u8>) -> Result<()> {
-        let columns = batch.columns_of(i, quantity).ok_or_else(|| missing(batch.header(i), quantity.name()))?;
+        let columns = super::demanded(batch, i, quantity, NAME)?;
         if quantity == Quantity::Forces {
             append(columns, |force| force / KILOJOULE_PER_KILOCALORIE, out);
         } else {
@@ -83,13 +89,7 @@ impl Encoder for NetCdf3Encoder {
     }
 
     fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
-        if batch.n_atoms() != self.n_atoms {
-            let found = batch.n_atoms();
-            return Err(Error::Mismatch(format!(
-                "frames of {} atoms are written, but {found} were given",
-                self.n_atoms
-            )));
-        }
+        super::check_atoms(batch, self.n_atoms)?;
         (0..batch.len()).try_for_each(|i| self.encode_frame(batch, i, out))
     }
 
@@ -102,10 +102,6 @@ impl Encoder for NetCdf3Encoder {
         })?;
         Ok(vec![(N_RECORDS_AT, n_records.to_be_bytes().to_vec())])
     }
-}
-
-fn missing(header: &FrameHeader, what: &str) -> Error {
-    Error::Mismatch(format!("frame {} has no {what}: all frames of AMBER NetCDF have the same", header.index))
 }
 
 /// Appends x, y and z of one atom after the other.

@@ -4,6 +4,8 @@ mod blocks;
 mod corrupt;
 mod decoding;
 mod misled;
+#[path = "../support/reading.rs"]
+mod reading;
 #[path = "../support/xtc_oracle.rs"]
 mod xtc_oracle;
 #[path = "../support/xtc_reading.rs"]

@@ -80,7 +80,7 @@ impl<'a> DcdReader<'a> {
         }
         let first = self.extent.get(self.n_read);
         let plan = plan_of(&self.first, self.later.as_ref(), first);
-        let room = room.min(LOAD_BYTES / plan.n_bytes().max(1)).clamp(1, self.extent.len() - self.n_read);
+        let room = room.min(LOAD_BYTES / plan.pieces().n_bytes().max(1)).clamp(1, self.extent.len() - self.n_read);
         let room = if self.later.is_some() && first == 0 { 1 } else { room };
         self.frames.push(first);
         for i in 1..room {
@@ -99,9 +99,9 @@ impl<'a> DcdReader<'a> {
         // A plan of several loads has a frame of its own, whose columns are filled by one load after the other.
         let n_frames = self.frames.len() as u64;
         let mut columns: Option<ColumnsMut<'_>> = None;
-        for load in plan.loads() {
+        for load in plan.pieces().loads() {
             let start_ns = recorder.now();
-            let pieces = &plan.pieces()[load.clone()];
+            let pieces = &plan.pieces().all()[load.clone()];
             self.ranges.clear();
             for &frame in &self.frames {
                 let start = self.layout.offset(frame);
@@ -179,6 +179,11 @@ impl Reader for DcdReader<'_> {
         let n_frames = self.layout.n_frames();
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
             return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
+        }
+        if let FrameSet::Range { .. } = frames
+            && let Some(last) = frames.last()
+        {
+            self.bytes.expect_until(self.layout.offset(last + 1));
         }
         self.extent = frames.clone();
         self.n_read = 0;

@@ -17,7 +17,7 @@ use crate::unit_cell::UnitCell;
 #[derive(Debug)]
 pub(super) struct NetCdf3Reader<'a> {
     file: &'a FileBytes,
-    n_frames: u64,
+    layout: &'a Layout,
     n_atoms: usize,
     present: Quantities,
     plans: Vec<PartPlan>,
@@ -31,12 +31,12 @@ pub(super) struct NetCdf3Reader<'a> {
 
 impl<'a> NetCdf3Reader<'a> {
     /// A reader of those quantities of `atoms` that are `present`.
-    pub fn new(file: &'a FileBytes, layout: &Layout, atoms: &AtomSelection, present: Quantities) -> Self {
+    pub fn new(file: &'a FileBytes, layout: &'a Layout, atoms: &AtomSelection, present: Quantities) -> Self {
         let places: Vec<Place> =
             atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
         NetCdf3Reader {
             file,
-            n_frames: layout.n_frames,
+            layout,
             n_atoms: atoms.len(),
             present,
             plans: layout.parts.iter().map(|part| PartPlan::new(part, &places, present)).collect(),
@@ -55,7 +55,7 @@ impl<'a> NetCdf3Reader<'a> {
         if self.n_read >= self.extent.len() {
             return;
         }
-        let frame_bytes: u64 = self.plans.iter().map(PartPlan::n_bytes).sum();
+        let frame_bytes: u64 = self.plans.iter().map(|plan| plan.pieces().n_bytes()).sum();
         let room = room.min(LOAD_BYTES / frame_bytes.max(1)).clamp(1, self.extent.len() - self.n_read);
         self.frames.push(self.extent.get(self.n_read));
         for i in 1..room {
@@ -77,7 +77,7 @@ impl<'a> NetCdf3Reader<'a> {
         }
         let mut n_frames = self.frames.len() as u64;
         for plan in &self.plans {
-            for load in plan.loads() {
+            for load in plan.pieces().loads() {
                 let start_ns = recorder.now();
                 self.ranges.clear();
                 for &frame in &self.frames {
@@ -117,9 +117,15 @@ impl Reader for NetCdf3Reader<'_> {
                 self.file.path().display()
             )));
         };
-        let n_frames = self.n_frames;
+        let n_frames = self.layout.n_frames;
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
             return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
+        }
+        if let FrameSet::Range { .. } = frames
+            && let Some(last) = frames.last()
+            && let [part] = &self.layout.parts[..]
+        {
+            self.bytes.expect_until(part.offset(last + 1));
         }
         self.extent = frames.clone();
         self.n_read = 0;

@@ -4,11 +4,8 @@ use std::cell::OnceCell;
 
 use super::control::Walks;
 use super::header::Compression;
-use super::radix::{Radix, packed_bits, unpack_field, unpack_wide};
+use super::radix::{MAX_PACKED_SIZE, Radix, packed_bits, unpack_field, unpack_wide};
 use crate::source::bytes::MARGIN;
-
-/// Components wider than this are stored as three separate fields.
-const MAX_PACKED_SIZE: u32 = 0xff_ffff;
 
 /// How a frame's big coordinates are packed.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use super::coded::Coded;
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};
 use super::gather::Gather;
-use super::header::Fault;
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
+use crate::source::fault::Fault;
 
 /// How the decoding of one frame went.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,9 @@
 //! and the compressed bytes padded to a whole word; for 9 atoms and fewer the coordinates as plain floats. The
 //! magic number of 2023 widens `nbytes` to 64 bits.
 
+use crate::source::fault::Fault;
+use crate::source::located::ChainedHeader;
+
 /// The magic number of 1995.
 const MAGIC_1995: u32 = 1995;
 /// The magic number of 2023: frames of any size.
@@ -59,12 +62,12 @@ pub struct Header {
     pub header_len: usize,
 }
 
-impl Header {
-    /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
-    ///
-    /// # Errors
-    /// What is wrong, and at which byte of the frame.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Header>, Fault> {
+impl ChainedHeader for Header {
+    const NAME: &'static str = "an XTC";
+    const MAX_LEN: usize = MAX_HEADER_LEN;
+    const ATOMS_AT: u64 = 4;
+
+    fn parse(bytes: &[u8]) -> Result<Option<Header>, Fault> {
         let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
         let Some(magic) = word(0) else { return Ok(None) };
         if magic != MAGIC_1995 && magic != MAGIC_2023 {
@@ -98,8 +101,26 @@ impl Header {
         Ok(Some(header))
     }
 
-    /// Length of the whole frame in bytes, padding included.
-    pub fn frame_len(&self) -> u64 {
+    #[inline(always)]
+    fn looks_right(bytes: &[u8], n_atoms: u32) -> bool {
+        // The atom count stands at the front and again behind the box: random bytes rarely look like that.
+        let atoms = n_atoms.to_be_bytes();
+        bytes.get(4..8) == Some(&atoms) && bytes.get(52..56) == Some(&atoms)
+    }
+
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn step(&self) -> i64 {
+        i64::from(self.step)
+    }
+
+    fn time(&self) -> f64 {
+        f64::from(self.time)
+    }
+
+    fn frame_len(&self) -> u64 {
         self.header_len as u64
             + match self.storage {
                 Storage::Plain => 12 * self.n_atoms as u64,
@@ -145,21 +166,5 @@ impl Compression {
             return Err(Fault::new(byte(8), message));
         }
         Ok(Compression { precision, min, sizes, small_index, n_bytes })
-    }
-}
-
-/// What is wrong with a frame, and where in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// Byte, counted from the start of the frame.
-    pub byte: u64,
-    /// What was expected and what was found.
-    pub message: String,
-}
-
-impl Fault {
-    /// A fault at `byte` of the frame.
-    pub fn new(byte: u64, message: impl Into<String>) -> Self {
-        Fault { byte, message: message.into() }
     }
 }

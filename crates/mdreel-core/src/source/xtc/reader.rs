@@ -6,13 +6,14 @@ use super::Xtc;
 use super::coded::Coded;
 use super::control::{LANES, Wanted};
 use super::decode::{Decoded, Decoder};
-use super::header::{Fault, Header, MAX_HEADER_LEN, Storage};
-use super::locate::{check_header, error_at, find_frame, header_at, location};
+use super::header::{Header, MAX_HEADER_LEN, Storage};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::prefetch::prefetch;
 use crate::source::bytes::{ByteReader, MARGIN};
+use crate::source::fault::Fault;
+use crate::source::located::{ChainedHeader, LocatedFile, location};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -49,7 +50,7 @@ enum Rest {
 
 /// One worker's way through an XTC file.
 pub(super) struct XtcReader<'a> {
-    xtc: &'a Xtc,
+    file: &'a LocatedFile<Header>,
     atoms: &'a AtomSelection,
     wanted: Wanted,
     bytes: ByteReader<'a>,
@@ -68,10 +69,10 @@ pub(super) struct XtcReader<'a> {
 impl<'a> XtcReader<'a> {
     pub fn new(xtc: &'a Xtc, atoms: &'a AtomSelection) -> Self {
         XtcReader {
-            xtc,
+            file: &xtc.frames,
             atoms,
             wanted: Wanted::new(atoms.indices()),
-            bytes: xtc.file.reader(),
+            bytes: xtc.frames.file.reader(),
             decoder: Decoder::new(xtc.level),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
@@ -89,14 +90,19 @@ impl<'a> XtcReader<'a> {
         if self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 { frame_len } else { prefix }
     }
 
+    /// Whether a large frame is to be read alone, to see how much of the others is needed.
+    fn is_first_look(&self, frame_len: u64) -> bool {
+        self.needed == 0 && frame_len >= SMALL_FRAME
+    }
+
     fn error(&self, frame: &Loaded, fault: &Fault) -> Error {
-        error_at(self.xtc.file.path(), Some(frame.number), frame.offset, fault)
+        fault.error(self.file.file.path(), Some(frame.number), frame.offset)
     }
 
     /// Brings the next frames of a list of frames into memory.
     fn load_listed(&mut self) -> Result<u64> {
         let Rest::Frames { set, next } = &self.rest else { return Ok(0) };
-        let index = &self.xtc.located()?.index;
+        let index = &self.file.located()?.index;
         self.ranges.clear();
         let mut numbers = Vec::new();
         let mut total = 0;
@@ -105,7 +111,7 @@ impl<'a> XtcReader<'a> {
             let number = set.get(i);
             let Some(whole) = index.range(number as usize) else {
                 let n_frames = index.len() as u64;
-                return Err(Error::FrameIndex { path: self.xtc.file.path().to_owned(), frame: number, n_frames });
+                return Err(Error::FrameIndex { path: self.file.file.path().to_owned(), frame: number, n_frames });
             };
             let frame_len = whole.end - whole.start;
             let range = whole.start..whole.start + self.prefix(frame_len);
@@ -117,6 +123,9 @@ impl<'a> XtcReader<'a> {
             self.ranges.push(range);
             numbers.push((number, frame_len));
             i += 1;
+            if self.is_first_look(frame_len) {
+                break;
+            }
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
         // Headers lie far apart: all are asked for before the first is looked at. Each lies in two cache lines or three.
@@ -127,12 +136,14 @@ impl<'a> XtcReader<'a> {
         for (slot, (number, frame_len)) in numbers.into_iter().enumerate() {
             let bytes = self.bytes.get(slot);
             let range = &self.ranges[slot];
-            let header = check_header(bytes, range.start, self.xtc.file.len(), self.xtc.first.n_atoms)
+            let header = self
+                .file
+                .check_header(bytes, range.start)
                 .and_then(|header| match header.frame_len() {
                     len if len == frame_len => Ok(header),
                     len => Err(Fault::new(0, format!("the frame has {len} bytes, its index says {frame_len}"))),
                 })
-                .map_err(|fault| error_at(self.xtc.file.path(), Some(number), range.start, &fault))?;
+                .map_err(|fault| fault.error(self.file.file.path(), Some(number), range.start))?;
             self.loaded.push(Loaded { number, offset: range.start, header, slot, place: 0..bytes.len() });
         }
         self.rest = Rest::Frames { set: set.clone(), next: i };
@@ -145,15 +156,19 @@ impl<'a> XtcReader<'a> {
         if at >= end {
             return Ok(0);
         }
-        let file = &self.xtc.file;
-        let first = match header_at(file, at, self.xtc.first.n_atoms)? {
-            Ok(first) => first,
-            Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
-        };
+        let file = &self.file.file;
+        let first = self.file.header_at(at)?;
         let n_bytes;
         if self.prefix(first.frame_len()) == first.frame_len() {
             // Frames are wanted whole: one window, and as many of them as it holds.
-            let window = at..file.len().min(at + WINDOW.max(LANES as u64 * first.frame_len()));
+            let several = at
+                + if self.is_first_look(first.frame_len()) {
+                    first.frame_len()
+                } else {
+                    WINDOW.max(LANES as u64 * first.frame_len())
+                };
+            // The last frame of the extent may begin just before its end: it is then the first of the next window.
+            let window = at..file.len().min(several).min(end.max(at + first.frame_len()));
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
             let bytes = self.bytes.get(0);
             while at < end && self.loaded.len() < MAX_LOADED {
@@ -163,7 +178,7 @@ impl<'a> XtcReader<'a> {
                 if rest.len() < MAX_HEADER_LEN && window.end < file.len() {
                     break;
                 }
-                match check_header(rest, at, file.len(), self.xtc.first.n_atoms) {
+                match self.file.check_header(rest, at) {
                     Ok(header) if header.frame_len() <= rest.len() as u64 => {
                         let place = start..start + header.frame_len() as usize;
                         self.loaded.push(Loaded { number, offset: at, header, slot: 0, place });
@@ -171,17 +186,14 @@ impl<'a> XtcReader<'a> {
                         number += 1;
                     }
                     Ok(_) => break,
-                    Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
+                    Err(fault) => return Err(fault.error(file.path(), None, at)),
                 }
             }
         } else {
             // Only the first part of large frames is wanted: hop from header to header.
             self.ranges.clear();
             while at < end && self.loaded.len() < 4 * LANES {
-                let header = match header_at(file, at, self.xtc.first.n_atoms)? {
-                    Ok(header) => header,
-                    Err(fault) => return Err(error_at(file.path(), None, at, &fault)),
-                };
+                let header = self.file.header_at(at)?;
                 let len = self.prefix(header.frame_len());
                 self.ranges.push(at..at + len);
                 let slot = self.loaded.len();
@@ -250,7 +262,7 @@ impl<'a> XtcReader<'a> {
     /// Decodes a frame of which too little was brought, from all of its bytes.
     fn decode_again(&mut self, frame: &Loaded, columns: &mut ColumnsMut<'_>) -> Result<()> {
         let Storage::Compressed(compression) = &frame.header.storage else { return Ok(()) };
-        let mut bytes = self.xtc.file.reader();
+        let mut bytes = self.file.file.reader();
         let start = frame.offset + frame.header.header_len as u64;
         bytes.load(std::slice::from_ref(&(start..start + compression.n_bytes)))?;
         let coded = Coded::new(compression, frame.header.n_atoms, bytes.get_with_margin(0));
@@ -277,12 +289,19 @@ impl Reader for XtcReader<'_> {
         self.loaded.clear();
         self.next = 0;
         self.rest = match extent {
-            Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
+            Extent::Frames(set) => {
+                if let (FrameSet::Range { step: 1, .. }, Some(last)) = (set, set.last()) {
+                    let end = self.file.located()?.index.range(last as usize);
+                    self.bytes.expect_until(end.map_or(0, |range| range.end));
+                }
+                Rest::Frames { set: set.clone(), next: 0 }
+            }
             Extent::Bytes(range) => {
-                let first = find_frame(&self.xtc.file, self.xtc.first.n_atoms, range.clone())?;
+                self.bytes.expect_until(range.end);
+                let first = self.file.find_frame(range.clone())?;
                 let at = first.unwrap_or(range.end);
                 self.located = LocatedFrames { first, end: at, frames: Vec::new() };
-                Rest::Bytes { at, end: range.end.min(self.xtc.file.len()), number: 0 }
+                Rest::Bytes { at, end: range.end.min(self.file.file.len()), number: 0 }
             }
         };
         Ok(())

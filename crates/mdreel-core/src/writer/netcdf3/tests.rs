@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::frame::FrameHeader;
 use crate::unit_cell::UnitCell;
 use crate::writer::FileWriter;
 
@@ -123,5 +124,5 @@ fn encoder_refuses_frames_of_other_atoms_or_without_a_quantity_or_a_cell() {
     let error = encoder.encode(&batch, &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("frame 41 has no forces"), "{error}");
     let error = encoder.encode(&FrameBatch::for_atoms(9), &mut Vec::new()).unwrap_err().to_string();
-    assert!(error.contains("10 atoms") && error.contains("9 were given"), "{error}");
+    assert!(error.contains("10 atoms") && error.contains("got 9"), "{error}");
 }

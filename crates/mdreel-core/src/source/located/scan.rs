@@ -1,15 +1,20 @@
 //! Locating frames: hopping from header to header, and finding a frame from anywhere in the file.
 
-use std::path::Path;
-
-use super::header::{Fault, Header, MAX_HEADER_LEN};
-use crate::error::{Error, Result};
+use super::ChainedHeader;
+use crate::error::Result;
 use crate::source::FrameLocation;
 use crate::source::bytes::FileBytes;
+use crate::source::fault::Fault;
 use crate::source::frame_index::FrameIndex;
 
-/// Bytes that one look for a frame's start reads.
-const SEARCH_BYTES: u64 = 1 << 20;
+/// Bytes that the first look for a frame's start reads: most frames are not that long.
+const FIRST_LOOK: u64 = 64 << 10;
+/// Bytes that one look reads at most.
+const LONGEST_LOOK: u64 = 1 << 20;
+/// Frames located from one beat to the next.
+const FRAMES_PER_BEAT: usize = 16;
+/// No header is longer.
+const LONGEST: usize = 128;
 
 /// What the file ends with.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,30 +25,35 @@ pub struct Located {
     pub rest: Option<Fault>,
 }
 
-/// Turns a fault of a frame into an error of the file.
-pub fn error_at(path: &Path, frame: Option<u64>, offset: u64, fault: &Fault) -> Error {
-    Error::format(path, frame, Some(offset + fault.byte), fault.message.clone())
-}
-
 /// The header at `offset`, which must be that of a whole frame of `n_atoms` atoms within the file.
-pub fn header_at(file: &FileBytes, offset: u64, n_atoms: usize) -> Result<std::result::Result<Header, Fault>> {
-    let mut bytes = [0; MAX_HEADER_LEN];
-    let n = file.len().saturating_sub(offset).min(MAX_HEADER_LEN as u64) as usize;
+pub fn header_at<H: ChainedHeader>(
+    file: &FileBytes,
+    offset: u64,
+    n_atoms: usize,
+) -> Result<std::result::Result<H, Fault>> {
+    let mut bytes = [0; LONGEST];
+    let n = file.len().saturating_sub(offset).min(H::MAX_LEN as u64) as usize;
     file.read_exact(&mut bytes[..n], offset)?;
     Ok(check_header(&bytes[..n], offset, file.len(), n_atoms))
 }
 
 /// Checks a header at `offset` of a file of `file_len` bytes.
-pub fn check_header(bytes: &[u8], offset: u64, file_len: u64, n_atoms: usize) -> std::result::Result<Header, Fault> {
+pub fn check_header<H: ChainedHeader>(
+    bytes: &[u8],
+    offset: u64,
+    file_len: u64,
+    n_atoms: usize,
+) -> std::result::Result<H, Fault> {
     let torn = |needed: String| {
         let rest = file_len - offset;
         Fault::new(0, format!("the last frame is torn: {needed}, but the file ends after {rest}"))
     };
-    let Some(header) = Header::parse(bytes)? else {
-        return Err(torn(format!("its header needs up to {MAX_HEADER_LEN} bytes")));
+    let Some(header) = H::parse(bytes)? else {
+        return Err(torn(format!("its header needs up to {} bytes", H::MAX_LEN)));
     };
-    if header.n_atoms != n_atoms {
-        return Err(Fault::new(4, format!("expected {n_atoms} atoms as in the first frame, got {}", header.n_atoms)));
+    if header.n_atoms() != n_atoms {
+        let message = format!("expected {n_atoms} atoms as in the first frame, got {}", header.n_atoms());
+        return Err(Fault::new(H::ATOMS_AT, message));
     }
     if header.frame_len() > file_len - offset {
         return Err(torn(format!("it needs {} bytes", header.frame_len())));
@@ -51,17 +61,20 @@ pub fn check_header(bytes: &[u8], offset: u64, file_len: u64, n_atoms: usize) ->
     Ok(header)
 }
 
-/// A frame's place in the index.
-pub fn location(header: &Header, offset: u64) -> FrameLocation {
-    FrameLocation { offset, step: i64::from(header.step), time: f64::from(header.time) }
-}
-
-/// Locates all frames behind those that `known` covers, by hopping from header to header.
-pub fn scan(file: &FileBytes, n_atoms: usize, known: Option<FrameIndex>) -> Result<Located> {
+/// Locates all frames behind those that `known` covers, by hopping from header to header. Calls `beat` now and then.
+pub fn scan<H: ChainedHeader>(
+    file: &FileBytes,
+    n_atoms: usize,
+    known: Option<FrameIndex>,
+    mut beat: impl FnMut(),
+) -> Result<Located> {
     let mut index = known.unwrap_or_default();
     while index.end < file.len() {
         let start = index.end;
-        match header_at(file, start, n_atoms)? {
+        if index.len().is_multiple_of(FRAMES_PER_BEAT) {
+            beat();
+        }
+        match header_at::<H>(file, start, n_atoms)? {
             Ok(header) => {
                 index.extend([location(&header, start)]);
                 index.end = start + header.frame_len();
@@ -75,9 +88,18 @@ pub fn scan(file: &FileBytes, n_atoms: usize, known: Option<FrameIndex>) -> Resu
     Ok(Located { index, rest: None })
 }
 
+/// A frame's place in the index.
+pub fn location<H: ChainedHeader>(header: &H, offset: u64) -> FrameLocation {
+    FrameLocation { offset, step: header.step(), time: header.time() }
+}
+
 /// The first frame that starts in `range`: found by the look of its header, and believed when another header, or
 /// the end of the file, stands where it ends. Everything in XDR is aligned to words of 4 bytes.
-pub fn find_frame(file: &FileBytes, n_atoms: usize, range: std::ops::Range<u64>) -> Result<Option<u64>> {
+pub fn find_frame<H: ChainedHeader>(
+    file: &FileBytes,
+    n_atoms: usize,
+    range: std::ops::Range<u64>,
+) -> Result<Option<u64>> {
     if range.start == 0 {
         return Ok((!range.is_empty()).then_some(0));
     }
@@ -86,25 +108,25 @@ pub fn find_frame(file: &FileBytes, n_atoms: usize, range: std::ops::Range<u64>)
         return Ok(None);
     }
     let mut at = range.start.next_multiple_of(4);
-    let atoms = (n_atoms as u32).to_be_bytes();
+    let mut look = FIRST_LOOK;
     while at < range.end {
-        let end = file.len().min(at + SEARCH_BYTES + MAX_HEADER_LEN as u64);
+        let end = file.len().min(at + look + H::MAX_LEN as u64);
         let bytes = file.read_vec(at..end)?;
-        let last = (range.end - at).min(SEARCH_BYTES) as usize;
+        let last = (range.end - at).min(look) as usize;
         for i in (0..last).step_by(4) {
-            // The atom count stands at the front and again behind the box: random bytes rarely look like that.
-            if bytes.get(i + 4..i + 8) != Some(&atoms) || bytes.get(i + 52..i + 56) != Some(&atoms) {
+            if !H::looks_right(&bytes[i..], n_atoms as u32) {
                 continue;
             }
             let offset = at + i as u64;
-            let Ok(header) = check_header(&bytes[i..], offset, file.len(), n_atoms) else { continue };
+            let Ok(header) = check_header::<H>(&bytes[i..], offset, file.len(), n_atoms) else { continue };
             let next = offset + header.frame_len();
-            if next == file.len() || header_at(file, next, n_atoms)?.is_ok() {
+            if next == file.len() || header_at::<H>(file, next, n_atoms)?.is_ok() {
                 return Ok(Some(offset));
             }
         }
         at += last as u64;
         at = at.next_multiple_of(4);
+        look = (4 * look).min(LONGEST_LOOK);
     }
     Ok(None)
 }

@@ -1,0 +1,201 @@
+//! Loading ranges of bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::map::{FileMap, Held};
+use super::open_files::Handle;
+use super::read_ahead::ReadAhead;
+use super::remote::Stream;
+use super::{FileBytes, MARGIN, Storage};
+use crate::error::Result;
+
+/// Ranges closer than this are read in one call: copying the bytes between them costs less than a second call.
+const COALESCE: u64 = 16 << 10;
+
+/// The same for requests to a server.
+const COALESCE_REMOTE: u64 = 64 << 10;
+
+/// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page table
+/// costs more than the copy (`docs/design/002-reading-bytes.md`).
+const LEAST_MAPPED: u64 = 32 << 10;
+
+/// Where a loaded range lies.
+#[derive(Debug, Clone)]
+enum Place {
+    Map(Range<usize>),
+    Arena(Range<usize>),
+}
+
+/// One worker's reader: loads a few ranges of bytes at a time, from a map or into memory that it uses again.
+#[derive(Debug)]
+pub struct ByteReader<'a> {
+    file: &'a FileBytes,
+    /// The open file, from the first load on, and whether it is mapped.
+    handle: Option<(Arc<Handle>, bool)>,
+    read_ahead: ReadAhead,
+    held: Held,
+    stream: Stream,
+    runs: Vec<Range<u64>>,
+    arena: Vec<u8>,
+    places: Vec<Place>,
+}
+
+impl<'a> ByteReader<'a> {
+    pub(super) fn new(file: &'a FileBytes) -> Self {
+        ByteReader {
+            file,
+            handle: None,
+            read_ahead: ReadAhead::default(),
+            held: Held::default(),
+            stream: Stream::default(),
+            runs: Vec::new(),
+            arena: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Says that nothing from `end` on will be wanted: up to there a server is asked ahead.
+    pub fn expect_until(&mut self, end: u64) {
+        self.stream.expect_until(end.min(self.file.len()));
+    }
+
+    /// The open file and whether it is mapped; `None` if it lies behind a network.
+    fn handle(&mut self) -> Result<Option<(Arc<Handle>, bool)>> {
+        let Storage::Local(file) = &self.file.storage else { return Ok(None) };
+        if self.handle.is_none() {
+            let handle = file.handle()?;
+            let is_mapped = handle.map().is_some_and(FileMap::is_safe_here);
+            self.handle = Some((handle, is_mapped));
+        }
+        Ok(self.handle.clone())
+    }
+
+    fn map(&self) -> Option<&FileMap> {
+        let (handle, is_mapped) = self.handle.as_ref()?;
+        handle.map().filter(|_| *is_mapped)
+    }
+
+    /// Loads `ranges` (ascending, within the file) and returns how many bytes were read. What was loaded before
+    /// is gone.
+    pub fn load(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
+        self.places.clear();
+        let handle = self.handle()?;
+        self.refuse_broken()?;
+        self.join(ranges, if handle.is_some() { COALESCE } else { COALESCE_REMOTE })?;
+        if let Some((handle, _)) = &handle {
+            self.read_ahead.before(&handle.file, &self.runs, COALESCE);
+        }
+        let map = handle.as_ref().and_then(|(handle, is_mapped)| handle.map().filter(|_| *is_mapped));
+        let mut used = 0;
+        let mut next = 0;
+        for i in 0..self.runs.len() {
+            let run = self.runs[i].clone();
+            // Which ranges make up the run: all that lie within it from here on, as they ascend.
+            let inside = |range: &Range<u64>| run.start <= range.start && range.end <= run.end;
+            let count = ranges[next..].iter().take_while(|range| inside(range)).count();
+            let members = &ranges[next..next + count];
+            next += count;
+            let from = |range: &Range<u64>, start: u64| (range.start - start) as usize..(range.end - start) as usize;
+            match map {
+                // Bytes behind the last page cannot be read, so that the end of a file may have to be copied.
+                Some(map)
+                    if run.end - run.start >= LEAST_MAPPED
+                        && run.end.saturating_add(MARGIN as u64) <= map.len() as u64 =>
+                {
+                    let bytes = from(&run, 0);
+                    self.held.hold(map, &bytes);
+                    map.populate(bytes);
+                    self.refuse_broken()?;
+                    self.places.extend(members.iter().map(|range| Place::Map(from(range, 0))));
+                }
+                _ => {
+                    let length = (run.end - run.start) as usize;
+                    if self.arena.len() < used + length + MARGIN {
+                        self.arena.resize(used + length + MARGIN, 0);
+                    }
+                    if let Some((handle, _)) = &handle {
+                        self.file.read_from(handle, &mut self.arena[used..used + length], run.start)?;
+                    }
+                    let shift = |bytes: Range<usize>| bytes.start + used..bytes.end + used;
+                    self.places.extend(members.iter().map(|range| Place::Arena(shift(from(range, run.start)))));
+                    used += length;
+                }
+            }
+        }
+        if let Storage::Remote(remote) = &self.file.storage {
+            self.stream.read(remote, &self.runs, &mut self.arena)?;
+        }
+        Ok(self.runs.iter().map(|run| run.end - run.start).sum())
+    }
+
+    /// Joins ranges that are closer than `near` to runs.
+    fn join(&mut self, ranges: &[Range<u64>], near: u64) -> Result<()> {
+        self.runs.clear();
+        for range in ranges {
+            self.file.check(range)?;
+            match self.runs.last_mut() {
+                Some(run) if range.start >= run.start && range.start - run.start <= run.end - run.start + near => {
+                    run.end = run.end.max(range.end);
+                }
+                _ => self.runs.push(range.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of the `i`-th range loaded. At least [`MARGIN`] more bytes may be read behind them.
+    pub fn get(&self, i: usize) -> &[u8] {
+        match &self.places[i] {
+            Place::Map(range) => &self.mapped()[range.clone()],
+            Place::Arena(range) => &self.arena[range.clone()],
+        }
+    }
+
+    /// The bytes of the `i`-th range loaded and [`MARGIN`] more of undefined content.
+    pub fn get_with_margin(&self, i: usize) -> &[u8] {
+        match &self.places[i] {
+            Place::Map(range) => &self.mapped()[range.start..range.end + MARGIN],
+            Place::Arena(range) => &self.arena[range.start..range.end + MARGIN],
+        }
+    }
+
+    /// Confirms, after the loaded bytes were used, that they were the file's. One system call.
+    ///
+    /// A map of a file that is cut gives zeros, with a signal or (on the page on which the file ends now) without. A
+    /// read that meets the cutting gives zeros as well: the system looks at the size, copies pages, and meanwhile
+    /// their ends are cleared. Both show in the size, which the system changes first.
+    pub fn confirm(&self) -> Result<()> {
+        self.refuse_broken()?;
+        let Some((handle, _)) = &self.handle else { return Ok(()) };
+        let size = self.file.size_of(handle)?;
+        if size >= self.file.len() {
+            return Ok(());
+        }
+        if let Some(map) = self.map() {
+            map.break_at(size as usize);
+        }
+        Err(self.file.broken(size))
+    }
+
+    fn refuse_broken(&self) -> Result<()> {
+        match self.map().and_then(FileMap::broken_at) {
+            Some(byte) => Err(self.file.broken(byte)),
+            None => Ok(()),
+        }
+    }
+
+    fn mapped(&self) -> &[u8] {
+        self.map().map_or(&[], FileMap::bytes)
+    }
+}
+
+impl Drop for ByteReader<'_> {
+    fn drop(&mut self) {
+        if let Some((handle, true)) = &self.handle
+            && let Some(map) = handle.map()
+        {
+            self.held.release(map);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Chunked: trajectories whose arrays lie in chunks of a file, as in HDF5, where others know the structure of the file.
+//!
+//! A [`Description`] says where the chunks of each dataset lie and which filters they went through (`dataset`); it is
+//! held against the size of the file before anything is read. Only the chunks that hold wanted atoms are read and
+//! decoded (`fill`, `filters`), of chunks that are stored as they are only the bytes that hold them. Numbers become
+//! float32 in our units as they are copied (`number`). A chunk that spans many frames is decoded once for all of them in a
+//! block (`reader`).
+
+mod cells;
+mod dataset;
+mod fill;
+mod filters;
+mod number;
+mod reader;
+
+pub use cells::Cells;
+pub use dataset::{Dataset, Description, StoredChunk};
+pub use filters::Filter;
+pub use number::{Conversion, Kind, Number};
+
+use crate::error::{Error, Result};
+use crate::frame::{Quantities, Quantity};
+use crate::source::bytes::FileBytes;
+use crate::source::{AtomSelection, Reader, Source};
+use reader::ChunkedReader;
+
+/// What is said of a chunked trajectory.
+#[derive(Debug)]
+pub struct Layout {
+    /// Time of each frame in ps.
+    pub times: Vec<f64>,
+    /// Integration step of each frame.
+    pub steps: Vec<i64>,
+    /// Quantities and their datasets.
+    pub quantities: Vec<(Quantity, Description)>,
+    /// Unit cells.
+    pub cells: Cells<Description>,
+}
+
+/// A chunked trajectory that has been opened.
+#[derive(Debug)]
+pub struct Chunked {
+    file: FileBytes,
+    n_atoms: usize,
+    times: Vec<f64>,
+    steps: Vec<i64>,
+    quantities: Vec<(Quantity, Dataset)>,
+    cells: Cells,
+    n_bytes: u64,
+}
+
+impl Chunked {
+    /// Holds a layout against its file.
+    pub fn open(file: FileBytes, layout: Layout) -> Result<Self> {
+        let Layout { times, steps, quantities, cells } = layout;
+        let mismatch = |message: String| Error::Mismatch(format!("{}: {message}", file.path().display()));
+        if times.len() != steps.len() {
+            return Err(mismatch(format!("{} times, but {} steps", times.len(), steps.len())));
+        }
+        let Some((_, first)) = quantities.first() else {
+            return Err(mismatch("neither positions nor velocities nor forces".into()));
+        };
+        let n_rows = first.shape[1];
+        let check = |description: Description, n_rows: u64| {
+            let Description { name, shape, frames, .. } = &description;
+            let n_frames = frames.as_ref().map_or(shape[0], |frames| frames.len() as u64);
+            if shape[1] != n_rows || n_frames != times.len() as u64 {
+                let message =
+                    format!("{name}: {} frames of {n_rows} rows were expected, the shape is {shape:?}", times.len());
+                return Err(Error::format(file.path(), None, None, message));
+            }
+            Dataset::new(description, &file)
+        };
+        let quantities: Vec<_> = quantities
+            .into_iter()
+            .map(|(quantity, description)| Ok((quantity, check(description, n_rows)?)))
+            .collect::<Result<_>>()?;
+        let n_cell_rows = if matches!(cells, Cells::Vectors(_)) { 3 } else { 1 };
+        let cells = cells.map(|description| check(description, n_cell_rows))?;
+        let n_bytes = quantities.iter().map(|(_, dataset)| dataset.n_bytes()).sum::<u64>()
+            + cells.datasets().map(Dataset::n_bytes).sum::<u64>();
+        Ok(Chunked { file, n_atoms: n_rows as usize, times, steps, quantities, cells, n_bytes })
+    }
+
+    fn dataset(&self, quantity: Quantity) -> Option<&Dataset> {
+        self.quantities.iter().find(|(own, _)| *own == quantity).map(|(_, dataset)| dataset)
+    }
+
+    /// Frames that share chunks which must be decoded as a whole: 1 if none do.
+    fn frames_together(&self) -> u64 {
+        self.quantities.iter().map(|(_, dataset)| dataset.frames_together()).max().unwrap_or(1)
+    }
+}
+
+impl Source for Chunked {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        Ok(self.times.len() as u64)
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        Ok(self.times.clone())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    fn preferred_step(&self) -> u64 {
+        self.frames_together()
+    }
+
+    fn quantities(&self) -> Quantities {
+        self.quantities.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true))
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        Ok(Box::new(ChunkedReader::new(self, atoms, wanted)?))
+    }
+}

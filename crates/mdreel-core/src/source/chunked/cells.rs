@@ -1,0 +1,124 @@
+//! Unit cells: fixed, or in datasets of their own.
+
+use super::dataset::Dataset;
+use super::fill::{Filler, Target};
+use crate::error::Result;
+use crate::frame::ColumnsMut;
+use crate::source::bytes::FileBytes;
+use crate::span::Recorder;
+use crate::unit_cell::UnitCell;
+
+/// Where the unit cells of a trajectory are.
+#[derive(Debug)]
+pub enum Cells<D = Dataset> {
+    /// Nowhere.
+    None,
+    /// The same for all frames.
+    Fixed(UnitCell),
+    /// Lengths, and angles where they are not right.
+    Dimensions {
+        /// One row a frame, Å after conversion.
+        lengths: D,
+        /// One row a frame, degrees after conversion.
+        angles: Option<D>,
+    },
+    /// Three vectors: three rows a frame, Å after conversion.
+    Vectors(D),
+}
+
+impl<D> Cells<D> {
+    /// The same cells with other datasets.
+    pub fn map<E>(self, mut change: impl FnMut(D) -> Result<E>) -> Result<Cells<E>> {
+        Ok(match self {
+            Cells::None => Cells::None,
+            Cells::Fixed(cell) => Cells::Fixed(cell),
+            Cells::Dimensions { lengths, angles } => {
+                Cells::Dimensions { lengths: change(lengths)?, angles: angles.map(change).transpose()? }
+            }
+            Cells::Vectors(vectors) => Cells::Vectors(change(vectors)?),
+        })
+    }
+
+    /// The datasets.
+    pub fn datasets(&self) -> impl Iterator<Item = &D> {
+        let datasets = match self {
+            Cells::None | Cells::Fixed(_) => [None, None],
+            Cells::Dimensions { lengths, angles } => [Some(lengths), angles.as_ref()],
+            Cells::Vectors(vectors) => [Some(vectors), None],
+        };
+        datasets.into_iter().flatten()
+    }
+}
+
+/// A cell without lengths is none.
+fn known(cell: UnitCell) -> Option<UnitCell> {
+    let is_known = match cell {
+        UnitCell::Dimensions(dimensions) => dimensions[..3].iter().any(|&length| length != 0.0),
+        UnitCell::Vectors(vectors) => vectors.iter().all(|row| row.iter().any(|&value| value != 0.0)),
+    };
+    is_known.then_some(cell)
+}
+
+/// One worker's way through the cells.
+pub(super) enum CellReader<'a> {
+    Fixed(Option<UnitCell>),
+    Dimensions(Box<Filler<'a>>, Option<Box<Filler<'a>>>),
+    Vectors(Box<Filler<'a>>),
+}
+
+impl<'a> CellReader<'a> {
+    pub fn new(file: &'a FileBytes, cells: &'a Cells) -> Self {
+        match cells {
+            Cells::None => CellReader::Fixed(None),
+            Cells::Fixed(cell) => CellReader::Fixed(known(*cell)),
+            Cells::Dimensions { lengths, angles } => CellReader::Dimensions(
+                Box::new(Filler::new(file, lengths, &[0])),
+                angles.as_ref().map(|angles| Box::new(Filler::new(file, angles, &[0]))),
+            ),
+            Cells::Vectors(vectors) => CellReader::Vectors(Box::new(Filler::new(file, vectors, &[0, 1, 2]))),
+        }
+    }
+
+    /// The cells of `frames`.
+    pub fn read(&mut self, frames: &[u64], recorder: &mut Recorder) -> Result<Vec<Option<UnitCell>>> {
+        Ok(match self {
+            CellReader::Fixed(cell) => vec![*cell; frames.len()],
+            CellReader::Dimensions(lengths, angles) => {
+                let lengths = read_rows(lengths, 1, frames, recorder)?;
+                let angles = angles.as_mut().map(|angles| read_rows(angles, 1, frames, recorder)).transpose()?;
+                let cells = lengths.iter().enumerate().map(|(i, &[a, b, c])| {
+                    let [alpha, beta, gamma] = angles.as_ref().map_or([90.0; 3], |angles| angles[i]);
+                    known(UnitCell::Dimensions([a, b, c, alpha, beta, gamma]))
+                });
+                cells.collect()
+            }
+            CellReader::Vectors(vectors) => {
+                let rows = read_rows(vectors, 3, frames, recorder)?;
+                rows.as_chunks().0.iter().map(|&cell| known(UnitCell::Vectors(cell))).collect()
+            }
+        })
+    }
+}
+
+/// Columns of `n_rows` for each frame.
+struct ColumnsRead {
+    n_rows: usize,
+    values: Vec<f32>,
+}
+
+impl Target for ColumnsRead {
+    fn columns(&mut self, slot: usize) -> ColumnsMut<'_> {
+        let frame = &mut self.values[3 * self.n_rows * slot..][..3 * self.n_rows];
+        let (x, rest) = frame.split_at_mut(self.n_rows);
+        let (y, z) = rest.split_at_mut(self.n_rows);
+        ColumnsMut { x, y, z }
+    }
+}
+
+fn read_rows(filler: &mut Filler<'_>, n_rows: usize, frames: &[u64], recorder: &mut Recorder) -> Result<Vec<[f32; 3]>> {
+    let mut target = ColumnsRead { n_rows, values: vec![0.0; 3 * n_rows * frames.len()] };
+    filler.fill(frames, &mut target, recorder)?;
+    let frames = target.values.chunks_exact(3 * n_rows);
+    let row = |frame: &[f32], row: usize| std::array::from_fn(|k| frame[k * n_rows + row]);
+    Ok(frames.flat_map(|frame| (0..n_rows).map(move |i| row(frame, i))).collect())
+}

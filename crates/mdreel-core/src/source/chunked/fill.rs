@@ -1,0 +1,216 @@
+//! Filling: which bytes of a dataset hold the wanted rows of some frames, and how they get into columns.
+
+use std::ops::Range;
+
+use super::dataset::{Dataset, StoredChunk};
+use super::filters::Decoder;
+use super::number::{Rows, gather};
+use crate::error::{Error, Result};
+use crate::frame::ColumnsMut;
+use crate::source::bytes::{ByteReader, FileBytes};
+use crate::span::{Recorder, SpanKind};
+
+/// Rows whose bytes are closer than a page are loaded as one: storage gives no less than pages.
+const MERGE: u64 = 4 << 10;
+
+/// Bytes to load at a time, but for larger chunks.
+const LOAD_BYTES: u64 = 1 << 20;
+
+/// The wanted rows within the chunks of one place in the grid, whichever the frame.
+struct Part {
+    /// The chunk within those of a frame.
+    cell: u64,
+    /// The row and the column with which such chunks begin.
+    first_row: u64,
+    first_column: u64,
+    n_columns: u64,
+    /// Which of the wanted rows.
+    wanted: Range<usize>,
+    /// The same, cut where the next row is far away.
+    stretches: Vec<Range<usize>>,
+}
+
+/// Bytes to be loaded, and what is in them.
+struct Piece {
+    bytes: Range<u64>,
+    chunk: StoredChunk,
+    part: usize,
+    /// Which of the wanted rows.
+    wanted: Range<usize>,
+    /// Which frame of the dataset, and which of those to be filled.
+    frame: u64,
+    slot: usize,
+}
+
+/// One worker's way through a dataset.
+pub(super) struct Filler<'a> {
+    file: &'a FileBytes,
+    dataset: &'a Dataset,
+    rows: Vec<u32>,
+    parts: Vec<Part>,
+    bytes: ByteReader<'a>,
+    decoder: Decoder,
+    pieces: Vec<Piece>,
+    ranges: Vec<Range<u64>>,
+}
+
+/// Where the frames to be filled are.
+pub(super) trait Target {
+    /// The columns of the `slot`-th of them.
+    fn columns(&mut self, slot: usize) -> ColumnsMut<'_>;
+}
+
+impl<'a> Filler<'a> {
+    /// A way to these rows, ascending.
+    pub fn new(file: &'a FileBytes, dataset: &'a Dataset, rows: &[u32]) -> Self {
+        let [_, n_rows, n_columns] = dataset.description().chunk;
+        let row_bytes = n_columns * dataset.description().number.bytes();
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while start < rows.len() {
+            let across = u64::from(rows[start]) / n_rows;
+            let end = start + rows[start..].partition_point(|&row| u64::from(row) / n_rows == across);
+            for along in 0..dataset.grid()[2] {
+                let first_column = along * n_columns;
+                parts.push(Part {
+                    cell: across * dataset.grid()[2] + along,
+                    first_row: across * n_rows,
+                    first_column,
+                    n_columns: n_columns.min(3 - first_column),
+                    wanted: start..end,
+                    stretches: cut(rows, start..end, row_bytes),
+                });
+            }
+            start = end;
+        }
+        let (rows, bytes) = (rows.to_vec(), file.reader());
+        Filler { file, dataset, rows, parts, bytes, decoder: Decoder::new(), pieces: Vec::new(), ranges: Vec::new() }
+    }
+
+    /// Fills the columns of `frames` in `target`. What has no such frame stays as it is.
+    pub fn fill(&mut self, frames: &[u64], target: &mut dyn Target, recorder: &mut Recorder) -> Result<()> {
+        self.plan(frames, target);
+        let mut start = 0;
+        while start < self.pieces.len() {
+            let start_ns = recorder.now();
+            let end = start + self.load_together(start);
+            self.ranges.clear();
+            self.ranges.extend(self.pieces[start..end].iter().map(|piece| piece.bytes.clone()));
+            let n_bytes = self.bytes.load(&self.ranges)?;
+            let start_ns = recorder.record(SpanKind::Read, start_ns, 0, n_bytes);
+            let gathered = self.gather(start..end, target);
+            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            self.bytes.confirm()?;
+            gathered?;
+            recorder.record(SpanKind::Decompress, start_ns, 0, n_bytes);
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Finds the pieces that hold the wanted rows, in the order of the file. Chunks that are not stored are filled here.
+    fn plan(&mut self, frames: &[u64], target: &mut dyn Target) {
+        self.pieces.clear();
+        let description = self.dataset.description();
+        let [chunk_frames, chunk_rows, chunk_columns] = description.chunk;
+        let [_, across, along] = self.dataset.grid();
+        let row_bytes = chunk_columns * description.number.bytes();
+        for (slot, &frame) in frames.iter().enumerate() {
+            let Some(frame) = self.dataset.frame(frame) else { continue };
+            let first_cell = frame / chunk_frames * across * along;
+            for (i, part) in self.parts.iter().enumerate() {
+                let Some(&chunk) = self.dataset.chunk(first_cell + part.cell) else {
+                    let value = description.conversion.of_double(description.fill_value);
+                    let ColumnsMut { x, y, z } = target.columns(slot);
+                    let columns = [x, y, z].into_iter().skip(part.first_column as usize);
+                    columns.take(part.n_columns as usize).for_each(|column| column[part.wanted.clone()].fill(value));
+                    continue;
+                };
+                let piece = |bytes, wanted| Piece { bytes, chunk, part: i, wanted, frame, slot };
+                if self.dataset.is_plain(&chunk) {
+                    let start = chunk.offset + frame % chunk_frames * chunk_rows * row_bytes;
+                    let byte = |i: usize| start + (u64::from(self.rows[i]) - part.first_row) * row_bytes;
+                    let stretches = part.stretches.iter().cloned();
+                    self.pieces.extend(stretches.map(|w| piece(byte(w.start)..byte(w.end - 1) + row_bytes, w)));
+                } else {
+                    self.pieces.push(piece(chunk.offset..chunk.offset + chunk.size, part.wanted.clone()));
+                }
+            }
+        }
+        if !self.pieces.is_sorted_by_key(|piece| piece.bytes.start) {
+            self.pieces.sort_by_key(|piece| piece.bytes.start);
+        }
+    }
+
+    /// How many pieces from `start` on are loaded together.
+    fn load_together(&self, start: usize) -> usize {
+        let first = self.pieces[start].bytes.start;
+        let fits = |piece: &&Piece| piece.bytes.end - first <= LOAD_BYTES;
+        // Pieces of one chunk stay together, however large, so that it is decoded once.
+        let near = self.pieces[start..].iter().take_while(fits).count();
+        let last = self.pieces[start..].get(near.max(1) - 1).map(|piece| piece.bytes.clone());
+        near.max(1)
+            + self.pieces[start + near.max(1)..].iter().take_while(|piece| Some(&piece.bytes) == last.as_ref()).count()
+    }
+
+    /// Copies what was loaded to where it belongs.
+    fn gather(&mut self, loaded: Range<usize>, target: &mut dyn Target) -> Result<()> {
+        let description = self.dataset.description();
+        let [chunk_frames, chunk_rows, chunk_columns] = description.chunk;
+        let row_bytes = chunk_columns * description.number.bytes();
+        let pieces = &self.pieces[loaded];
+        for (first, same) in pieces.chunk_by(|a, b| a.bytes == b.bytes).scan(0, |first, same| {
+            let at = *first;
+            *first += same.len();
+            Some((at, same))
+        }) {
+            let chunk = same[0].chunk;
+            let is_plain = self.dataset.is_plain(&chunk);
+            let bytes = if is_plain {
+                self.bytes.get(first)
+            } else {
+                let size = self.dataset.chunk_bytes() as usize;
+                let decoded = self.decoder.decode(&description.filters, chunk.filter_mask, self.bytes.get(first), size);
+                decoded.map_err(|message| {
+                    let message = format!("{}: {message}", description.name);
+                    Error::format(self.file.path(), Some(same[0].frame), Some(chunk.offset), message)
+                })?
+            };
+            for piece in same {
+                let part = &self.parts[piece.part];
+                let indices = &self.rows[piece.wanted.clone()];
+                // A plain piece begins with its first row; a decoded chunk with the first row of its first frame.
+                let within = if is_plain {
+                    0
+                } else {
+                    let row = u64::from(indices[0]) - part.first_row;
+                    ((piece.frame % chunk_frames * chunk_rows + row) * row_bytes) as usize
+                };
+                let rows = Rows {
+                    bytes: &bytes[within..],
+                    indices,
+                    first_column: part.first_column as usize,
+                    n_columns: part.n_columns as usize,
+                    stride: chunk_columns as usize,
+                };
+                let mut columns = target.columns(piece.slot);
+                gather(description.number, description.conversion, rows, &mut columns, piece.wanted.start);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts wanted rows where the next is far away, or where a load would grow too large.
+fn cut(rows: &[u32], wanted: Range<usize>, row_bytes: u64) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut start = wanted.start;
+    for i in wanted.start + 1..=wanted.end {
+        let bytes = |from: usize, to: usize| u64::from(rows[to] - rows[from]) * row_bytes;
+        if i == wanted.end || bytes(i - 1, i) > MERGE || bytes(start, i) + row_bytes > LOAD_BYTES {
+            stretches.push(start..i);
+            start = i;
+        }
+    }
+    stretches
+}

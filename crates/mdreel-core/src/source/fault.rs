@@ -1,0 +1,26 @@
+//! Faults: what is wrong with a frame, before it is known which frame of which file it is.
+
+use std::path::Path;
+
+use crate::error::Error;
+
+/// What is wrong with a frame, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Byte, counted from the start of the frame.
+    pub byte: u64,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault at `byte` of the frame.
+    pub fn new(byte: u64, message: impl Into<String>) -> Self {
+        Fault { byte, message: message.into() }
+    }
+
+    /// The error of the file at `path` whose frame starts at `offset`.
+    pub fn error(&self, path: &Path, frame: Option<u64>, offset: u64) -> Error {
+        Error::format(path, frame, Some(offset + self.byte), self.message.clone())
+    }
+}

@@ -1,0 +1,212 @@
+//! Claims: of many processes that open the same new file at once, one makes its index, and the others wait for it.
+//!
+//! A claim is a small file beside the index, made by exclusive creation, which needs no lock and works on network file
+//! systems. Whoever holds it adds a byte to it now and then. A claim that stays as it is for a while is one of a process
+//! that died: it is taken away. Where no claim can be made, and where one ends without an index, everybody goes ahead
+//! alone: then the index costs more time, and nothing else changes.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{FrameIndex, Keep, place_of, thread_number};
+use crate::source::bytes::FileBytes;
+
+/// How often the holder of a claim says that it lives.
+const BEAT: Duration = Duration::from_millis(500);
+/// How long a claim may stay as it is until its holder is taken for dead. Network file systems show changes late.
+pub const PATIENCE: Duration = Duration::from_secs(6);
+/// The first and the longest pause between two looks.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+
+/// Whose turn it is to make an index.
+#[derive(Debug)]
+pub enum Turn {
+    /// Ours; others wait.
+    Ours(Claim),
+    /// Another has made it.
+    Made(FrameIndex),
+    /// Nobody waits for anybody.
+    Alone,
+}
+
+/// The right to make an index, given back when dropped.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    beaten: Instant,
+}
+
+impl Claim {
+    /// Claims the making of the index of `file`, or waits while another makes it. An index that covers no more than the
+    /// first `covered` bytes is no news.
+    pub fn take(file: &FileBytes, keep: Keep, covered: u64, patience: Duration) -> Turn {
+        let Some(path) = place_of(file, keep).map(|path| path.with_extension("claim")) else { return Turn::Alone };
+        let made = || FrameIndex::load(file, keep).filter(|index| index.end > covered);
+        loop {
+            match create(&path) {
+                Ok(()) => {
+                    let claim = Claim { path, beaten: Instant::now() };
+                    // Another may have made it between the caller's look and the claim.
+                    return made().map_or(Turn::Ours(claim), Turn::Made);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(_) => return Turn::Alone,
+            }
+            match wait(&path, patience, &made) {
+                Waited::Made(index) => return Turn::Made(index),
+                Waited::Given => return Turn::Alone,
+                // Unless somebody else has just taken it over.
+                Waited::Dead(content) if fs::read(&path).is_ok_and(|now| now == content) => {
+                    if fs::remove_file(&path).is_err() {
+                        return Turn::Alone;
+                    }
+                }
+                Waited::Dead(_) => {}
+            }
+        }
+    }
+
+    /// Says that the holder lives. Costs nothing if it did so just now.
+    pub fn beat(&mut self) {
+        if self.beaten.elapsed() >= BEAT {
+            self.beaten = Instant::now();
+            // Opened anew each time: closing is what shows it to other machines. If it is gone, others go ahead.
+            let _ = OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(b"."));
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What waiting has come to.
+enum Waited {
+    /// An index.
+    Made(FrameIndex),
+    /// The claim is gone, and no index is there.
+    Given,
+    /// The claim stays as it is: so.
+    Dead(Vec<u8>),
+}
+
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    // So that no two claims look the same.
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    write!(file, "{} {:x} {now}", std::process::id(), thread_number())
+}
+
+fn wait(claim: &Path, patience: Duration, made: &dyn Fn() -> Option<FrameIndex>) -> Waited {
+    let (mut content, mut since) = (None, Instant::now());
+    let [mut pause, longest] = PAUSES;
+    loop {
+        let now = fs::read(claim).ok();
+        // In this order: the index is kept before the claim is given back.
+        if let Some(index) = made() {
+            return Waited::Made(index);
+        }
+        let Some(now) = now else { return Waited::Given };
+        if content.as_ref() == Some(&now) && since.elapsed() >= patience {
+            return Waited::Dead(now);
+        }
+        if content.as_ref() != Some(&now) {
+            (content, since) = (Some(now), Instant::now());
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(longest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::bytes::Access;
+
+    const NO_PATIENCE: Duration = Duration::from_millis(20);
+
+    fn data() -> (tempfile::TempDir, FileBytes, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.xtc");
+        fs::write(&path, [1; 100]).unwrap();
+        let file = FileBytes::open(&path, Access::Read).unwrap();
+        let claim = place_of(&file, Keep::Beside).unwrap().with_extension("claim");
+        (directory, file, claim)
+    }
+
+    fn index(end: u64) -> FrameIndex {
+        let mut index = FrameIndex { end, ..FrameIndex::default() };
+        index.extend([crate::source::FrameLocation { offset: 0, step: 1, time: 2.0 }]);
+        index
+    }
+
+    #[test]
+    fn claim_is_given_back() {
+        let (_directory, file, path) = data();
+        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        assert!(path.exists());
+        drop(claim);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn claim_waits_for_the_index_of_another() {
+        let (_directory, file, path) = data();
+        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| Claim::take(&file, Keep::Beside, 0, PATIENCE))).collect();
+            index(100).save(&file, Keep::Beside).unwrap();
+            drop(claim);
+            for other in others {
+                let Turn::Made(made) = other.join().unwrap() else { panic!("it was made") };
+                assert_eq!(made, index(100));
+            }
+        });
+        assert!(!path.exists());
+        // An index that is known already is no news.
+        assert!(matches!(Claim::take(&file, Keep::Beside, 100, PATIENCE), Turn::Ours(_)));
+        assert!(matches!(Claim::take(&file, Keep::Beside, 99, PATIENCE), Turn::Made(_)));
+    }
+
+    #[test]
+    fn claim_that_ends_without_an_index_leaves_everybody_alone() {
+        let (_directory, file, _) = data();
+        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        let began = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                began.wait();
+                Claim::take(&file, Keep::Beside, 0, PATIENCE)
+            });
+            began.wait();
+            drop(claim);
+            // Whether it came before the claim was given back, or after.
+            assert!(matches!(other.join().unwrap(), Turn::Alone | Turn::Ours(_)));
+        });
+    }
+
+    #[test]
+    fn claim_of_a_dead_process_is_taken_over() {
+        let (_directory, file, path) = data();
+        fs::write(&path, "4194304 0 0").unwrap();
+        let turn = Claim::take(&file, Keep::Beside, 0, NO_PATIENCE);
+        assert!(matches!(turn, Turn::Ours(_)));
+        assert_ne!(fs::read(&path).unwrap(), b"4194304 0 0");
+    }
+
+    #[test]
+    fn claim_that_cannot_be_made_stops_nobody() {
+        let (_directory, file, path) = data();
+        assert!(matches!(Claim::take(&file, Keep::Nowhere, 0, PATIENCE), Turn::Alone));
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(Claim::take(&file, Keep::Beside, 0, NO_PATIENCE), Turn::Alone));
+    }
+}

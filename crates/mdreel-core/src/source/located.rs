@@ -1,0 +1,219 @@
+//! Files whose frames stand one after the other, each with a header that says how long it is: XTC and TRR.
+//!
+//! Where a frame starts is known when all frames before it were seen. A [`LocatedFile`] finds that out once, by
+//! hopping from header to header, or takes it from readers that went through the file by ranges of bytes, and keeps it
+//! as a frame index.
+
+mod scan;
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::bytes::FileBytes;
+use super::fault::Fault;
+use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
+use super::{LocatedFrames, StoredFrames};
+use crate::error::{Error, Result};
+
+pub use scan::{Located, check_header, find_frame, header_at, location};
+
+/// The header of a frame, from which follows where the next frame starts.
+pub trait ChainedHeader: Copy + Send + Sync {
+    /// The format's name, with its article.
+    const NAME: &'static str;
+    /// Bytes of the longest header, 128 at most.
+    const MAX_LEN: usize;
+    /// Which byte of the header says the number of atoms.
+    const ATOMS_AT: u64;
+
+    /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
+    ///
+    /// # Errors
+    /// What is wrong, and at which byte of the frame.
+    fn parse(bytes: &[u8]) -> std::result::Result<Option<Self>, Fault>;
+
+    /// Whether bytes look like the header of a frame of `n_atoms` atoms: quick, and seldom wrong about other bytes.
+    fn looks_right(bytes: &[u8], n_atoms: u32) -> bool;
+
+    /// Number of atoms.
+    fn n_atoms(&self) -> usize;
+
+    /// Bytes of the whole frame with its header: never 0.
+    fn frame_len(&self) -> u64;
+
+    /// Integration step.
+    fn step(&self) -> i64;
+
+    /// Time in ps.
+    fn time(&self) -> f64;
+}
+
+/// An opened file of such frames, and where they are as far as that is known.
+#[derive(Debug)]
+pub struct LocatedFile<H> {
+    /// The file.
+    pub file: FileBytes,
+    /// The first header.
+    pub first: H,
+    keep: Keep,
+    /// Set once it was looked for a kept index.
+    looked: OnceLock<()>,
+    located: OnceLock<Located>,
+}
+
+impl<H: ChainedHeader> LocatedFile<H> {
+    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
+    /// `keep` has an index of the file.
+    pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
+        if file.is_empty() {
+            let message = format!("expected {} trajectory, the file is empty", H::NAME);
+            return Err(Error::format(file.path(), None, Some(0), message));
+        }
+        let start = file.read_vec(0..file.len().min(H::MAX_LEN as u64))?;
+        let first = match H::parse(&start) {
+            Ok(Some(first)) => first,
+            Ok(None) => {
+                let message =
+                    format!("the first frame is torn: the file ends after {} bytes, within its header", file.len());
+                return Err(Error::format(file.path(), Some(0), Some(file.len()), message));
+            }
+            Err(fault) => return Err(fault.error(file.path(), Some(0), 0)),
+        };
+        if let Err(fault) = check_header::<H>(&start, 0, file.len(), first.n_atoms()) {
+            return Err(fault.error(file.path(), Some(0), 0));
+        }
+        Ok(LocatedFile { file, first, keep, looked: OnceLock::new(), located: OnceLock::new() })
+    }
+
+    /// Atoms in each frame.
+    pub fn n_atoms(&self) -> usize {
+        self.first.n_atoms()
+    }
+
+    /// The header at `offset`, which must be that of a whole frame.
+    pub fn header_at(&self, offset: u64) -> Result<H> {
+        let header = header_at(&self.file, offset, self.n_atoms())?;
+        header.map_err(|fault| fault.error(self.file.path(), None, offset))
+    }
+
+    /// Checks the header of a frame that starts at `offset`.
+    pub fn check_header(&self, bytes: &[u8], offset: u64) -> std::result::Result<H, Fault> {
+        check_header(bytes, offset, self.file.len(), self.n_atoms())
+    }
+
+    /// The first frame that starts in `range`.
+    pub fn find_frame(&self, range: Range<u64>) -> Result<Option<u64>> {
+        find_frame::<H>(&self.file, self.n_atoms(), range)
+    }
+
+    /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new
+    /// part is located.
+    fn known(&self) -> Option<&Located> {
+        self.looked.get_or_init(|| {
+            let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
+            // That it fails will be told when it has to be known.
+            let _ = self.make(Some(index));
+        });
+        self.located.get()
+    }
+
+    /// Where frames are; locates them if need be.
+    pub fn located(&self) -> Result<&Located> {
+        match self.known() {
+            Some(located) => Ok(located),
+            None => self.make(None),
+        }
+    }
+
+    /// Locates the frames behind those that `known` covers, or waits while another process does.
+    fn make(&self, known: Option<FrameIndex>) -> Result<&Located> {
+        let covered = known.as_ref().map_or(0, |index| index.end);
+        if covered == self.file.len() {
+            return Ok(self.located.get_or_init(|| Located { index: known.unwrap_or_default(), rest: None }));
+        }
+        let (known, mut claim) = match Claim::take(&self.file, self.keep, covered, PATIENCE) {
+            Turn::Ours(claim) => (known, Some(claim)),
+            Turn::Made(index) => (Some(index), None),
+            Turn::Alone => (known, None),
+        };
+        let covered = known.as_ref().map_or(0, |index| index.end);
+        let located = scan::scan::<H>(&self.file, self.n_atoms(), known, || claim.iter_mut().for_each(Claim::beat))?;
+        // The claim is given back behind this, when the index is there for all.
+        Ok(self.set_located(located, covered))
+    }
+
+    /// Takes note of where frames are; keeps an index that covers more than the first `covered` bytes.
+    fn set_located(&self, located: Located, covered: u64) -> &Located {
+        self.located.get_or_init(|| {
+            if located.index.end > covered {
+                // That the index cannot be kept costs time in the next run, and nothing in this one.
+                let _ = located.index.save(&self.file, self.keep);
+            }
+            located
+        })
+    }
+
+    /// Number of frames.
+    pub fn n_frames(&self) -> Result<u64> {
+        Ok(self.located()?.index.len() as u64)
+    }
+
+    /// The bytes of consecutive frames.
+    pub fn stored_frames(&self, format: &'static str, frames: Range<u64>) -> Result<Vec<StoredFrames<'_>>> {
+        if frames.is_empty() {
+            return Ok(Vec::new());
+        }
+        let index = &self.located()?.index;
+        let range = |frame: u64| {
+            let (path, n_frames) = (self.file.path().to_owned(), index.len() as u64);
+            index.range(frame as usize).ok_or(Error::FrameIndex { path, frame, n_frames })
+        };
+        let bytes = range(frames.start)?.start..range(frames.end - 1)?.end;
+        Ok(vec![StoredFrames { format, file: &self.file, bytes, n_frames: frames.end - frames.start }])
+    }
+
+    /// The time of each frame, ps.
+    pub fn times(&self) -> Result<Vec<f64>> {
+        Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
+    }
+
+    /// Checks that nothing stands behind the last whole frame.
+    pub fn check_end(&self) -> Result<()> {
+        let located = self.located()?;
+        match &located.rest {
+            None => Ok(()),
+            Some(fault) => {
+                let n = located.index.len();
+                let message = format!(
+                    "{}; {n} whole frames come before it (ask for no more than these to use them)",
+                    fault.message
+                );
+                Err(Error::format(self.file.path(), Some(n as u64), Some(fault.byte), message))
+            }
+        }
+    }
+
+    /// The whole file, if frames have not been located yet.
+    pub fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        let whole = 0..self.file.len();
+        self.known().is_none().then(|| [whole].into())
+    }
+
+    /// Takes note of the frames located by all blocks of a whole pass. Returns whether the parts join.
+    pub fn locate(&self, parts: Vec<LocatedFrames>) -> bool {
+        let mut index = FrameIndex::default();
+        for part in parts {
+            let Some(first) = part.first else { continue };
+            if first != index.end {
+                return false;
+            }
+            index.extend(part.frames);
+            index.end = part.end;
+        }
+        if index.end != self.file.len() {
+            return false;
+        }
+        self.set_located(Located { index, rest: None }, 0);
+        true
+    }
+}

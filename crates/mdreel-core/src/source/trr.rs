@@ -1,0 +1,105 @@
+//! TRR: GROMACS's trajectories in full precision, with velocities and forces.
+//!
+//! Frames stand one after the other, each with a header of its own (`header`) that says which sections the frame has:
+//! box, positions, velocities, forces, in single or double precision. Of the sections that are wanted only the ranges
+//! of bytes that hold wanted atoms are read (`plan`), and their numbers (`number`) gathered.
+
+pub mod header;
+mod number;
+mod plan;
+mod reader;
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::bytes::FileBytes;
+use super::frame_index::Keep;
+use super::located::{ChainedHeader, LocatedFile};
+use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
+use crate::error::Result;
+use crate::frame::Quantities;
+use header::Header;
+
+/// A TRR file that has been opened.
+#[derive(Debug)]
+pub struct Trr {
+    frames: LocatedFile<Header>,
+}
+
+/// What `info` tells about a TRR file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts {
+    /// Whether the first frame is in double precision.
+    pub is_double: bool,
+    /// What the first frame has of each atom.
+    pub present: Quantities,
+    /// Time of the first frame, ps.
+    pub first_time: f64,
+}
+
+impl Trr {
+    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
+    /// `keep` has an index of the file.
+    pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
+        Ok(Trr { frames: LocatedFile::open(file, keep)? })
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        self.frames.file.path()
+    }
+
+    /// What the first header says.
+    pub fn facts(&self) -> Facts {
+        let first = &self.frames.first;
+        Facts { is_double: first.shape.real == 8, present: first.shape.present(), first_time: first.time() }
+    }
+}
+
+impl Source for Trr {
+    fn n_atoms(&self) -> usize {
+        self.frames.n_atoms()
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        self.frames.n_frames()
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        self.frames.times()
+    }
+
+    fn file(&self) -> Option<&FileBytes> {
+        Some(&self.frames.file)
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.frames.file.len()
+    }
+
+    fn check_end(&self) -> Result<()> {
+        self.frames.check_end()
+    }
+
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        self.frames.unlocated_bytes()
+    }
+
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
+        Ok(self.frames.locate(parts))
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.frames.stored_frames("TRR", frames).map(Some)
+    }
+
+    /// All, as any frame may have what the first has not.
+    fn quantities(&self) -> Quantities {
+        Quantities::ALL
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        atoms.check(self.n_atoms())?;
+        Ok(Box::new(reader::TrrReader::new(&self.frames, atoms, wanted)))
+    }
+}

@@ -1,0 +1,176 @@
+//! The header of a TRR frame: what the frame holds, and how large each part of it is.
+//!
+//! Source: the XDR layout written by GROMACS: big-endian 32-bit words `magic 13 12 "GMX_trn_file"`, the sizes in bytes
+//! of ten sections (`ir e box vir pres top sym x v f`), `natoms step nre`, then time and lambda, and the sections in
+//! that order. All real numbers of a frame have 4 or 8 bytes; which, follows from the sizes. Every frame has a header of
+//! its own and may have other sections than the one before. The step has 32 bits, whatever GROMACS counts with.
+
+use std::ops::Range;
+
+use crate::frame::{Quantities, Quantity};
+use crate::source::fault::Fault;
+use crate::source::located::ChainedHeader;
+use crate::source::pieces::Section;
+use crate::writer::trr::BEGINNING;
+
+/// The magic number.
+const MAGIC: u32 = 1993;
+/// Bytes up to and with `nre`.
+const INTEGERS_LEN: usize = 76;
+/// Bytes of the longest header.
+pub const MAX_HEADER_LEN: usize = INTEGERS_LEN + 16;
+/// The sections, in the order of their sizes.
+const NAMES: [&str; 10] = ["ir", "e", "box", "virial", "pressure", "top", "sym", "positions", "velocities", "forces"];
+/// Which of them are the box, the virial and the pressure, and the three quantities.
+const BOX: usize = 2;
+const MATRICES: Range<usize> = 2..5;
+const QUANTITIES: Range<usize> = 7..10;
+
+/// Which sections a frame has, and how large they are: frames of the same shape differ in their numbers only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of atoms.
+    pub n_atoms: usize,
+    /// Bytes of a real number: 4 or 8.
+    pub real: u64,
+    sizes: [u32; 10],
+}
+
+/// A frame's header, in the file's own units (ps, nm).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Header {
+    /// What stands where.
+    pub shape: Shape,
+    /// Integration step.
+    pub step: i32,
+    /// Time in ps, rounded to single precision as MDAnalysis has it.
+    pub time: f32,
+}
+
+impl Shape {
+    /// Bytes of the header.
+    pub fn header_len(&self) -> u64 {
+        INTEGERS_LEN as u64 + 2 * self.real
+    }
+
+    /// Bytes of the whole frame.
+    pub fn frame_len(&self) -> u64 {
+        self.header_len() + self.sizes.iter().map(|&size| u64::from(size)).sum::<u64>()
+    }
+
+    /// Where the box begins, if there is one; it stands right behind the header.
+    pub fn box_at(&self) -> Option<u64> {
+        (self.sizes[BOX] > 0).then_some(self.header_len())
+    }
+
+    /// What the frame has of each atom.
+    pub fn present(&self) -> Quantities {
+        Quantities::ALL
+            .iter()
+            .filter(|&quantity| self.size(quantity) > 0)
+            .fold(Quantities::NONE, |set, q| set.with(q, true))
+    }
+
+    fn size(&self, quantity: Quantity) -> u32 {
+        self.sizes[QUANTITIES.start + quantity as usize]
+    }
+
+    /// Where a quantity stands in the frame, x, y, z of one atom after the other; `None` if the frame has none.
+    pub fn section(&self, quantity: Quantity) -> Option<Section> {
+        let before = &self.sizes[..QUANTITIES.start + quantity as usize];
+        let start = self.header_len() + before.iter().map(|&size| u64::from(size)).sum::<u64>();
+        (self.size(quantity) > 0).then_some(Section { start, stride: 3 * self.real })
+    }
+
+    /// Finds the size of real numbers, and whether all sections agree with it.
+    fn new(n_atoms: u32, sizes: [u32; 10]) -> Result<Self, Fault> {
+        let byte = |section: usize| (BEGINNING.len() + 4 * section) as u64;
+        if n_atoms == 0 || n_atoms > i32::MAX as u32 {
+            return Err(Fault::new(64, format!("expected a positive number of atoms, got {}", n_atoms as i32)));
+        }
+        let numbers = |section: usize| match section {
+            _ if MATRICES.contains(&section) => 9,
+            _ if QUANTITIES.contains(&section) => 3 * u64::from(n_atoms),
+            _ => 0,
+        };
+        let mut real = None;
+        for (section, &size) in sizes.iter().enumerate().filter(|&(_, &size)| size != 0) {
+            let n_numbers = numbers(section);
+            let expected = match real {
+                _ if n_numbers == 0 => "none".to_owned(),
+                None => format!("0, {} or {}", 4 * n_numbers, 8 * n_numbers),
+                Some(real) => format!("0 or {}", real * n_numbers),
+            };
+            let found = [4, 8].into_iter().find(|bytes| bytes * n_numbers == u64::from(size));
+            if found.is_none() || real.is_some() && real != found {
+                let message =
+                    format!("expected {expected} bytes of {} for {n_atoms} atoms, got {}", NAMES[section], size as i32);
+                return Err(Fault::new(byte(section), message));
+            }
+            real = found;
+        }
+        match real {
+            Some(real) => Ok(Shape { n_atoms: n_atoms as usize, real, sizes }),
+            None => {
+                Err(Fault::new(byte(BOX), "expected a box, positions, velocities or forces, the frame has nothing"))
+            }
+        }
+    }
+}
+
+impl ChainedHeader for Header {
+    const NAME: &'static str = "a TRR";
+    const MAX_LEN: usize = MAX_HEADER_LEN;
+    const ATOMS_AT: u64 = 64;
+
+    fn parse(bytes: &[u8]) -> Result<Option<Self>, Fault> {
+        let word = |k: usize| {
+            let at = BEGINNING.len() + 4 * k;
+            bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+        };
+        let head = &bytes[..bytes.len().min(BEGINNING.len())];
+        if let Some(at) = head.iter().zip(&BEGINNING).position(|(got, expected)| got != expected) {
+            let at = at / 4 * 4;
+            let got = &head[at..head.len().min(at + 4)];
+            let message = match at {
+                0 => format!("expected the magic number {MAGIC} of a TRR frame, got the bytes {got:02x?}"),
+                _ => format!(
+                    "expected the name \"GMX_trn_file\" of a TRR frame and its length, got the bytes {got:02x?}"
+                ),
+            };
+            return Err(Fault::new(at as u64, message));
+        }
+        if bytes.len() < INTEGERS_LEN {
+            return Ok(None);
+        }
+        let shape = Shape::new(word(10).unwrap_or_default(), std::array::from_fn(|k| word(k).unwrap_or_default()))?;
+        let time = match shape.real {
+            4 => bytes.get(76..80).and_then(|b| Some(f32::from_be_bytes(b.try_into().ok()?))),
+            _ => bytes.get(76..84).and_then(|b| Some(f64::from_be_bytes(b.try_into().ok()?) as f32)),
+        };
+        let is_whole = bytes.len() as u64 >= shape.header_len();
+        let step = word(11).unwrap_or_default() as i32;
+        Ok(time.filter(|_| is_whole).map(|time| Header { shape, step, time }))
+    }
+
+    #[inline(always)]
+    fn looks_right(bytes: &[u8], n_atoms: u32) -> bool {
+        bytes.starts_with(&BEGINNING) && bytes.get(64..68) == Some(&n_atoms.to_be_bytes())
+    }
+
+    fn n_atoms(&self) -> usize {
+        self.shape.n_atoms
+    }
+
+    fn frame_len(&self) -> u64 {
+        self.shape.frame_len()
+    }
+
+    fn step(&self) -> i64 {
+        i64::from(self.step)
+    }
+
+    fn time(&self) -> f64 {
+        f64::from(self.time)
+    }
+}

@@ -1,0 +1,25 @@
+//! Numbers of a section: big-endian, in single or double precision, times the factor of their unit.
+
+use crate::source::interleaved::Number;
+
+/// Single precision.
+#[derive(Clone, Copy)]
+pub(super) struct SingleTimes(pub f32);
+
+/// Double precision: rounded to single before units are converted, as in MDAnalysis.
+#[derive(Clone, Copy)]
+pub(super) struct DoubleTimes(pub f32);
+
+impl Number<4> for SingleTimes {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 4]) -> f32 {
+        f32::from_be_bytes(bytes) * self.0
+    }
+}
+
+impl Number<8> for DoubleTimes {
+    #[inline(always)]
+    fn of(self, bytes: [u8; 8]) -> f32 {
+        f64::from_be_bytes(bytes) as f32 * self.0
+    }
+}

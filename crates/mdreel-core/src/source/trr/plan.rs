@@ -1,0 +1,84 @@
+//! The plan of a frame: which bytes to load for the wanted atoms and quantities, and what to do with them.
+
+use super::header::{MAX_HEADER_LEN, Shape};
+use super::number::{DoubleTimes, SingleTimes};
+use crate::frame::{ColumnsMut, FrameBatch, Quantities, Quantity};
+use crate::simd::Level;
+use crate::source::interleaved::{copy_run, copy_scattered};
+use crate::source::pieces::{Piece, Pieces, Place, Section};
+use crate::unit_cell::UnitCell;
+use crate::units::ANGSTROM_PER_NANOMETRE;
+
+/// Forces are energies by lengths: from kJ/(mol nm) to kJ/(mol Å).
+const PER_ANGSTROM_OF_PER_NANOMETRE: f32 = 0.1;
+
+/// What to load of the frames of a shape, and where it goes.
+#[derive(Debug)]
+pub(super) struct FramePlan {
+    /// Of which frames.
+    pub shape: Shape,
+    /// Wanted quantities that the frames have: those of the sections, in this order.
+    pub present: Quantities,
+    level: Level,
+    quantities: Vec<Quantity>,
+    pieces: Pieces,
+}
+
+impl FramePlan {
+    /// Plans the reading of `wanted` quantities of the atoms in `places`.
+    pub fn new(shape: Shape, wanted: Quantities, places: &[Place]) -> Self {
+        let present = wanted.both(shape.present());
+        let found = |quantity: Quantity| Some((quantity, shape.section(quantity)?));
+        let (quantities, sections): (Vec<_>, Vec<Section>) = present.iter().filter_map(found).unzip();
+        let box_len = shape.box_at().map_or(0, |_| 9 * shape.real);
+        // The longest header there is, as a frame may turn out to have another shape.
+        let head = 0..(shape.header_len() + box_len).max(MAX_HEADER_LEN as u64);
+        let pieces = Pieces::new(&[head], &sections, &[], shape.frame_len(), places);
+        FramePlan { shape, present, level: Level::detect(), quantities, pieces }
+    }
+
+    /// What to load. The first piece begins with the header.
+    pub fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+
+    /// The cell, in the bytes of the first piece; nine zeros are none.
+    pub fn unit_cell(&self, bytes: &[u8]) -> Option<UnitCell> {
+        let numbers = &bytes[self.shape.box_at()? as usize..];
+        let ([mut x, mut y, mut z], mut vectors) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
+        let mut all = ColumnsMut { x: &mut x, y: &mut y, z: &mut z };
+        match self.shape.real {
+            4 => copy_run(self.level, &numbers[..36], SingleTimes(ANGSTROM_PER_NANOMETRE), &mut all),
+            _ => copy_run(self.level, &numbers[..72], DoubleTimes(ANGSTROM_PER_NANOMETRE), &mut all),
+        }
+        (0..3).for_each(|row| vectors[row] = [x[row], y[row], z[row]]);
+        vectors.iter().flatten().any(|&v| v != 0.0).then_some(UnitCell::Vectors(vectors))
+    }
+
+    /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`.
+    pub fn gather(&self, piece: &Piece, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
+        for part in &piece.moves {
+            let quantity = self.quantities[part.section];
+            let Some(columns) = batch.columns_of_mut(i, quantity) else { continue };
+            let target = part.target..part.target + part.places.len();
+            let mut columns = ColumnsMut {
+                x: &mut columns.x[target.clone()],
+                y: &mut columns.y[target.clone()],
+                z: &mut columns.z[target],
+            };
+            let factor = match quantity {
+                Quantity::Positions | Quantity::Velocities => ANGSTROM_PER_NANOMETRE,
+                Quantity::Forces => PER_ANGSTROM_OF_PER_NANOMETRE,
+            };
+            let (bytes, slots) = (&bytes[part.bytes.clone()], self.pieces.slots(part));
+            // Most often the next frame has the same shape.
+            let frame_bytes = self.shape.frame_len() as usize;
+            match (self.shape.real, part.is_run) {
+                (4, true) => copy_run(self.level, bytes, SingleTimes(factor), &mut columns),
+                (4, false) => copy_scattered(bytes, SingleTimes(factor), slots, frame_bytes, &mut columns),
+                (_, true) => copy_run(self.level, bytes, DoubleTimes(factor), &mut columns),
+                (_, false) => copy_scattered(bytes, DoubleTimes(factor), slots, frame_bytes, &mut columns),
+            }
+        }
+    }
+}

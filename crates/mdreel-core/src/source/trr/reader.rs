@@ -1,0 +1,294 @@
+//! One worker's way through a TRR file.
+//!
+//! What to load of a frame follows from its shape, which only its header tells. So that frames can be loaded many at a
+//! time, the shape is guessed: from the length that the index knows, or to be that of the frame before. Every header is
+//! looked at when it is there; from the first wrong guess on, frames are loaded again.
+
+use std::ops::Range;
+
+use super::header::Header;
+use super::plan::FramePlan;
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, FrameHeader, Quantities};
+use crate::source::bytes::ByteReader;
+use crate::source::fault::Fault;
+use crate::source::located::{ChainedHeader, LocatedFile, location};
+use crate::source::pieces::{LOAD_BYTES, Place};
+use crate::source::{AtomSelection, LocatedFrames, Reader};
+use crate::span::{Recorder, SpanKind};
+
+/// A frame to be read.
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    /// Number in the trajectory, or in the block if the frames before it are not known.
+    number: u64,
+    /// First byte in the file.
+    offset: u64,
+    /// Which plan its shape is thought to need.
+    plan: usize,
+}
+
+/// What is still to be read of an extent.
+#[derive(Debug)]
+enum Rest {
+    /// Frames by number, from the `next`-th on.
+    Frames { set: FrameSet, next: u64 },
+    /// Frames that start from `at` to before `end`; the next one is the `number`-th.
+    Bytes { at: u64, end: u64, number: u64 },
+}
+
+/// One worker's way through a TRR file.
+#[derive(Debug)]
+pub(super) struct TrrReader<'a> {
+    file: &'a LocatedFile<Header>,
+    wanted: Quantities,
+    places: Vec<Place>,
+    bytes: ByteReader<'a>,
+    rest: Rest,
+    located: LocatedFrames,
+    /// A plan for each shape that was met.
+    plans: Vec<FramePlan>,
+    /// The plan of the frame that was read last.
+    latest: usize,
+    /// Frames to guess at a time: one after a wrong guess, and more as guesses prove right.
+    trust: usize,
+    chosen: Vec<Chosen>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl<'a> TrrReader<'a> {
+    pub fn new(file: &'a LocatedFile<Header>, atoms: &AtomSelection, wanted: Quantities) -> Self {
+        TrrReader {
+            file,
+            wanted,
+            places: atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect(),
+            bytes: file.file.reader(),
+            rest: Rest::Bytes { at: 0, end: 0, number: 0 },
+            located: LocatedFrames::default(),
+            plans: Vec::new(),
+            latest: 0,
+            trust: usize::MAX,
+            chosen: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
+    /// The plan for frames like that with this header.
+    fn plan_of(&mut self, header: &Header) -> usize {
+        self.plans.iter().position(|plan| plan.shape == header.shape).unwrap_or_else(|| {
+            self.plans.push(FramePlan::new(header.shape, self.wanted, &self.places));
+            self.plans.len() - 1
+        })
+    }
+
+    fn error(&self, frame: &Chosen, fault: &Fault) -> Error {
+        let number = matches!(self.rest, Rest::Frames { .. }).then_some(frame.number);
+        fault.error(self.file.file.path(), number, frame.offset)
+    }
+
+    /// Chooses the next frames of the extent for one load, at most `room`.
+    fn choose(&mut self, room: usize) -> Result<()> {
+        self.chosen.clear();
+        let mut n_bytes = 0;
+        while self.chosen.len() < room.min(self.trust) {
+            let Some(frame) = self.guess(self.chosen.len() as u64)? else { break };
+            let plan = self.plans[frame.plan].pieces();
+            n_bytes += plan.n_bytes();
+            // A frame of several loads has them for itself.
+            if !self.chosen.is_empty() && (n_bytes > LOAD_BYTES || plan.loads().len() > 1) {
+                break;
+            }
+            self.chosen.push(frame);
+            if plan.loads().len() > 1 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The frame behind those that are chosen, if it can be loaded together with them.
+    fn guess(&mut self, n_chosen: u64) -> Result<Option<Chosen>> {
+        let last = self.chosen.last().map(|last| (last.offset, self.plans[last.plan].shape.frame_len()));
+        let (number, offset, len) = match &self.rest {
+            Rest::Frames { set, next } => {
+                if next + n_chosen >= set.len() {
+                    return Ok(None);
+                }
+                let number = set.get(next + n_chosen);
+                let index = &self.file.located()?.index;
+                let Some(range) = index.range(number as usize) else {
+                    let n_frames = index.len() as u64;
+                    return Err(Error::FrameIndex { path: self.file.file.path().to_owned(), frame: number, n_frames });
+                };
+                // Ranges are loaded in ascending order: a step back ends the load.
+                if last.is_some_and(|(offset, len)| range.start < offset + len) {
+                    return Ok(None);
+                }
+                (number, range.start, Some(range.end - range.start))
+            }
+            &Rest::Bytes { at, end, number } => {
+                let offset = last.map_or(at, |(offset, len)| offset + len);
+                if offset >= end {
+                    return Ok(None);
+                }
+                (number + n_chosen, offset, None)
+            }
+        };
+        let fits = |plan: &FramePlan| match len {
+            Some(len) => plan.shape.frame_len() == len,
+            None => plan.shape.frame_len() <= self.file.file.len() - offset,
+        };
+        let known = match self.plans.get(self.latest) {
+            Some(latest) if fits(latest) => Some(self.latest),
+            _ if len.is_some() => self.plans.iter().position(fits),
+            _ => None,
+        };
+        if let Some(plan) = known {
+            return Ok(Some(Chosen { number, offset, plan }));
+        }
+        if n_chosen > 0 && len.is_none() {
+            return Ok(None);
+        }
+        let header = match self.file.header_at(offset) {
+            Err(Error::Format { mut place, message }) if len.is_some() => {
+                place.frame = Some(number);
+                return Err(Error::Format { place, message });
+            }
+            header => header?,
+        };
+        let plan = self.plan_of(&header);
+        Ok(Some(Chosen { number, offset, plan }))
+    }
+
+    /// Whether the header in the loaded bytes of a chosen frame is what it was thought to be; if not, the next guess
+    /// will be better.
+    fn check(&mut self, frame: &Chosen, slot: usize) -> Result<Option<Header>> {
+        let header = match self.file.check_header(self.bytes.get(slot), frame.offset) {
+            Ok(header) => header,
+            Err(fault) => return Err(self.error(frame, &fault)),
+        };
+        let guessed = self.plans[frame.plan].shape;
+        if header.shape == guessed {
+            self.latest = frame.plan;
+            return Ok(Some(header));
+        }
+        if matches!(self.rest, Rest::Frames { .. }) && header.frame_len() != guessed.frame_len() {
+            let message = format!("the frame has {} bytes, its index says {}", header.frame_len(), guessed.frame_len());
+            return Err(self.error(frame, &Fault::new(0, message)));
+        }
+        self.latest = self.plan_of(&header);
+        self.trust = 1;
+        Ok(None)
+    }
+
+    /// Adds the chosen frames to `batch`, up to the first wrong guess.
+    fn read_chosen(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        let chosen = std::mem::take(&mut self.chosen);
+        let first = batch.len();
+        let n_loads = chosen.first().map_or(0, |frame| self.plans[frame.plan].pieces().loads().len());
+        for load in 0..n_loads {
+            let start_ns = recorder.now();
+            self.ranges.clear();
+            for frame in &chosen {
+                let pieces = self.plans[frame.plan].pieces();
+                let loaded = &pieces.all()[pieces.loads()[load].clone()];
+                let shifted = |bytes: &Range<u64>| frame.offset + bytes.start..frame.offset + bytes.end;
+                self.ranges.extend(loaded.iter().map(|piece| shifted(&piece.bytes)));
+            }
+            let n_bytes = self.bytes.load(&self.ranges)?;
+            let n_frames = if load == 0 { chosen.len() as u64 } else { 0 };
+            let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
+            let gathered = self.gather(&chosen, load, first, batch);
+            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            self.bytes.confirm()?;
+            gathered?;
+            let n_added = if load == 0 { (batch.len() - first) as u64 } else { 0 };
+            recorder.record(SpanKind::Decompress, start_ns, n_added, n_bytes);
+            if batch.len() == first {
+                break;
+            }
+        }
+        let n_added = batch.len() - first;
+        if n_added == chosen.len() {
+            self.trust = self.trust.saturating_mul(2);
+        }
+        match &mut self.rest {
+            Rest::Frames { next, .. } => *next += n_added as u64,
+            Rest::Bytes { at, number, .. } => {
+                *number += n_added as u64;
+                if let Some(frame) = n_added.checked_sub(1).map(|last| &chosen[last]) {
+                    *at = frame.offset + self.plans[frame.plan].shape.frame_len();
+                    self.located.end = *at;
+                }
+            }
+        }
+        self.chosen = chosen;
+        Ok(())
+    }
+
+    /// Takes what was loaded apart. The first load of frames adds them to `batch`, from the `first`-th on.
+    fn gather(&mut self, chosen: &[Chosen], load: usize, first: usize, batch: &mut FrameBatch) -> Result<()> {
+        let mut slot = 0;
+        for (i, frame) in chosen.iter().enumerate() {
+            if load == 0 {
+                let Some(header) = self.check(frame, slot)? else { break };
+                let plan = &self.plans[frame.plan];
+                batch.push(FrameHeader {
+                    index: frame.number,
+                    step: header.step(),
+                    time: header.time(),
+                    unit_cell: plan.unit_cell(self.bytes.get(slot)),
+                    present: plan.present,
+                });
+                if matches!(self.rest, Rest::Bytes { .. }) {
+                    self.located.frames.push(location(&header, frame.offset));
+                }
+            }
+            let plan = &self.plans[frame.plan];
+            for piece in &plan.pieces().all()[plan.pieces().loads()[load].clone()] {
+                plan.gather(piece, self.bytes.get(slot), batch, first + i);
+                slot += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reader for TrrReader<'_> {
+    fn start(&mut self, extent: &Extent) -> Result<()> {
+        self.rest = match extent {
+            Extent::Frames(set) => Rest::Frames { set: set.clone(), next: 0 },
+            Extent::Bytes(range) => {
+                let first = self.file.find_frame(range.clone())?;
+                let at = first.unwrap_or(range.end);
+                self.located = LocatedFrames { first, end: at, frames: Vec::new() };
+                Rest::Bytes { at, end: range.end.min(self.file.file.len()), number: 0 }
+            }
+        };
+        Ok(())
+    }
+
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        if batch.n_atoms() != self.places.len() {
+            return Err(Error::Mismatch(format!(
+                "a batch for {} atoms was given, but {} atoms are read",
+                batch.n_atoms(),
+                self.places.len()
+            )));
+        }
+        batch.clear();
+        while batch.len() < batch.capacity() {
+            self.choose(batch.capacity() - batch.len())?;
+            if self.chosen.is_empty() {
+                break;
+            }
+            self.read_chosen(batch, recorder)?;
+        }
+        Ok(())
+    }
+
+    fn located(&mut self) -> LocatedFrames {
+        std::mem::take(&mut self.located)
+    }
+}

@@ -1,0 +1,97 @@
+//! The formats that can be written, by the ending of the file's name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::dcd::DcdEncoder;
+use super::netcdf3::NetCdf3Encoder;
+use super::trr::{Precision, TrrEncoder};
+use super::xtc::{DEFAULT_PRECISION, XtcEncoder};
+use super::{Encoder, Outline};
+use crate::error::{Error, Result};
+use crate::frame::Quantities;
+
+/// What of the way of writing can be chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Settings {
+    /// Integers per nm, for formats that round.
+    pub precision: Option<f32>,
+}
+
+/// A format that can be written.
+pub struct OutputFormat {
+    /// Its name, as that of the format when it is read.
+    pub name: &'static str,
+    /// The ending of its files.
+    pub ending: &'static str,
+    /// What it can hold of each atom.
+    pub quantities: Quantities,
+    /// Whether it rounds to a precision that can be chosen.
+    pub rounds: bool,
+    /// Whether it holds the time of each frame, rather than those of the first two.
+    pub keeps_times: bool,
+    /// Whether all frames hold the same quantities, rather than each what it has.
+    pub alike: bool,
+    encoder: fn(&Outline, &Settings) -> Result<Arc<dyn Encoder>>,
+}
+
+/// All of them. A new format is one more entry.
+pub static FORMATS: [OutputFormat; 4] = [
+    OutputFormat {
+        name: "XTC",
+        ending: "xtc",
+        quantities: Quantities::POSITIONS,
+        rounds: true,
+        keeps_times: true,
+        alike: true,
+        encoder: |outline, settings| {
+            Ok(Arc::new(XtcEncoder::new(outline, settings.precision.unwrap_or(DEFAULT_PRECISION))?))
+        },
+    },
+    OutputFormat {
+        name: "DCD",
+        ending: "dcd",
+        quantities: Quantities::POSITIONS,
+        rounds: false,
+        keeps_times: false,
+        alike: true,
+        encoder: |outline, _| Ok(Arc::new(DcdEncoder::new(outline)?)),
+    },
+    OutputFormat {
+        name: "TRR",
+        ending: "trr",
+        quantities: Quantities::ALL,
+        rounds: false,
+        keeps_times: true,
+        alike: false,
+        encoder: |outline, _| Ok(Arc::new(TrrEncoder::new(outline, Precision::Single)?)),
+    },
+    OutputFormat {
+        name: "NCDF",
+        ending: "nc",
+        quantities: Quantities::ALL,
+        rounds: false,
+        keeps_times: true,
+        alike: true,
+        encoder: |outline, _| Ok(Arc::new(NetCdf3Encoder::new(outline)?)),
+    },
+];
+
+impl OutputFormat {
+    /// The format that the ending of `path` stands for, in capitals or not.
+    pub fn of(path: &Path) -> Result<&'static OutputFormat> {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        FORMATS.iter().find(|format| ending.as_deref() == Some(format.ending)).ok_or_else(|| {
+            let known: Vec<String> = FORMATS.iter().map(|format| format!(".{}", format.ending)).collect();
+            Error::Unsupported(format!("{}: the ending must be one of {}", path.display(), known.join(", ")))
+        })
+    }
+
+    /// An encoder of this format.
+    pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Arc<dyn Encoder>> {
+        if settings.precision.is_some() && !self.rounds {
+            return Err(Error::Mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));
+        }
+        (self.encoder)(outline, settings)
+    }
+}

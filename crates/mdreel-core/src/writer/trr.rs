@@ -1,0 +1,115 @@
+//! TRR: frames to the bytes that GROMACS writes.
+
+use super::{Encoder, Outline};
+use crate::error::{Error, Result};
+use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
+
+/// What every frame begins with: the magic number, and the name with its length, once with and once without a final 0.
+pub const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
+
+/// From Å to nm, and from kJ/(mol Å) to kJ/(mol nm).
+const TO_NANOMETRE: f64 = 0.1;
+const TO_PER_NANOMETRE: f64 = 10.0;
+
+/// How real numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// 4 bytes, as GROMACS writes by default, and all that frames hold.
+    #[default]
+    Single,
+    /// 8 bytes, for programs that expect them.
+    Double,
+}
+
+/// Turns frames into TRR. Each frame has a box (nine zeros if it has no cell), and of the outline's quantities those
+/// that it has.
+#[derive(Debug, Clone, Copy)]
+pub struct TrrEncoder {
+    n_atoms: usize,
+    quantities: Quantities,
+    precision: Precision,
+}
+
+impl TrrEncoder {
+    /// An encoder of such frames.
+    ///
+    /// # Errors
+    /// More or fewer atoms than the format can say: sections have at most 2 GiB.
+    pub fn new(outline: &Outline, precision: Precision) -> Result<Self> {
+        let encoder = TrrEncoder { n_atoms: outline.n_atoms, quantities: outline.quantities, precision };
+        let most = i32::MAX as usize / (3 * encoder.real() as usize);
+        if !(1..=most).contains(&outline.n_atoms) {
+            let message = format!("a TRR file of this precision holds 1 to {most} atoms, not {}", outline.n_atoms);
+            return Err(Error::Unsupported(message));
+        }
+        Ok(encoder)
+    }
+
+    /// Bytes of a real number.
+    fn real(&self) -> u64 {
+        match self.precision {
+            Precision::Single => 4,
+            Precision::Double => 8,
+        }
+    }
+
+    /// Appends numbers times `factor`; in single precision they are multiplied as MDAnalysis does.
+    fn put(&self, numbers: impl Iterator<Item = f32>, factor: f64, out: &mut Vec<u8>) {
+        match self.precision {
+            Precision::Single => numbers.for_each(|number| out.extend((number * factor as f32).to_be_bytes())),
+            Precision::Double => numbers.for_each(|number| out.extend((f64::from(number) * factor).to_be_bytes())),
+        }
+    }
+
+    fn encode_frame(&self, header: &FrameHeader, columns: &[(Quantity, Columns<'_>)], out: &mut Vec<u8>) {
+        let section = 3 * self.real() * self.n_atoms as u64;
+        let size = |quantity| match columns.iter().any(|&(held, _)| held == quantity) {
+            true => section as u32,
+            false => 0,
+        };
+        out.reserve(200 + columns.len() * section as usize);
+        out.extend(BEGINNING);
+        let [x, v, f] = [Quantity::Positions, Quantity::Velocities, Quantity::Forces].map(size);
+        let sizes = [0, 0, 9 * self.real() as u32, 0, 0, 0, 0, x, v, f];
+        // Steps have 32 bits in the file; of longer runs the lower ones are kept, as GROMACS keeps them. Behind the step
+        // stands how many energies the frame has: none since energies have files of their own.
+        let words = sizes.into_iter().chain([self.n_atoms as u32, header.step as u32, 0]);
+        words.for_each(|word| out.extend(word.to_be_bytes()));
+        match self.precision {
+            Precision::Single => out.extend((header.time as f32).to_be_bytes()),
+            Precision::Double => out.extend(header.time.to_be_bytes()),
+        }
+        // Lambda, which frames do not carry.
+        self.put(std::iter::once(0.0), 1.0, out);
+        let vectors = header.unit_cell.map_or([[0.0; 3]; 3], |cell| cell.vectors());
+        self.put(vectors.into_iter().flatten(), TO_NANOMETRE, out);
+        for (quantity, columns) in columns {
+            let factor = match quantity {
+                Quantity::Positions | Quantity::Velocities => TO_NANOMETRE,
+                Quantity::Forces => TO_PER_NANOMETRE,
+            };
+            let atoms = columns.x.iter().zip(columns.y).zip(columns.z);
+            self.put(atoms.flat_map(|((&x, &y), &z)| [x, y, z]), factor, out);
+        }
+    }
+}
+
+impl Encoder for TrrEncoder {
+    fn begin(&self, _out: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
+
+    fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
+        super::check_atoms(batch, self.n_atoms)?;
+        for (i, header) in batch.headers().iter().enumerate() {
+            let held = |quantity| Some((quantity, batch.columns_of(i, quantity)?));
+            let columns: Vec<_> = self.quantities.iter().filter_map(held).collect();
+            self.encode_frame(header, &columns, out);
+        }
+        Ok(())
+    }
+
+    fn end(&self, _n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,31 @@
+//! Chains of sources that were opened in different ways.
+
+use std::path::PathBuf;
+
+use mdreel_core::source::open::{Options, chain};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::error::to_python;
+use crate::origin::Origin;
+use crate::source::Source;
+
+/// Join sources of the same atoms to one; the paths name them in errors.
+#[pyfunction]
+#[pyo3(signature = (paths, sources, overlaps, recipe))]
+pub fn chain_sources<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    sources: Vec<PyRef<'py, Source>>,
+    overlaps: &str,
+    recipe: (Py<PyAny>, Py<PyAny>),
+) -> PyResult<Source> {
+    let options = Options::from_names(None, "auto", "none", overlaps).map_err(|error| to_python(py, error))?;
+    let facts = PyList::empty(py);
+    for source in &sources {
+        source.describe(py)?.into_iter().try_for_each(|part| facts.append(part))?;
+    }
+    let parts = paths.into_iter().zip(sources.iter().map(|source| source.opened().clone())).collect();
+    let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
+    Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()))
+}

@@ -1,0 +1,148 @@
+//! Chunked trajectories, as their structure is described in Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mdreel_core::Error;
+use mdreel_core::frame::Quantity;
+use mdreel_core::source::bytes::{FileBytes, OpenFiles as CoreOpenFiles};
+use mdreel_core::source::chunked as core;
+use mdreel_core::source::chunked::{Cells, Conversion, Filter, Number, StoredChunk};
+use mdreel_core::source::open::{Opened, Options, is_hdf5 as core_is_hdf5};
+use mdreel_core::unit_cell::UnitCell;
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+use crate::error::to_python;
+use crate::frame::quantities;
+use crate::origin::Origin;
+use crate::patience::patiently;
+use crate::source::Source;
+
+/// Files of which only some are open at a time.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct OpenFiles(Arc<CoreOpenFiles>);
+
+#[pymethods]
+impl OpenFiles {
+    #[new]
+    fn new() -> Self {
+        OpenFiles(Arc::default())
+    }
+}
+
+/// A dataset, as `mdreel.sources.hdf5.Dataset` describes it.
+#[derive(FromPyObject)]
+pub struct Dataset<'py> {
+    name: String,
+    number: String,
+    shape: [u64; 3],
+    chunk: [u64; 3],
+    /// Identifiers of HDF5, each with its first parameter.
+    filters: Vec<(u32, usize)>,
+    cells: PyReadonlyArray1<'py, u64>,
+    offsets: PyReadonlyArray1<'py, u64>,
+    sizes: PyReadonlyArray1<'py, u64>,
+    filter_masks: PyReadonlyArray1<'py, u32>,
+    fill_value: f64,
+    scale: f64,
+    in_double: bool,
+    unit: f64,
+    /// The frame of the dataset for each frame of the trajectory, -1 for none.
+    frames: Option<PyReadonlyArray1<'py, i64>>,
+}
+
+/// Where the unit cells are.
+#[derive(FromPyObject)]
+pub enum CellItems<'py> {
+    #[pyo3(transparent)]
+    Vectors([[f32; 3]; 3]),
+    #[pyo3(transparent)]
+    Dimensions([f32; 6]),
+    #[pyo3(transparent)]
+    Datasets((Dataset<'py>, Option<Dataset<'py>>)),
+    #[pyo3(transparent)]
+    Rows(Dataset<'py>),
+}
+
+fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
+    let unknown = |what: String| Error::Unsupported(format!("{}: {what} is not supported", dataset.name));
+    let filter =
+        |&(id, parameter)| Filter::from_hdf5(id, parameter).ok_or_else(|| unknown(format!("the filter {id} of HDF5")));
+    let places = dataset.cells.as_array();
+    let (offsets, sizes, masks) =
+        (dataset.offsets.as_array(), dataset.sizes.as_array(), dataset.filter_masks.as_array());
+    if [offsets.len(), sizes.len(), masks.len()] != [places.len(); 3] {
+        return Err(Error::Mismatch(format!("{}: the columns of the table of chunks differ in length", dataset.name)));
+    }
+    Ok(core::Description {
+        name: dataset.name.clone(),
+        number: Number::from_name(&dataset.number).ok_or_else(|| unknown(format!("the type {}", dataset.number)))?,
+        shape: dataset.shape,
+        chunk: dataset.chunk,
+        filters: dataset.filters.iter().map(filter).collect::<Result<_, _>>()?,
+        chunks: (0..places.len())
+            .map(|i| StoredChunk { cell: places[i], offset: offsets[i], size: sizes[i], filter_mask: masks[i] })
+            .collect(),
+        fill_value: dataset.fill_value,
+        conversion: Conversion { scale: dataset.scale, in_double: dataset.in_double, unit: dataset.unit as f32 },
+        frames: dataset
+            .frames
+            .as_ref()
+            .map(|frames| frames.as_array().iter().map(|&frame| u64::try_from(frame).ok()).collect()),
+    })
+}
+
+/// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.sources.hdf5`.
+#[pyfunction]
+#[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files))]
+#[allow(clippy::too_many_arguments, reason = "named by the caller")]
+pub fn chunked_source<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    access: &str,
+    times: PyReadonlyArray1<'py, f64>,
+    steps: PyReadonlyArray1<'py, i64>,
+    quantities: Vec<(String, Dataset<'py>)>,
+    cells: Option<CellItems<'py>>,
+    facts: Bound<'py, PyAny>,
+    recipe: (Py<PyAny>, Py<PyAny>),
+    open_files: &OpenFiles,
+) -> PyResult<Source> {
+    let layout = || -> Result<core::Layout, Error> {
+        let quantity = |(name, dataset): &(String, Dataset<'_>)| Ok((named(name)?, describe(dataset)?));
+        Ok(core::Layout {
+            times: times.as_array().to_vec(),
+            steps: steps.as_array().to_vec(),
+            quantities: quantities.iter().map(quantity).collect::<Result<_, Error>>()?,
+            cells: match &cells {
+                None => Cells::None,
+                Some(CellItems::Vectors(vectors)) => Cells::Fixed(UnitCell::Vectors(*vectors)),
+                Some(CellItems::Dimensions(dimensions)) => Cells::Fixed(UnitCell::Dimensions(*dimensions)),
+                Some(CellItems::Rows(vectors)) => Cells::Vectors(describe(vectors)?),
+                Some(CellItems::Datasets((lengths, angles))) => Cells::Dimensions {
+                    lengths: describe(lengths)?,
+                    angles: angles.as_ref().map(describe).transpose()?,
+                },
+            },
+        })
+    };
+    let layout = layout().map_err(|error| to_python(py, error))?;
+    let options = Options::from_names(None, access, "none", "keep").map_err(|error| to_python(py, error))?;
+    let format = facts.get_item("format")?.extract::<String>()?;
+    let open_files = Arc::clone(&open_files.0);
+    let opened =
+        patiently(py, move || core::Chunked::open(FileBytes::open_among(&path, options.access, open_files)?, layout))?;
+    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::Recipe(recipe), facts))
+}
+
+fn named(name: &str) -> Result<Quantity, Error> {
+    let set = quantities(&[name.to_owned()])?;
+    set.iter().next().ok_or_else(|| Error::Unsupported(format!("unknown quantity {name:?}")))
+}
+
+/// Whether a file is one of HDF5.
+#[pyfunction]
+pub fn is_hdf5(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+    patiently(py, move || core_is_hdf5(&path))
+}

@@ -1,0 +1,62 @@
+//! Where a source came from: how a pickled one is opened again.
+
+use mdreel_core::source::open::{Location, Opened, Options, open};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::error::to_python;
+use crate::patience::patiently;
+use crate::remote::remote_file;
+use crate::source::Source;
+
+/// How a source is opened once more.
+pub enum Origin {
+    /// Files were opened with these arguments.
+    Files {
+        /// Paths, or objects that fetch ranges of bytes.
+        paths: Py<PyList>,
+        /// The format, where the content is not to decide.
+        format: Option<String>,
+        /// Access, place of the index, overlaps.
+        names: [String; 3],
+    },
+    /// A Python function and its arguments.
+    Recipe((Py<PyAny>, Py<PyAny>)),
+}
+
+impl Origin {
+    /// Files, opened with these arguments.
+    pub fn new(paths: Bound<'_, PyList>, format: Option<String>, names: [&str; 3]) -> Self {
+        Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned) }
+    }
+
+    /// A function of Python and its arguments, which open the source.
+    pub fn again<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        match self {
+            Origin::Files { paths, format, names: [access, index, overlaps] } => {
+                let arguments = (paths.bind(py), format, access, index, overlaps).into_pyobject(py)?;
+                Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
+            }
+            Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
+        }
+    }
+}
+
+/// Opens paths, or objects that fetch ranges of bytes, as one trajectory.
+pub fn open_files(
+    paths: &Bound<'_, PyList>,
+    format: Option<&str>,
+    [access, index, overlaps]: [&str; 3],
+) -> PyResult<Opened> {
+    let py = paths.py();
+    let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
+    let locations = paths.iter().map(|path| location(&path)).collect::<PyResult<Vec<_>>>()?;
+    patiently(py, move || open(locations, options))
+}
+
+fn location(path: &Bound<'_, PyAny>) -> PyResult<Location> {
+    Ok(match remote_file(path)? {
+        Some(file) => Location::Remote(file),
+        None => Location::Path(path.extract()?),
+    })
+}

@@ -1,0 +1,54 @@
+"""``mdreel convert``: a trajectory, or a part of it, in another format."""
+
+from mdreel.cli import options
+from mdreel.cli.frames import check_window, frames_in_window
+from mdreel.cli.writing import check_usage, failing_by_file, report, selected
+
+EXAMPLES = """\b
+Examples:
+  mdreel convert -f adk.dcd -o adk.xtc
+  mdreel convert -s adk.psf -f adk.xtc --select "name CA" -b 1000 -dt 10 -o ca.dcd
+"""
+
+
+def convert(
+    trajectories: options.Trajectories,
+    output: options.Written,
+    topology: options.OptionalTopology = None,
+    selection: options.OptionalSelection = None,
+    begin: options.Begin = None,
+    end: options.End = None,
+    interval: options.Interval = None,
+    start: options.Start = None,
+    stop: options.Stop = None,
+    step: options.Step = None,
+    precision: options.Precision = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    n_workers: options.Threads = 0,
+) -> None:
+    """Write a trajectory, or some of its atoms and frames, in another format."""
+    check_window((begin, end, interval), (start, stop, step))
+    check_usage(output, precision, topology, selection)
+
+    from mdreel.sources.open import open_source
+    from mdreel.storage.convert import convert as convert_trajectory
+
+    with failing_by_file(trajectories):
+        source = open_source(trajectories)
+        frames = frames_in_window(source, begin, end, interval)
+        written = convert_trajectory(
+            source,
+            output,
+            atoms=selected(topology, selection),
+            start=start,
+            stop=stop,
+            step=step,
+            frames=frames,
+            precision=precision,
+            n_workers=n_workers or None,
+            progress=not quiet,
+            force=force,
+        )
+    report(written, quiet, verbose)

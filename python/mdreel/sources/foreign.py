@@ -1,0 +1,182 @@
+"""Trajectories of formats that the core does not read: MDAnalysis reads them, frame by frame."""
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Source, foreign_source
+from mdreel.errors import FormatError, UnsupportedError
+
+Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, float, int]
+
+
+class ForeignReader:
+    """One worker's reader of MDAnalysis.
+
+    Parameters
+    ----------
+    reader : MDAnalysis.coordinates.base.ReaderBase
+        A reader that nobody else uses.
+    """
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def frame(self, number: int) -> Frame:
+        """Read a frame.
+
+        Parameters
+        ----------
+        number : int
+            Its number, from 0.
+
+        Returns
+        -------
+        arrays : list
+            Positions (Å), velocities (Å/ps) and forces (kJ/(mol Å)), each (n_atoms, 3), float32, or None.
+        cell : numpy.ndarray, shape (6,), float32, or None
+            Lengths in Å and angles in degrees.
+        time : float
+            ps.
+        step : int
+            Integration step; the number where the file has none.
+        """
+        ts = self._reader[number]
+        arrays = [
+            np.ascontiguousarray(getattr(ts, name), np.float32) if getattr(ts, f"has_{name}") else None
+            for name in ("positions", "velocities", "forces")
+        ]
+        cell = ts.dimensions
+        step = ts.data.get("step", number)
+        return arrays, None if cell is None else np.array(cell, np.float32), float(ts.time), int(step)
+
+
+@dataclass(frozen=True)
+class ForeignTrajectory:
+    """A trajectory that MDAnalysis reads; each worker opens it on its own.
+
+    Attributes
+    ----------
+    pickled : bytes
+        A reader of MDAnalysis, whose pickle opens the file again.
+    """
+
+    pickled: bytes
+
+    def open(self) -> ForeignReader:
+        """Open the file once more.
+
+        Returns
+        -------
+        ForeignReader
+            A reader of one's own.
+        """
+        return ForeignReader(pickle.loads(self.pickled))  # noqa: S301 (our own pickle)
+
+    def times(self) -> list[float]:
+        """Read all frames for their times.
+
+        Returns
+        -------
+        list of float
+            Time of each frame, ps.
+        """
+        return [float(ts.time) for ts in pickle.loads(self.pickled)]  # noqa: S301 (our own pickle)
+
+
+def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source:  # noqa: A002 (MDAnalysis's word)
+    """Open a file with MDAnalysis's reader.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    format : str
+        The format, as MDAnalysis calls it.
+    n_atoms : int, optional
+        The number of atoms, which files of some formats do not say.
+
+    Returns
+    -------
+    Source
+        The trajectory.
+
+    Raises
+    ------
+    FormatError
+        If MDAnalysis cannot read the file.
+    UnsupportedError
+        If MDAnalysis knows no such format, or needs ``n_atoms``.
+    """
+    from MDAnalysis.coordinates.core import get_reader_for
+
+    with Path(path).open("rb"):  # what the system refuses is its own error
+        pass
+    try:
+        reader_class = get_reader_for(path, format)
+    except (ValueError, TypeError) as error:
+        raise UnsupportedError(
+            f"unknown trajectory format {format!r}; known: those of the core and of MDAnalysis"
+        ) from error
+    options = {} if n_atoms is None else {"n_atoms": n_atoms}
+    with _reading(path, n_atoms):
+        reader = reader_class(path, **options)
+    with reader:
+        return source_of_reader(reader, (open_foreign, (path, format, n_atoms)))
+
+
+@contextmanager
+def _reading(path: str, n_atoms: int | None) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if n_atoms is None and "n_atoms" in str(error):
+            raise UnsupportedError(f"{path}: this format needs the number of atoms: give n_atoms=") from error
+        raise FormatError(f"{path}: MDAnalysis cannot read the file: {type(error).__name__}: {error}") from error
+
+
+def source_of_reader(reader: Any, recipe: tuple[Any, Any] | None = None) -> Source:
+    """Make a source of a reader of MDAnalysis.
+
+    Parameters
+    ----------
+    reader : MDAnalysis.coordinates.base.ReaderBase
+        The reader. It is not touched: others are made like it.
+    recipe : tuple, optional
+        Function and arguments that make the source again; by default those that do so from a pickle of the reader.
+
+    Returns
+    -------
+    Source
+        The trajectory. Reading costs what MDAnalysis costs, and workers wait for each other.
+
+    Raises
+    ------
+    UnsupportedError
+        If the reader cannot be copied.
+    """
+    try:
+        pickled = pickle.dumps(reader)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        message = f"{reader.filename}: MDAnalysis's reader of {reader.format} cannot be copied: {error}"
+        raise UnsupportedError(message) from error
+    return _from_pickle(pickled, recipe)
+
+
+def _from_pickle(pickled: bytes, recipe: tuple[Any, Any] | None = None) -> Source:
+    reader = pickle.loads(pickled)  # noqa: S301 (our own pickle)
+    with reader:
+        path = Path(str(reader.filename))
+        name = reader.format if isinstance(reader.format, str) else reader.format[0]
+        size = path.stat().st_size if path.is_file() else 0
+        has = [name for name in ("positions", "velocities", "forces") if getattr(reader.ts, f"has_{name}")]
+        facts = {"format": name, "path": path, "size": size, "read by": f"MDAnalysis ({type(reader).__name__})"}
+        n_atoms, n_frames = int(reader.n_atoms), int(reader.n_frames)
+    own = recipe or (_from_pickle, (pickled,))
+    return foreign_source(ForeignTrajectory(pickled), path, n_atoms, n_frames, size, has, facts, own)

@@ -1,0 +1,271 @@
+"""HDF5: the structure of a file is read with h5py, its chunks by the core.
+
+Threads that read through the HDF5 library wait for each other: it has one lock. Only what a file says about itself is
+asked of it here; where the chunks of each dataset lie is handed to the core, which reads and decodes them on its own.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import FormatError, MdreelError, UnsupportedError
+
+if TYPE_CHECKING:
+    import h5py
+
+# Deflate stores up to 1032 bytes in one (RFC 1951): a file that claims more numbers than that is none.
+MOST_EXPANSION = 1032
+
+# What HDF5 calls the filters that the core undoes; the names of others are those of its registry.
+KNOWN_FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32", 32000: "lzf"}
+OTHER_FILTERS = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd"}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where a dataset of three numbers a row lies in its file, as the core wants to know it.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the file.
+    number : str
+        How a number is stored: ``<f4``, ``>f4``, ``<f8``, and so on.
+    shape, chunk : tuple of int
+        Frames, rows and columns, of all and of a chunk. Contiguous data are one chunk.
+    filters : list of tuple
+        Identifier and first parameter of each filter, in the order of writing.
+    cells, offsets, sizes : numpy.ndarray, shape (n_chunks,), uint64
+        Place in the grid of chunks, first byte, and bytes of each chunk that is stored.
+    filter_masks : numpy.ndarray, shape (n_chunks,), uint32
+        Bits of the filters that were left out.
+    fill_value : float
+        What chunks hold that are not stored.
+    scale, in_double, unit : float, bool, float
+        The factor in the file, whether it works in double precision, and the factor to our unit.
+    frames : numpy.ndarray, shape (n_frames,), int64, or None
+        The frame of the dataset for each frame of the trajectory, -1 for none; None if they are the same.
+    """
+
+    name: str
+    number: str
+    shape: tuple[int, int, int]
+    chunk: tuple[int, int, int]
+    filters: list[tuple[int, int]]
+    cells: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]
+    sizes: NDArray[np.uint64]
+    filter_masks: NDArray[np.uint32]
+    fill_value: float
+    scale: float = 1.0
+    in_double: bool = False
+    unit: float = 1.0
+    frames: NDArray[np.int64] | None = None
+
+    @property
+    def summary(self) -> str:
+        """How it is stored, for people."""
+        names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
+        layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
+        return ", ".join([np.dtype(self.number).name, layout, *names])
+
+
+@contextmanager
+def open_hdf5(path: str) -> "Iterator[h5py.File]":
+    """Open a file of HDF5 for its structure.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    Yields
+    ------
+    h5py.File
+        The file. It is not locked: many may read it, on file systems without locks, too.
+
+    Raises
+    ------
+    FormatError
+        If HDF5 finds it to be wrong, now or while it is used.
+    UnsupportedError
+        If h5py is not installed.
+    """
+    h5py = _h5py(path)
+    try:
+        with _unlocked(h5py, path) as file:
+            yield file
+    except MdreelError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EACCES, errno.EMFILE):
+            raise
+        raise FormatError(f"{path}: HDF5 cannot read the file: {error}") from error
+    except (KeyError, RuntimeError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise FormatError(f"{path}: the structure of the HDF5 file is not as expected: {error}") from error
+
+
+def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError as error:
+        # Open in this process already, with a lock: HDF5 wants the same again.
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r")
+
+
+def _h5py(path: str) -> ModuleType:
+    try:
+        return import_module("h5py")
+    except ImportError as error:
+        raise UnsupportedError(f"{path} is an HDF5 file, which needs h5py: pip install 'mdreel[hdf5]'") from error
+
+
+def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None = None, **conversion: Any) -> Dataset:
+    """Find out where a dataset lies.
+
+    Parameters
+    ----------
+    dataset : h5py.Dataset
+        Shape (n_frames, n_rows, 3), or (n_frames, 3) for one row.
+    path : str
+        The file, for messages.
+    n_rows : int, optional
+        The number of rows that there must be.
+    **conversion
+        ``scale``, ``in_double``, ``unit``, ``frames`` of the description.
+
+    Returns
+    -------
+    Dataset
+        The description.
+
+    Raises
+    ------
+    FormatError
+        If the shape is wrong.
+    UnsupportedError
+        If numbers, layout or filters are of a kind that the core does not read.
+
+    Notes
+    -----
+    The cost is a walk over the index of chunks.
+    """
+    where = f"{path}: {dataset.name}"
+    shape = tuple(int(length) for length in dataset.shape)
+    if len(shape) == 2 and n_rows == 1:
+        shape = (shape[0], 1, shape[1])
+    if len(shape) != 3 or shape[2] != 3 or (n_rows is not None and shape[1] != n_rows):
+        rows = "n_atoms" if n_rows is None else n_rows
+        raise FormatError(f"{where}: expected the shape (n_frames, {rows}, 3), got {dataset.shape}")
+    if dataset.dtype.str[1:] not in ("f4", "f8", "i4", "i8"):
+        raise UnsupportedError(
+            f"{where}: numbers of the type {dataset.dtype} are not supported; "
+            "supported are float32, float64, int32, int64"
+        )
+    chunk, stored = _storage(dataset, where)
+    properties = dataset.id.get_create_plist()
+    columns = np.array(stored, np.uint64).reshape(-1, 4).T.copy()
+    return Dataset(
+        dataset.name,
+        dataset.dtype.str,
+        (shape[0], shape[1], shape[2]),
+        (chunk[0], 1 if len(chunk) == 2 else chunk[1], chunk[-1]),
+        [_filter(properties.get_filter(i), where) for i in range(properties.get_nfilters())],
+        columns[0],
+        columns[1],
+        columns[2],
+        columns[3].astype(np.uint32),
+        float(dataset.fillvalue),
+        **conversion,
+    )
+
+
+def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[tuple[int, int, int, int]]]:
+    """The shape of a chunk, and place in the grid, first byte, bytes and mask of each that is stored."""
+    from h5py import h5d
+
+    properties = dataset.id.get_create_plist()
+    layout = properties.get_layout()
+    if layout == h5d.CONTIGUOUS and properties.get_external_count() == 0:
+        offset = dataset.id.get_offset()
+        is_stored = offset is not None and dataset.size > 0
+        size = dataset.size * dataset.dtype.itemsize
+        return [int(length) for length in dataset.shape], [(0, offset, size, 0)] if is_stored else []
+    if layout == h5d.CHUNKED:
+        chunk = [int(length) for length in dataset.chunks]
+        grid = [-(-length // piece) for length, piece in zip(dataset.shape, chunk, strict=True)]
+        return chunk, [_stored(info, chunk, grid) for info in _chunks(dataset)]
+    kind = {h5d.COMPACT: "compact", h5d.VIRTUAL: "virtual"}.get(layout, "external")
+    raise UnsupportedError(f"{where}: {kind} storage is not supported: copy it with h5repack")
+
+
+def _chunks(dataset: "h5py.Dataset") -> list[Any]:
+    if hasattr(dataset.id, "chunk_iter"):
+        found: list[Any] = []
+        dataset.id.chunk_iter(found.append)
+        return found
+    return [dataset.id.get_chunk_info(i) for i in range(dataset.id.get_num_chunks())]
+
+
+def _stored(info: Any, chunk: list[int], grid: list[int]) -> tuple[int, int, int, int]:
+    cell = 0
+    for start, piece, length in zip(info.chunk_offset, chunk, grid, strict=True):
+        cell = cell * length + start // piece
+    return cell, info.byte_offset, info.size, info.filter_mask
+
+
+def _filter(described: Any, where: str) -> tuple[int, int]:
+    identifier, _, parameters, name = described
+    if identifier not in KNOWN_FILTERS:
+        called = OTHER_FILTERS.get(identifier) or name.decode(errors="replace") or f"number {identifier}"
+        known = ", ".join(KNOWN_FILTERS.values())
+        raise UnsupportedError(f"{where}: the filter {called} is not supported; supported are {known}: use h5repack")
+    return identifier, int(parameters[0]) if parameters else 0
+
+
+def check_length(dataset: "h5py.Dataset", path: str) -> None:
+    """Refuse a dataset that claims more numbers than its file can hold, before memory is taken for them.
+
+    Parameters
+    ----------
+    dataset : h5py.Dataset
+        Any dataset.
+    path : str
+        Its file.
+
+    Raises
+    ------
+    FormatError
+        If it claims too much.
+    """
+    size = Path(path).stat().st_size
+    if dataset.size * dataset.dtype.itemsize > MOST_EXPANSION * size:
+        raise FormatError(f"{path}: {dataset.name}: no file of {size} bytes holds the shape {dataset.shape}")
+
+
+def text_of(value: Any) -> str:
+    """Make text of an attribute, which HDF5 stores in several ways.
+
+    Parameters
+    ----------
+    value : object
+        Text, bytes, or an array with one of them.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    if isinstance(value, np.ndarray):
+        value = value.ravel()[0] if value.size else ""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

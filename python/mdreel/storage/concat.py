@@ -1,0 +1,55 @@
+"""Joining: several files written as one."""
+
+from collections.abc import Sequence
+from os import PathLike
+
+from mdreel.sources.open import open_source
+from mdreel.storage.atoms import Atoms
+from mdreel.storage.convert import convert
+from mdreel.storage.written import Written
+
+
+def concat(
+    paths: Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    overlaps: str = "keep",
+    atoms: Atoms | None = None,
+    precision: float | None = None,
+    n_workers: int | None = None,
+    progress: bool = False,
+    force: bool = False,
+) -> Written:
+    """Write several trajectories to one file, one after another.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        The files, in their order; they must have the same atoms.
+    output : path
+        The file. It appears when it is whole.
+    overlaps : {"keep", "drop"}
+        What is done where the times of files overlap: all frames are kept, or each file ends where the next one begins.
+    atoms, precision, n_workers, progress, force
+        As of `convert`.
+
+    Returns
+    -------
+    Written
+        The file, and where the time went.
+
+    Raises
+    ------
+    MismatchError
+        If files have different numbers of atoms, and as `convert`.
+    UnsupportedError, FormatError, FrameIndexError, SelectionError, OSError
+        As `convert`.
+
+    Notes
+    -----
+    All atoms of XTC files are copied to an XTC file as bytes, without loss.
+    """
+    source = open_source(paths, overlaps=overlaps)
+    return convert(
+        source, output, atoms=atoms, precision=precision, n_workers=n_workers, progress=progress, force=force
+    )

@@ -1,0 +1,96 @@
+"""Conversion: a trajectory, or some of its atoms and frames, written to a file of any format."""
+
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source
+from mdreel._core import convert as convert_core
+from mdreel.analysis.analysis import Trajectory
+from mdreel.blocks import select_frames
+from mdreel.executors.threads import Threads
+from mdreel.progress import Progress
+from mdreel.sources.open import open_source
+from mdreel.spans import Timing, spans_from_columns
+from mdreel.storage.atoms import Atoms, atoms_of
+from mdreel.storage.target import check_trajectory, naming, warn_of_times
+from mdreel.storage.written import Written
+
+
+def convert(
+    trajectory: Trajectory,
+    output: str | PathLike[str],
+    *,
+    atoms: Atoms | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Sequence[int] | NDArray[np.integer] | None = None,
+    precision: float | None = None,
+    n_workers: int | None = None,
+    progress: bool = False,
+    force: bool = False,
+) -> Written:
+    """Write a trajectory to a file; its ending is its format.
+
+    Parameters
+    ----------
+    trajectory : path, sequence of paths, or Source
+        What to write; several files one after another.
+    output : path
+        The file. It appears when it is whole.
+    atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
+        Which atoms, by default all. They are written in the order of the trajectory, each once.
+    start, stop, step : int, optional
+        Which frames, as of a Python slice.
+    frames : array_like, shape (n_frames,), int, optional
+        Which frames, in which order; instead of `start`, `stop` and `step`.
+    precision : float, optional
+        For XTC: integers per nm. By default the precision of the trajectory, or 1000 if it has none.
+    n_workers : int, optional
+        Threads that encode; by default one for each processor. The file has the same bytes for any number.
+    progress : bool
+        Whether progress is shown, on a terminal or in a notebook.
+    force : bool
+        Whether an existing file may be replaced. It stays until the new one is whole.
+
+    Returns
+    -------
+    Written
+        The file, and where the time went.
+
+    Raises
+    ------
+    UnsupportedError
+        If no format has the ending of `output`.
+    FormatError
+        If the trajectory is not what its format says.
+    FrameIndexError
+        If a frame does not exist, or none is left.
+    MismatchError
+        If a coordinate is no number, or beyond the format's range; if atoms, frames or the precision do not fit.
+    SelectionError
+        If the atoms are not a selection.
+    OSError
+        If the file exists and is not to be replaced, or cannot be written: nothing is left behind then.
+
+    Notes
+    -----
+    Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
+    apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
+    files are copied to an XTC file as bytes, without loss. Memory does not grow with the length of the trajectory.
+    """
+    path = check_trajectory(output, precision, force)
+    source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
+    indices = atoms_of(source, atoms)
+    selected = select_frames(source, start, stop, step, frames)
+    if selected is None:
+        source.check_end()
+        selected = FrameSet.range(0, 1, source.n_frames)
+    warn_of_times(path, source, source.times()[selected.numbers()])
+    n_threads = Threads(n_workers).n_workers
+    with naming(source), Progress("converting", len(selected), enabled=progress) as bar:
+        columns = convert_core(source, indices, selected, path, precision, n_threads, bar.update if progress else None)
+    return Written((path,), len(selected), len(indices), Timing(spans_from_columns(columns)))

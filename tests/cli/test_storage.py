@@ -1,0 +1,140 @@
+"""``mdreel convert``, ``split`` and ``concat``: real files in, real files out."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdreel._core import output_formats
+from mdreel.cli import options
+from mdreel.sources.open import open_source
+
+USAGE, INPUT, OUTPUT = 2, 3, 4
+
+
+def refused(done, code, *words):
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("mdreel: error: ")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert str(word) in done.stderr
+
+
+def test_convert_writes_the_atoms_and_times_asked_for(run, adk, tmp_path):
+    arguments = ["-s", adk["psf"], "-f", adk["dcd"], "--select", "name CA", "-b", "10", "-e", "50", "-dt", "4"]
+    done = run("convert", *arguments, "-o", "ca.xtc", "--precision", "10000")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "ca.xtc: 11 frames of 214 atoms" in done.stderr
+    source = open_source(tmp_path / "ca.xtc")
+    assert source.n_atoms == 214
+    np.testing.assert_allclose(source.times(), np.arange(10, 51, 4), rtol=1e-6)
+    assert source.describe()[0]["precision"] == 10_000
+
+
+def test_split_and_concat_give_the_file_back(run, adk, tmp_path):
+    done = run("split", "-f", adk["xtc"], "-n", "4", "-o", "part.xtc", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    parts = [f"part-{i}.xtc" for i in range(1, 5)]
+    assert [open_source(tmp_path / part).n_frames for part in parts] == [24, 25, 24, 25]
+    done = run("concat", *parts, "-o", "all.xtc", "-v")
+    assert done.returncode == 0, done.stderr
+    assert "worker (ms)" in done.stderr
+    assert (tmp_path / "all.xtc").read_bytes() == adk["xtc"].read_bytes()
+    assert run("split", "-f", "all.xtc", "--frames", "40", "-o", "p.dcd").returncode == 0
+    assert [open_source(tmp_path / f"p-{i}.dcd").n_frames for i in (1, 2, 3)] == [40, 40, 18]
+
+
+def test_concat_drops_overlaps_and_says_what_a_format_cannot_hold(run, adk, tmp_path):
+    for name, window in (("a.xtc", ["--stop", "60"]), ("b.xtc", ["--start", "40"])):
+        assert run("convert", "-f", adk["xtc"], *window, "-o", name).returncode == 0
+    assert run("concat", "a.xtc", "b.xtc", "--overlaps", "drop", "-o", "all.xtc").returncode == 0
+    assert (tmp_path / "all.xtc").read_bytes() == adk["xtc"].read_bytes()
+    done = run("concat", "a.xtc", "b.xtc", "-o", "all.dcd", "-q")
+    assert done.returncode == 0
+    assert done.stderr.startswith("mdreel: warning: all.dcd: the file will have a frame every 1 ps")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_lists_the_endings_of_all_formats_that_can_be_written():
+    assert tuple(f".{ending}" for _, ending, *_ in output_formats()) == options.ENDINGS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["convert", "-f", "no.xtc"], ["--output"]),
+        (["convert", "-f", "no.xtc", "-o", "a.pdb"], ["a.pdb", "one of .xtc, .dcd, .trr, .nc"]),
+        (["convert", "-f", "no.xtc", "-o", "a.xtc", "--precision", "-1"], ["precision", "positive"]),
+        (["convert", "-f", "no.xtc", "-o", "a.dcd", "--precision", "100"], ["DCD", "precision"]),
+        (["convert", "-f", "no.xtc", "-o", "a.dcd", "--select", "all"], ["--select", "-s"]),
+        (["convert", "-f", "no.xtc", "-o", "a.dcd", "-b", "1", "--step", "2"], ["-b", "--step", "not by both"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd"], ["-n", "--frames"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "2", "--frames", "3"], ["-n", "--frames"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "0"], ["-n"]),
+        (["concat", "-o", "a.dcd"], ["FILE"]),
+        (["concat", "no.xtc", "-o", "a.dcd", "--overlaps", "melt"], ["melt", "drop"]),
+    ],
+)
+def test_wrong_usage_is_refused_before_any_file_is_opened(run, tmp_path, arguments, words):
+    refused(run(*arguments), USAGE, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["convert", "-f"], ["split", "-n", "2", "-f"], ["concat"]])
+def test_missing_and_broken_trajectories_are_named(run, tmp_path, command):
+    refused(run(*command, "gone.xtc", "-o", "a.xtc"), INPUT, "gone.xtc", "o such")
+    (tmp_path / "bad.xtc").write_bytes(b"\0" * 1000)
+    refused(run(*command, "bad.xtc", "-o", "a.xtc"), INPUT, "bad.xtc")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.xtc"]
+
+
+def test_existing_output_is_kept_unless_forced(run, adk, tmp_path):
+    (tmp_path / "a.dcd").write_text("old")
+    refused(run("convert", "-f", adk["xtc"], "-o", "a.dcd"), USAGE, "a.dcd", "--force")
+    assert (tmp_path / "a.dcd").read_text() == "old"
+    assert run("convert", "-f", adk["xtc"], "-o", "a.dcd", "--force").returncode == 0
+    assert open_source(tmp_path / "a.dcd").n_frames == 98
+
+
+@pytest.mark.parametrize("target", ["missing/a.xtc", "/dev/full/a.xtc"])
+def test_output_that_cannot_be_written_is_named(run, adk, target):
+    refused(run("convert", "-f", adk["dcd"], "-o", target), OUTPUT, Path(target).parent)
+
+
+def test_selection_that_matches_nothing_is_refused(run, adk):
+    arguments = ["-s", adk["psf"], "-f", adk["dcd"], "-o", "a.xtc"]
+    refused(run("convert", *arguments, "--select", "name XX"), INPUT, "name XX", "none of the 3,341 atoms")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
+)
+def test_interrupt_leaves_nothing(adk, tmp_path, number, code, last_words):
+    command = [sys.executable, "-m", "mdreel.cli", "convert", *(["-f", str(adk["dcd"])] * 2000), "-o", "a.xtc"]
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        while b"frames/s" not in shown:  # the progress bar says that the conversion is in its middle
+            assert select.select([controller], [], [], 60)[0], shown
+            shown += os.read(controller, 4096)
+        process.send_signal(number)
+        while True:  # until the other end closes
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:
+                break
+        process.wait()
+    os.close(controller)
+    assert process.returncode == code, shown
+    assert shown.rstrip().endswith(last_words)
+    assert b"Traceback" not in shown
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,30 @@
+"""A disk that is full after 16 KiB."""
+
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 16 KiB: a real one for root, elsewhere the kernel's limit on the size of a file."""
+    if os.geteuid() == 0:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+            try:
+                yield tmp_path
+            finally:
+                subprocess.run(["umount", str(tmp_path)], check=True)
+            return
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, limits[1]))
+    try:
+        yield tmp_path
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
