@@ -126,7 +126,7 @@ def run(
     blocks: Blocks,
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], _Columns] | None: ...
+) -> tuple[NDArray[np.float64], _Columns] | None: ...
 def convert(
     source: Source,
     atoms: NDArray[np.uint32],

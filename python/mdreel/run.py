@@ -70,14 +70,14 @@ def run(
                     raise MismatchError(f"{name_of(job.source)}: {error}") from None
                 outcome = None  # a block of bytes does not know which frame this is: the run by frames says so
             if progress and outcome is not None:
-                bar.update(len(outcome.frames))
+                bar.update(len(outcome.series))
         if outcome is not None:
             break
         job.source.check_end()  # nothing is gained by reading a torn file again
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()
-    return Outcome(outcome.frames, outcome.times, outcome.values, _with_opening(outcome.spans, begun_ns - started_ns))
+    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns))
 
 
 def _say_which_frame(source: Source) -> None:

@@ -45,13 +45,11 @@ fn rmsd(criterion: &mut Criterion) {
                 [("superposed", None, true), ("weighted", Some(&weights[..]), true), ("as_is", None, false)]
             {
                 let kernel = Rmsd::at_level(&reference, weights, superposition, level).expect("valid reference");
-                let mut series = kernel.empty();
                 group.bench_function(BenchmarkId::new(format!("{name}/{}", level.name()), n_atoms), |bencher| {
                     bencher.iter(|| {
-                        series.frames.clear();
-                        series.times.clear();
-                        series.values.clear();
+                        let mut series = kernel.empty();
                         kernel.map(&batch, &mut series).expect("finite coordinates");
+                        series
                     });
                 });
             }

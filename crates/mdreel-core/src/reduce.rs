@@ -16,44 +16,54 @@ pub trait Partial: Send {
     fn renumber(&mut self, first: u64);
 }
 
-/// A value for each frame.
+/// A value for each frame, in rows of frame number, time (ps) and value, as results are shown: a long series stands in
+/// memory once. Numbers of frames are exact up to 2^53.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Frame numbers.
-    pub frames: Vec<u64>,
-    /// Times in ps.
-    pub times: Vec<f64>,
-    /// The values.
-    pub values: Vec<f64>,
+    rows: Vec<[f64; 3]>,
 }
 
 impl Series {
     /// Adds the value of one frame.
     pub fn push(&mut self, frame: u64, time: f64, value: f64) {
-        self.frames.push(frame);
-        self.times.push(time);
-        self.values.push(value);
+        self.rows.push([frame as f64, time, value]);
+    }
+
+    /// Frame numbers.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.rows.iter().map(|row| row[0] as u64)
+    }
+
+    /// Times in ps.
+    pub fn times(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.rows.iter().map(|row| row[1])
+    }
+
+    /// The values.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.rows.iter().map(|row| row[2])
+    }
+
+    /// The rows.
+    pub fn into_rows(self) -> Vec<[f64; 3]> {
+        self.rows
     }
 }
 
 impl Partial for Series {
     fn n_frames(&self) -> u64 {
-        self.frames.len() as u64
+        self.rows.len() as u64
     }
 
     fn reserve(&mut self, n_frames: u64) {
-        self.frames.reserve(n_frames as usize);
-        self.times.reserve(n_frames as usize);
-        self.values.reserve(n_frames as usize);
+        self.rows.reserve(n_frames as usize);
     }
 
     fn merge(&mut self, next: Self) {
-        self.frames.extend(next.frames);
-        self.times.extend(next.times);
-        self.values.extend(next.values);
+        self.rows.extend(next.rows);
     }
 
     fn renumber(&mut self, first: u64) {
-        self.frames.iter_mut().for_each(|frame| *frame += first);
+        self.rows.iter_mut().for_each(|row| row[0] += first as f64);
     }
 }

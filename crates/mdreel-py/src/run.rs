@@ -1,7 +1,7 @@
 //! Runs.
 
 use mdreel_core::run as core;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::block::Blocks;
@@ -11,7 +11,7 @@ use crate::pool::{Attendant, attended};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-type Outcome<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Columns<'py>);
+type Outcome<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>);
 
 /// Map blocks with a kernel on `n_workers` threads: frames, times (ps), values, columns of spans.
 ///
@@ -32,6 +32,8 @@ pub fn run<'py>(
     let source = source.shared();
     let work = |monitor: &mut Attendant| core::run(&*source, &atoms, &*kernel.0, &blocks.0, n_workers, monitor);
     let Some(outcome) = attended(py, monitor, work)? else { return Ok(None) };
-    let (series, spans) = (outcome.result, columns(py, &outcome.spans));
-    Ok(Some((series.frames.into_pyarray(py), series.times.into_pyarray(py), series.values.into_pyarray(py), spans)))
+    let rows = outcome.result.into_rows();
+    let shape = [rows.len(), 3];
+    let series = rows.into_flattened().into_pyarray(py).reshape(shape)?;
+    Ok(Some((series, columns(py, &outcome.spans))))
 }

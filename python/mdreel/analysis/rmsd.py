@@ -168,7 +168,7 @@ class RMSD(Analysis):
         self._outcome = run(
             job, selected, executor, n_parts=n_parts, title="RMSD", progress=progress, started_ns=started_ns
         )
-        self.results.rmsd = np.column_stack((self._outcome.frames, self._outcome.times, self._outcome.values))
+        self.results.rmsd = self._outcome.series
         return self
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":

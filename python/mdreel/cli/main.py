@@ -58,9 +58,9 @@ def _mdreel(
 
 app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
-app.command(cls=SectionedCommand, epilog=CONVERT_EXAMPLES)(convert)
-app.command(cls=SectionedCommand, epilog=SPLIT_EXAMPLES)(split)
-app.command(cls=SectionedCommand, epilog=CONCAT_EXAMPLES)(concat)
+app.command(cls=SectionedCommand, short_help="Write a trajectory in another format.", epilog=CONVERT_EXAMPLES)(convert)
+app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
+app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
 
 
 def main() -> NoReturn:

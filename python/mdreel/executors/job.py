@@ -21,20 +21,29 @@ class Outcome:
 
     Attributes
     ----------
-    frames : ndarray, shape (n_frames,), uint64
-        Frame numbers.
-    times : ndarray, shape (n_frames,), float64
-        Times, ps.
-    values : ndarray, shape (n_frames,), float64
-        The kernel's value of each frame, in the kernel's unit.
+    series : ndarray, shape (n_frames, 3), float64
+        Frame number, time (ps), and the kernel's value of each frame, in the kernel's unit.
     spans : ndarray, shape (n_spans,), SPAN
         What it cost.
     """
 
-    frames: NDArray[np.uint64]
-    times: NDArray[np.float64]
-    values: NDArray[np.float64]
+    series: NDArray[np.float64]
     spans: NDArray[np.void]
+
+    @property
+    def frames(self) -> NDArray[np.uint64]:
+        """Frame numbers, shape (n_frames,)."""
+        return self.series[:, 0].astype(np.uint64)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times, shape (n_frames,), ps."""
+        return self.series[:, 1].copy()
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The kernel's value of each frame, shape (n_frames,), in the kernel's unit."""
+        return self.series[:, 2].copy()
 
 
 @dataclass(frozen=True)
@@ -75,5 +84,5 @@ class Job:
         outcome = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
         if outcome is None:
             return None
-        frames, times, values, columns = outcome
-        return Outcome(frames, times, values, spans_from_columns(columns))
+        series, columns = outcome
+        return Outcome(series, spans_from_columns(columns))

@@ -160,8 +160,9 @@ mod tests {
             let kernel = Rmsd::new(&reference, weights, superposition).unwrap();
             let mut series = kernel.empty();
             kernel.map(&batch, &mut series).unwrap();
-            assert!(series.values[0] < 1e-12, "frame 0 to itself: {}", series.values[0]);
-            for (frame, (ours, theirs)) in series.values.iter().zip(&expected).enumerate() {
+            let values: Vec<f64> = series.values().collect();
+            assert!(values[0] < 1e-12, "frame 0 to itself: {}", values[0]);
+            for (frame, (ours, theirs)) in values.iter().zip(&expected).enumerate() {
                 // MDAnalysis's own frame 0 is 3.7e-7 from itself.
                 let tolerance = if frame == 0 { 1e-6 } else { 1e-9 };
                 assert!(
@@ -177,7 +178,7 @@ mod tests {
         let kernel = Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap();
         let mut series = kernel.empty();
         kernel.map(&batch(7, &[vec![[0.0; 3]; 2], vec![[1.0, 0.0, 0.0]; 2]]), &mut series).unwrap();
-        assert_eq!(series, Series { frames: vec![7, 8], times: vec![14.0, 16.0], values: vec![0.0, 0.0] });
+        assert_eq!(series.into_rows(), [[7.0, 14.0, 0.0], [8.0, 16.0, 0.0]]);
     }
 
     #[test]

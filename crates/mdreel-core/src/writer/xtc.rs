@@ -1,7 +1,7 @@
 //! XTC: GROMACS's compressed trajectories.
 //!
 //! A frame is a header of big-endian words and the coordinates: plain floats for few atoms, else integers packed by
-//! [`groups`]. The choices that the format leaves open (which numbers are stored as differences, how many in a row,
+//! `groups`. The choices that the format leaves open (which numbers are stored as differences, how many in a row,
 //! in how many bits) are those of the library that defines the format, so that the bytes are the same.
 //!
 //! # Source

@@ -85,6 +85,23 @@ proptest! {
     }
 }
 
+/// Frames of so few atoms are shorter than the longest header: a look at what follows one must not end within it.
+#[test]
+fn parts_that_end_anywhere_give_the_smallest_frames() {
+    for (n_atoms, n_frames) in (1..11).flat_map(|n_atoms| [(n_atoms, 2), (n_atoms, 5)]) {
+        let bytes = random_file(&mut Dice::new(&[]), n_atoms, n_frames, &mut Coverage::default());
+        let frames = decode_file(&bytes).expect("a valid stream");
+        let atoms = AtomSelection::all(n_atoms);
+        let expected = Kept(frames.iter().zip(0..).map(|(frame, i)| expected(frame, i, &atoms)).collect());
+        let file = file_of(&bytes);
+        for n_parts in 1..bytes.len() as u64 / 4 {
+            let xtc = open(file.path()).expect("a valid file");
+            let seen = run_all(&xtc, &atoms, &plan_bytes(0..bytes.len() as u64, n_parts), 1).expect("whole frames");
+            assert_eq!(seen.as_ref(), Some(&expected), "{n_atoms} atoms, {n_frames} frames, {n_parts} parts");
+        }
+    }
+}
+
 #[test]
 fn a_reader_starts_anew_when_an_extent_was_left_in_the_middle() {
     let bytes = random_file(&mut Dice::new(b"anew"), 50, 9, &mut Coverage::default());

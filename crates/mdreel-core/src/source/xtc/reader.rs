@@ -168,7 +168,7 @@ impl<'a> XtcReader<'a> {
                     WINDOW.max(LANES as u64 * first.frame_len())
                 };
             // The last frame of the extent may begin just before its end: it is then the first of the next window.
-            let window = at..file.len().min(several).min(end.max(at + first.frame_len()));
+            let window = at..file.len().min(several).min(end.max(at + first.frame_len()) + MAX_HEADER_LEN as u64);
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
             let bytes = self.bytes.get(0);
             while at < end && self.loaded.len() < MAX_LOADED {
