@@ -47,7 +47,7 @@ def concat(
 
     Notes
     -----
-    All atoms of XTC files are copied to an XTC file as bytes, without loss.
+    All atoms of XTC files are copied to an XTC file as bytes, without loss; so are those of TRR files to TRR.
     """
     source = open_source(paths, overlaps=overlaps)
     return convert(

@@ -74,7 +74,7 @@ def split(
 
     Notes
     -----
-    Of a format whose frames stand alone (XTC), all atoms are copied as bytes, without decoding. Splitting a trajectory
+    Of formats whose frames stand alone (XTC, TRR), all atoms are copied as bytes, without decoding. Splitting a trajectory
     into one file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121
     (2017).
     """

@@ -69,7 +69,8 @@ impl RemoteFile {
     /// The bytes of each range. A server that fails is asked again, after longer and longer pauses.
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         let mut pause = FIRST_PAUSE;
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let failure = match self.fetch.fetch(ranges) {
                 Ok(parts) => match wrong_length(ranges, &parts) {
                     None => {
@@ -87,8 +88,8 @@ impl RemoteFile {
             }
             std::thread::sleep(pause);
             pause *= 2;
+            attempt += 1;
         }
-        unreachable!("the last attempt returns")
     }
 
     /// Fills `buffer` from `offset` on, from the pieces that are kept where they have it.

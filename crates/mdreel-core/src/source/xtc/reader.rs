@@ -161,12 +161,9 @@ impl<'a> XtcReader<'a> {
         let n_bytes;
         if self.prefix(first.frame_len()) == first.frame_len() {
             // Frames are wanted whole: one window, and as many of them as it holds.
-            let several = at
-                + if self.is_first_look(first.frame_len()) {
-                    first.frame_len()
-                } else {
-                    WINDOW.max(LANES as u64 * first.frame_len())
-                };
+            let n_frames = if self.is_first_look(first.frame_len()) { 1 } else { LANES as u64 };
+            let several = at + n_frames * first.frame_len();
+            let several = if n_frames == 1 { several } else { several.max(at + WINDOW) };
             // The last frame of the extent may begin just before its end: it is then the first of the next window.
             let window = at..file.len().min(several).min(end.max(at + first.frame_len()) + MAX_HEADER_LEN as u64);
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
