@@ -13,6 +13,7 @@ mod interleaved;
 pub mod located;
 pub mod memory;
 pub mod netcdf3;
+mod numbered;
 pub mod open;
 pub mod pieces;
 pub mod read;

@@ -43,7 +43,8 @@ def open_source(
     access : {"auto", "map", "read"}
         The way to the bytes: a memory map, positioned reads, or whichever pays.
     index : {"cache", "beside", "none"}
-        Where an index of the frames of an XTC or TRR file is kept: in the user's cache directory, next to the file, nowhere.
+        Where an index of the frames of an XTC or TRR file is kept: in the user's cache directory, next to the file,
+        nowhere.
     overlaps : {"keep", "drop"}
         What is done where the times of several files overlap: all frames are kept, or each file ends where the next
         one begins, as after a simulation that went on from a checkpoint.

@@ -74,9 +74,9 @@ def split(
 
     Notes
     -----
-    Of formats whose frames stand alone (XTC, TRR), all atoms are copied as bytes, without decoding. Splitting a trajectory
-    into one file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121
-    (2017).
+    Of formats whose frames stand alone (XTC, TRR), all atoms are copied as bytes, without decoding. Splitting a
+    trajectory into one file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science
+    Conf., 121 (2017).
     """
     check_settings(output, precision)
     if (n_parts is None) == (frames_per_part is None):

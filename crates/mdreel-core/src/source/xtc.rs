@@ -39,11 +39,6 @@ pub struct Facts {
 }
 
 impl Xtc {
-    /// Whether bytes at the start of a file are those of an XTC file.
-    pub fn recognises(start: &[u8]) -> bool {
-        matches!(start.get(..4), Some([0, 0, 7, 0xcb | 0xe7]))
-    }
-
     /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
     /// `keep` has an index of the file.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {

@@ -6,10 +6,11 @@ use super::cell::unit_cell;
 use super::header::Header;
 use super::layout::{Layout, check_marker};
 use super::plan::FramePlan;
-use crate::block::{Extent, FrameSet};
+use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
+use crate::source::numbered::NumberedFrames;
 use crate::source::pieces::{LOAD_BYTES, Place};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -27,10 +28,7 @@ pub(super) struct DcdReader<'a> {
     fixed: Fixed,
     bytes: ByteReader<'a>,
     ranges: Vec<Range<u64>>,
-    extent: FrameSet,
-    /// Frames of the extent that were read.
-    n_read: u64,
-    frames: Vec<u64>,
+    frames: NumberedFrames,
 }
 
 /// What is known of the wanted atoms that stand in the first frame only.
@@ -65,45 +63,33 @@ impl<'a> DcdReader<'a> {
             fixed: if some_fixed { Fixed::Unread } else { Fixed::None },
             bytes: file.reader(),
             ranges: Vec::new(),
-            extent: FrameSet::all(0),
-            n_read: 0,
-            frames: Vec::new(),
+            frames: NumberedFrames::default(),
         })
     }
 
-    /// Chooses the next frames of the extent for one load, at most `room`: those that have the same plan, come one
-    /// after the other in the file, and are not too large together.
-    fn choose_frames(&mut self, room: u64) {
-        self.frames.clear();
-        if self.n_read >= self.extent.len() {
-            return;
-        }
-        let first = self.extent.get(self.n_read);
-        let plan = plan_of(&self.first, self.later.as_ref(), first);
-        let room = room.min(LOAD_BYTES / plan.pieces().n_bytes().max(1)).clamp(1, self.extent.len() - self.n_read);
-        let room = if self.later.is_some() && first == 0 { 1 } else { room };
-        self.frames.push(first);
-        for i in 1..room {
-            let frame = self.extent.get(self.n_read + i);
-            if frame <= self.extent.get(self.n_read + i - 1) {
-                break;
+    /// Frames that may be loaded together: they have the same plan, and are not too large.
+    fn room(&self) -> u64 {
+        match (self.frames.next(), &self.later) {
+            (Some(0), Some(_)) | (None, _) => 1,
+            (Some(first), later) => {
+                let plan = plan_of(&self.first, later.as_ref(), first);
+                (LOAD_BYTES / plan.pieces().n_bytes().max(1)).max(1)
             }
-            self.frames.push(frame);
         }
     }
 
     /// Adds the chosen frames to `batch`.
     fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        let Some(&first) = self.frames.first() else { return Ok(()) };
+        let Some(&first) = self.frames.chosen().first() else { return Ok(()) };
         let plan = plan_of(&self.first, self.later.as_ref(), first);
         // A plan of several loads has a frame of its own, whose columns are filled by one load after the other.
-        let n_frames = self.frames.len() as u64;
+        let n_frames = self.frames.chosen().len() as u64;
         let mut columns: Option<ColumnsMut<'_>> = None;
         for load in plan.pieces().loads() {
             let start_ns = recorder.now();
             let pieces = &plan.pieces().all()[load.clone()];
             self.ranges.clear();
-            for &frame in &self.frames {
+            for &frame in self.frames.chosen() {
                 let start = self.layout.offset(frame);
                 self.ranges.extend(pieces.iter().map(|piece| start + piece.bytes.start..start + piece.bytes.end));
             }
@@ -111,7 +97,7 @@ impl<'a> DcdReader<'a> {
             let n_frames = if load.start == 0 { n_frames } else { 0 };
             let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
             let mut copied = Ok(());
-            for (i, &frame) in self.frames.iter().enumerate() {
+            for (i, &frame) in self.frames.chosen().iter().enumerate() {
                 let bytes = |k: usize| self.bytes.get(i * pieces.len() + k);
                 if load.start == 0 {
                     let cell = if pieces.is_empty() { None } else { plan.cell(bytes(0)) };
@@ -150,10 +136,9 @@ impl<'a> DcdReader<'a> {
 
     /// Reads the first frame, if later frames lack wanted atoms.
     fn read_fixed(&mut self, recorder: &mut Recorder) -> Result<()> {
-        if matches!(self.fixed, Fixed::Unread) && self.n_read < self.extent.len() {
+        if matches!(self.fixed, Fixed::Unread) && self.frames.next().is_some() {
             let mut first = FrameBatch::with_capacity(self.n_atoms, 1);
-            self.frames.clear();
-            self.frames.push(0);
+            self.frames.choose_only(0);
             self.read_frames(&mut first, recorder)?;
             self.fixed = Fixed::Read(first);
         }
@@ -170,23 +155,8 @@ fn plan_of<'p>(first: &'p FramePlan, later: Option<&'p FramePlan>, frame: u64) -
 
 impl Reader for DcdReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported(format!(
-                "{}: frames of a DCD trajectory are found by number, not by bytes",
-                self.file.path().display()
-            )));
-        };
-        let n_frames = self.layout.n_frames();
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
-        }
-        if let FrameSet::Range { .. } = frames
-            && let Some(last) = frames.last()
-        {
-            self.bytes.expect_until(self.layout.offset(last + 1));
-        }
-        self.extent = frames.clone();
-        self.n_read = 0;
+        self.frames.start(extent, self.file, "DCD", self.layout.n_frames())?;
+        self.frames.expect(&mut self.bytes, |frame| self.layout.offset(frame));
         Ok(())
     }
 
@@ -201,12 +171,12 @@ impl Reader for DcdReader<'_> {
         batch.clear();
         self.read_fixed(recorder)?;
         while batch.len() < batch.capacity() {
-            self.choose_frames((batch.capacity() - batch.len()) as u64);
-            if self.frames.is_empty() {
+            self.frames.choose(self.room().min((batch.capacity() - batch.len()) as u64));
+            if self.frames.chosen().is_empty() {
                 break;
             }
             self.read_frames(batch, recorder)?;
-            self.n_read += self.frames.len() as u64;
+            self.frames.advance();
         }
         Ok(())
     }

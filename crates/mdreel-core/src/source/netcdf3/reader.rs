@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::layout::Layout;
 use super::plan::PartPlan;
-use crate::block::{Extent, FrameSet};
+use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
+use crate::source::numbered::NumberedFrames;
 use crate::source::pieces::{LOAD_BYTES, Place};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
@@ -23,10 +24,7 @@ pub(super) struct NetCdf3Reader<'a> {
     plans: Vec<PartPlan>,
     bytes: ByteReader<'a>,
     ranges: Vec<Range<u64>>,
-    extent: FrameSet,
-    /// Frames of the extent that were read.
-    n_read: u64,
-    frames: Vec<u64>,
+    frames: NumberedFrames,
 }
 
 impl<'a> NetCdf3Reader<'a> {
@@ -42,50 +40,35 @@ impl<'a> NetCdf3Reader<'a> {
             plans: layout.parts.iter().map(|part| PartPlan::new(part, &places, present)).collect(),
             bytes: file.reader(),
             ranges: Vec::new(),
-            extent: FrameSet::all(0),
-            n_read: 0,
-            frames: Vec::new(),
+            frames: NumberedFrames::default(),
         }
     }
 
-    /// Chooses the next frames of the extent for one load, at most `room`: those that come one after the other in the
-    /// file, and are not too large together.
-    fn choose_frames(&mut self, room: u64) {
-        self.frames.clear();
-        if self.n_read >= self.extent.len() {
-            return;
-        }
+    /// Frames that may be loaded together without the load growing too large.
+    fn room(&self) -> u64 {
         let frame_bytes: u64 = self.plans.iter().map(|plan| plan.pieces().n_bytes()).sum();
-        let room = room.min(LOAD_BYTES / frame_bytes.max(1)).clamp(1, self.extent.len() - self.n_read);
-        self.frames.push(self.extent.get(self.n_read));
-        for i in 1..room {
-            let frame = self.extent.get(self.n_read + i);
-            if frame <= self.extent.get(self.n_read + i - 1) {
-                break;
-            }
-            self.frames.push(frame);
-        }
+        (LOAD_BYTES / frame_bytes.max(1)).max(1)
     }
 
     /// Adds the chosen frames to `batch`.
     fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         let first = batch.len();
-        for &index in &self.frames {
+        for &index in self.frames.chosen() {
             // Without a variable of times, frames are 1 ps apart, as in MDAnalysis.
             let present = self.present.both(batch.wanted());
             batch.push(FrameHeader { index, step: index as i64, time: index as f64, unit_cell: None, present });
         }
-        let mut n_frames = self.frames.len() as u64;
+        let mut n_frames = self.frames.chosen().len() as u64;
         for plan in &self.plans {
             for load in plan.pieces().loads() {
                 let start_ns = recorder.now();
                 self.ranges.clear();
-                for &frame in &self.frames {
+                for &frame in self.frames.chosen() {
                     self.ranges.extend(plan.ranges(load.clone(), frame));
                 }
                 let n_bytes = self.bytes.load(&self.ranges)?;
                 let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
-                for i in 0..self.frames.len() {
+                for i in 0..self.frames.chosen().len() {
                     for (k, piece) in load.clone().enumerate() {
                         plan.take(piece, self.bytes.get(i * load.len() + k), batch, first + i);
                     }
@@ -111,24 +94,10 @@ fn has_lengths(cell: &UnitCell) -> bool {
 
 impl Reader for NetCdf3Reader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported(format!(
-                "{}: frames of a NetCDF trajectory are found by number, not by bytes",
-                self.file.path().display()
-            )));
-        };
-        let n_frames = self.layout.n_frames;
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: self.file.path().to_owned(), frame, n_frames });
+        self.frames.start(extent, self.file, "NetCDF", self.layout.n_frames)?;
+        if let [part] = &self.layout.parts[..] {
+            self.frames.expect(&mut self.bytes, |frame| part.offset(frame));
         }
-        if let FrameSet::Range { .. } = frames
-            && let Some(last) = frames.last()
-            && let [part] = &self.layout.parts[..]
-        {
-            self.bytes.expect_until(part.offset(last + 1));
-        }
-        self.extent = frames.clone();
-        self.n_read = 0;
         Ok(())
     }
 
@@ -142,12 +111,12 @@ impl Reader for NetCdf3Reader<'_> {
         }
         batch.clear();
         while batch.len() < batch.capacity() {
-            self.choose_frames((batch.capacity() - batch.len()) as u64);
-            if self.frames.is_empty() {
+            self.frames.choose(self.room().min((batch.capacity() - batch.len()) as u64));
+            if self.frames.chosen().is_empty() {
                 break;
             }
             self.read_frames(batch, recorder)?;
-            self.n_read += self.frames.len() as u64;
+            self.frames.advance();
         }
         Ok(())
     }

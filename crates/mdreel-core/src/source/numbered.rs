@@ -1,0 +1,81 @@
+//! Frames that are found by number: which of an extent come next.
+
+use super::bytes::{ByteReader, FileBytes};
+use crate::block::{Extent, FrameSet};
+use crate::error::{Error, Result};
+
+/// One reader's way through the frames of an extent.
+#[derive(Debug)]
+pub(super) struct NumberedFrames {
+    extent: FrameSet,
+    /// Frames of the extent that were read.
+    n_read: u64,
+    chosen: Vec<u64>,
+}
+
+impl Default for NumberedFrames {
+    fn default() -> Self {
+        NumberedFrames { extent: FrameSet::all(0), n_read: 0, chosen: Vec::new() }
+    }
+}
+
+impl NumberedFrames {
+    /// Goes to the beginning of an extent of a `format` file of `n_frames` frames.
+    pub fn start(&mut self, extent: &Extent, file: &FileBytes, format: &str, n_frames: u64) -> Result<()> {
+        let Extent::Frames(frames) = extent else {
+            return Err(Error::Unsupported(format!(
+                "{}: frames of a {format} trajectory are found by number, not by bytes",
+                file.path().display()
+            )));
+        };
+        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
+            return Err(Error::FrameIndex { path: file.path().to_owned(), frame, n_frames });
+        }
+        self.extent = frames.clone();
+        self.n_read = 0;
+        Ok(())
+    }
+
+    /// Has bytes asked for ahead up to the end of a range of frames; `offset` says where a frame begins.
+    pub fn expect(&self, bytes: &mut ByteReader<'_>, offset: impl Fn(u64) -> u64) {
+        if let (FrameSet::Range { .. }, Some(last)) = (&self.extent, self.extent.last()) {
+            bytes.expect_until(offset(last + 1));
+        }
+    }
+
+    /// The next frame; `None` behind the last.
+    pub fn next(&self) -> Option<u64> {
+        (self.n_read < self.extent.len()).then(|| self.extent.get(self.n_read))
+    }
+
+    /// Chooses the next frames for one load, at most `room` and at least one: those that come one after the other in
+    /// the file.
+    pub fn choose(&mut self, room: u64) {
+        self.chosen.clear();
+        self.chosen.extend(self.next());
+        let room = room.min(self.extent.len() - self.n_read);
+        for i in 1..room {
+            let frame = self.extent.get(self.n_read + i);
+            if frame <= self.extent.get(self.n_read + i - 1) {
+                break;
+            }
+            self.chosen.push(frame);
+        }
+    }
+
+    /// Chooses a frame that may lie outside the extent.
+    pub fn choose_only(&mut self, frame: u64) {
+        self.chosen.clear();
+        self.chosen.push(frame);
+    }
+
+    /// The chosen frames.
+    pub fn chosen(&self) -> &[u64] {
+        &self.chosen
+    }
+
+    /// Says that the chosen frames were read.
+    pub fn advance(&mut self) {
+        self.n_read += self.chosen.len() as u64;
+    }
+}
