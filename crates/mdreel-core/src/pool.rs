@@ -38,6 +38,8 @@ pub struct Shared {
     next: AtomicUsize,
     /// The first block that failed; later ones are not begun.
     failed: AtomicUsize,
+    /// The block that turned out to be the last.
+    last: AtomicUsize,
     stop: AtomicBool,
     frames_done: AtomicUsize,
     /// Blocks merged, and the signal that there are more of them, or that nobody needs to wait any more.
@@ -48,7 +50,20 @@ pub struct Shared {
 impl Shared {
     /// Whether the work on `block` is still wanted.
     pub fn wanted(&self, block: usize) -> bool {
-        !self.stop.load(Ordering::Relaxed) && block <= self.failed.load(Ordering::Relaxed)
+        let last = self.failed.load(Ordering::Relaxed).min(self.last.load(Ordering::Relaxed));
+        !self.stop.load(Ordering::Relaxed) && block <= last
+    }
+
+    /// Says that nothing comes behind `block`: what was made of later blocks is dropped.
+    pub fn end_with(&self, block: usize) {
+        self.change(|_| {
+            self.last.fetch_min(block, Ordering::Relaxed);
+        });
+    }
+
+    /// Number of blocks of at most `n_blocks` that are to be merged.
+    fn n_wanted(&self, n_blocks: usize) -> usize {
+        n_blocks.min(self.last.load(Ordering::Relaxed).saturating_add(1))
     }
 
     /// Says that frames were mapped.
@@ -111,7 +126,7 @@ pub trait Worker {
 
 /// Runs blocks `0..n_blocks` on `n_workers` threads and calls `merge` with each output in block order, on the
 /// calling thread. With one worker everything happens on the calling thread. Of several failing blocks the first
-/// in order is reported, whatever finished first.
+/// in order is reported, whatever finished first. A worker may find that a block is the last ([`Shared::end_with`]).
 pub fn run_blocks<W: Worker>(
     n_blocks: usize,
     n_workers: usize,
@@ -119,7 +134,8 @@ pub fn run_blocks<W: Worker>(
     monitor: &mut dyn Monitor,
     mut merge: impl FnMut(W::Output) -> Result<()>,
 ) -> Result<()> {
-    let shared = Shared { failed: AtomicUsize::new(usize::MAX), ..Shared::default() };
+    let none = || AtomicUsize::new(usize::MAX);
+    let shared = Shared { failed: none(), last: none(), ..Shared::default() };
     if n_workers <= 1 || n_blocks <= 1 {
         return run_serial(n_blocks, &shared, make_worker, monitor, merge);
     }
@@ -152,9 +168,9 @@ pub fn run_blocks<W: Worker>(
         drop(sender);
         let merged = collect(&receiver, &shared, monitor, &mut merge);
         shared.halt();
-        let n_merged = merged?;
-        if n_merged < n_blocks {
-            return Err(Error::Worker(format!("only {n_merged} of {n_blocks} blocks came back")));
+        let (n_merged, n_wanted) = (merged?, shared.n_wanted(n_blocks));
+        if n_merged < n_wanted {
+            return Err(Error::Worker(format!("only {n_merged} of {n_wanted} blocks came back")));
         }
         Ok(())
     })
@@ -173,7 +189,9 @@ fn collect<T>(
         match receiver.recv_timeout(POLL_INTERVAL.saturating_sub(polled.elapsed())) {
             Ok((block, output)) => {
                 waiting.insert(block, output);
-                while let Some(output) = waiting.remove(&n_merged) {
+                while n_merged < shared.n_wanted(usize::MAX)
+                    && let Some(output) = waiting.remove(&n_merged)
+                {
                     merge(output?)?;
                     n_merged += 1;
                     shared.change(|merged| *merged = n_merged);
@@ -208,12 +226,14 @@ fn run_serial<W: Worker>(
             }
         }
     };
-    for block in 0..n_blocks {
+    let mut block = 0;
+    while block < shared.n_wanted(n_blocks) {
         let output = worker.work(block, shared, &mut tick)?;
         if !shared.wanted(block) {
             return Err(Error::Interrupted);
         }
         merge(output)?;
+        block += 1;
     }
     Ok(())
 }
@@ -258,6 +278,39 @@ mod tests {
         })
         .unwrap();
         assert_eq!(merged, (0..10 * n_ahead).collect::<Vec<_>>());
+    }
+
+    /// Blocks of their own numbers, of which one is the last.
+    struct Ending(usize);
+
+    impl Worker for Ending {
+        type Output = usize;
+
+        fn work(&mut self, block: usize, shared: &Shared, _tick: &mut dyn FnMut()) -> Result<usize> {
+            if block >= self.0 {
+                shared.end_with(block);
+            }
+            Ok(block)
+        }
+    }
+
+    #[test]
+    fn pool_merges_nothing_behind_the_block_that_turned_out_to_be_the_last() {
+        for (n_workers, last) in [(1, 0), (1, 70), (2, 0), (3, 1), (4, 7), (4, 70)] {
+            let mut merged = Vec::new();
+            run_blocks(
+                usize::MAX,
+                n_workers,
+                |_| Ok(Ending(last)),
+                &mut Unattended,
+                |block| {
+                    merged.push(block);
+                    Ok(())
+                },
+            )
+            .unwrap();
+            assert_eq!(merged, (0..=last).collect::<Vec<_>>());
+        }
     }
 
     #[test]
