@@ -25,6 +25,16 @@ impl FrameSet {
         FrameSet::Range { start: 0, step: 1, count: n_frames }
     }
 
+    /// `start`, `start + step`, … as long as frames come.
+    pub fn endless(start: u64, step: u64) -> Self {
+        FrameSet::Range { start, step, count: (u64::MAX - start) / step }
+    }
+
+    /// Whether nobody has said how many frames there are.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, FrameSet::Range { start, step, count } if *count > 0 && *count == (u64::MAX - start) / step)
+    }
+
     /// Number of frames.
     pub fn len(&self) -> u64 {
         match self {
@@ -55,6 +65,14 @@ impl FrameSet {
         }
     }
 
+    /// How many of the frames, which must ascend, come before frame `end`.
+    pub fn n_below(&self, end: u64) -> u64 {
+        match self {
+            FrameSet::Range { start, step, count } => end.saturating_sub(*start).div_ceil(*step).min(*count),
+            FrameSet::List(list) => list.partition_point(|&frame| frame < end) as u64,
+        }
+    }
+
     /// The frames from the `range.start`-th to before the `range.end`-th.
     pub fn slice(&self, range: Range<u64>) -> FrameSet {
         match self {
@@ -76,6 +94,16 @@ pub enum Extent {
     Bytes(Range<u64>),
 }
 
+impl Extent {
+    /// Frames that it covers, as far as they have been counted.
+    pub fn n_known_frames(&self) -> u64 {
+        match self {
+            Extent::Frames(frames) => frames.len(),
+            Extent::Bytes(_) => 0,
+        }
+    }
+}
+
 /// A piece of work: what one worker reads and maps in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -83,6 +111,70 @@ pub struct Block {
     pub index: usize,
     /// What it covers.
     pub extent: Extent,
+}
+
+/// The blocks of a run, in the order of merging.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocks {
+    /// Those of a trajectory that is there.
+    Listed(Vec<Block>),
+    /// Those of a trajectory that grows: each waits until its frames come, or the end does.
+    Arriving(Arriving),
+}
+
+/// Frames that come one after the other, cut into blocks of as many each, whenever they come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arriving {
+    /// The frames, of which some may never come.
+    pub frames: FrameSet,
+    /// Frames in each block but the last; at least 1.
+    pub block_frames: u64,
+}
+
+impl Blocks {
+    /// Number of blocks; of frames that come without an end that is known, more than there will be.
+    pub fn len(&self) -> usize {
+        match self {
+            Blocks::Listed(blocks) => blocks.len(),
+            Blocks::Arriving(arriving) => arriving.frames.len().div_ceil(arriving.block_frames) as usize,
+        }
+    }
+
+    /// Whether there is no block.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the `block`-th block covers.
+    pub fn extent(&self, block: usize) -> Option<Extent> {
+        match self {
+            Blocks::Listed(blocks) => blocks.get(block).map(|block| block.extent.clone()),
+            Blocks::Arriving(arriving) => {
+                let start = (block as u64).checked_mul(arriving.block_frames)?;
+                let end = start.saturating_add(arriving.block_frames).min(arriving.frames.len());
+                (start < end).then(|| Extent::Frames(arriving.frames.slice(start..end)))
+            }
+        }
+    }
+
+    /// Whether blocks cover ranges of bytes.
+    pub fn are_of_bytes(&self) -> bool {
+        matches!(self, Blocks::Listed(blocks) if blocks.iter().any(|block| matches!(block.extent, Extent::Bytes(_))))
+    }
+
+    /// Frames in all blocks, as far as they have been counted.
+    pub fn n_known_frames(&self) -> u64 {
+        match self {
+            Blocks::Listed(blocks) => blocks.iter().map(|block| block.extent.n_known_frames()).sum(),
+            Blocks::Arriving(_) => 0,
+        }
+    }
+}
+
+impl From<Vec<Block>> for Blocks {
+    fn from(blocks: Vec<Block>) -> Self {
+        Blocks::Listed(blocks)
+    }
 }
 
 /// Cuts `frames` into `n_parts` blocks whose sizes differ by at most one frame; empty blocks are left out.

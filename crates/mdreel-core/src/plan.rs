@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::block::{Block, FrameSet, plan_bytes, plan_frames, plan_whole_steps};
-use crate::error::Result;
+use crate::block::{Arriving, Block, Blocks, FrameSet, plan_bytes, plan_frames, plan_whole_steps};
+use crate::error::{Error, Result};
 use crate::source::Source;
 
 /// Bytes of file in a block: large reads, yet many blocks to balance the workers with.
@@ -14,21 +14,34 @@ const LEAST_BLOCK_BYTES: u64 = 64 << 10;
 const BLOCKS_PER_WORKER: u64 = 8;
 /// Blocks above which handing them out costs more than balance gains.
 const MOST_BLOCKS: u64 = 100_000;
+/// Frames in a block of a trajectory that grows: as many as fit into [`BLOCK_BYTES`], within these limits.
+const ARRIVING_FRAMES: (u64, u64) = (16, 1024);
 
 /// Cuts `frames`, or the whole trajectory if `None`, into `n_parts` blocks, or into as many as suit the size of the
 /// file and the number of workers. A whole file whose frames nobody has located yet is cut by bytes, so that
-/// locating and reading are one pass.
-pub fn plan(
-    source: &dyn Source,
-    frames: Option<&FrameSet>,
-    n_parts: Option<u64>,
-    n_workers: usize,
-) -> Result<Vec<Block>> {
-    match (frames, source.unlocated_bytes()) {
+/// locating and reading are one pass. A trajectory that grows is cut into blocks of a number of frames that depends on
+/// nothing but its atoms.
+pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>, n_workers: usize) -> Result<Blocks> {
+    if source.growth().is_some() {
+        return arriving(source, frames, n_parts).map(Blocks::Arriving);
+    }
+    let blocks = match (frames, source.unlocated_bytes()) {
         (None, Some(ranges)) => Ok(by_bytes(&ranges, n_parts, n_workers)),
         (Some(frames), _) => by_frames(source, frames, n_parts, n_workers),
         (None, None) => by_frames(source, &FrameSet::all(source.n_frames()?), n_parts, n_workers),
+    };
+    blocks.map(Blocks::Listed)
+}
+
+fn arriving(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>) -> Result<Arriving> {
+    if let Some(n_parts) = n_parts {
+        let message = format!("a trajectory that grows cannot be cut into {n_parts} blocks: its length is not known");
+        return Err(Error::Unsupported(message));
     }
+    let frame_bytes = 12 * source.n_atoms().max(1) as u64;
+    let block_frames = (BLOCK_BYTES / frame_bytes).clamp(ARRIVING_FRAMES.0, ARRIVING_FRAMES.1);
+    let frames = frames.cloned().unwrap_or_else(|| FrameSet::endless(0, 1));
+    Ok(Arriving { frames, block_frames })
 }
 
 fn by_frames(source: &dyn Source, frames: &FrameSet, n_parts: Option<u64>, n_workers: usize) -> Result<Vec<Block>> {
@@ -137,7 +150,7 @@ mod tests {
     #[test]
     fn plan_keeps_frames_together_that_are_stored_together() {
         let source = Tens(memory(95, 1));
-        let blocks = plan(&source, None, None, 1).unwrap();
+        let Blocks::Listed(blocks) = plan(&source, None, None, 1).unwrap() else { panic!("it does not grow") };
         assert_eq!(blocks.len(), 8);
         let firsts = blocks.iter().map(|block| match &block.extent {
             Extent::Frames(frames) => frames.get(0) % 10,

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use crate::block::{Block, Extent};
+use crate::block::{Blocks, Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::kernel::Kernel;
-use crate::pool::{Monitor, Shared, Worker, run_blocks};
+use crate::pool::{Monitor, POLL_INTERVAL, Shared, Worker, run_blocks};
 use crate::reduce::Partial;
+use crate::source::growth::Growth;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
@@ -28,7 +29,7 @@ pub fn run<K: Kernel>(
     source: &dyn Source,
     atoms: &AtomSelection,
     kernel: &K,
-    blocks: &[Block],
+    blocks: &Blocks,
     n_workers: usize,
     monitor: &mut dyn Monitor,
 ) -> Result<Option<Outcome<K::Partial>>> {
@@ -45,7 +46,7 @@ pub fn run<K: Kernel>(
     let mut spans = Vec::new();
     let mut located = Vec::new();
     let mut result = kernel.empty();
-    result.reserve(blocks.iter().map(n_known_frames).sum());
+    result.reserve(blocks.n_known_frames());
     let make_worker = |index: usize| {
         let mut recorder = Recorder::new(epoch, index as u32);
         let start_ns = recorder.now();
@@ -56,6 +57,7 @@ pub fn run<K: Kernel>(
             reader,
             kernel,
             blocks,
+            growth: source.growth(),
             batch: FrameBatch::for_quantities(atoms.len(), wanted),
             recorder,
             free_since,
@@ -73,9 +75,8 @@ pub fn run<K: Kernel>(
         coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
         Ok(())
     });
-    let in_bytes = blocks.iter().any(|block| matches!(block.extent, Extent::Bytes(_)));
     match done {
-        Err(Error::Format { .. }) if in_bytes => return Ok(None),
+        Err(Error::Format { .. }) if blocks.are_of_bytes() => return Ok(None),
         done => done?,
     }
     if !located.is_empty() && !source.locate(located)? {
@@ -83,14 +84,6 @@ pub fn run<K: Kernel>(
     }
     spans.append(&mut coordinator.take());
     Ok(Some(Outcome { result, spans }))
-}
-
-/// Frames of a block, as far as they have been counted.
-fn n_known_frames(block: &Block) -> u64 {
-    match &block.extent {
-        Extent::Frames(frames) => frames.len(),
-        Extent::Bytes(_) => 0,
-    }
 }
 
 struct BlockOutput<P> {
@@ -102,7 +95,8 @@ struct BlockOutput<P> {
 struct BlockWorker<'a, K> {
     reader: Box<dyn Reader + 'a>,
     kernel: &'a K,
-    blocks: &'a [Block],
+    blocks: &'a Blocks,
+    growth: Option<&'a dyn Growth>,
     batch: FrameBatch,
     recorder: Recorder,
     /// Since when the worker has been waiting for a block, in the recorder's time.
@@ -113,11 +107,33 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
     type Output = BlockOutput<K::Partial>;
 
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
-        let extent = &self.blocks[block].extent;
+        let extent = self.blocks.extent(block).unwrap_or(Extent::Frames(FrameSet::all(0)));
         self.recorder.set_block(block as u32);
         self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
         let mut partial = self.kernel.empty();
-        partial.reserve(n_known_frames(&self.blocks[block]));
+        partial.reserve(extent.n_known_frames());
+        match (self.growth, &extent) {
+            (Some(growth), Extent::Frames(frames)) => {
+                self.map_arriving(growth, frames, block, &mut partial, shared, tick)?;
+            }
+            _ => self.map_extent(&extent, block, &mut partial, shared, tick)?,
+        }
+        let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located());
+        self.free_since = self.recorder.now();
+        Ok(BlockOutput { partial, spans: self.recorder.take(), located })
+    }
+}
+
+impl<K: Kernel> BlockWorker<'_, K> {
+    /// Maps the frames of an extent.
+    fn map_extent(
+        &mut self,
+        extent: &Extent,
+        block: usize,
+        partial: &mut K::Partial,
+        shared: &Shared,
+        tick: &mut dyn FnMut(),
+    ) -> Result<()> {
         self.reader.start(extent)?;
         while shared.wanted(block) {
             self.reader.read(&mut self.batch, &mut self.recorder)?;
@@ -126,14 +142,43 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
             }
             check_presence(self.kernel.needs(), &self.batch)?;
             let start_ns = self.recorder.now();
-            self.kernel.map(&self.batch, &mut partial)?;
+            self.kernel.map(&self.batch, partial)?;
             self.recorder.record(SpanKind::Compute, start_ns, self.batch.len() as u64, 0);
             shared.add_frames(self.batch.len());
             tick();
         }
-        let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located());
-        self.free_since = self.recorder.now();
-        Ok(BlockOutput { partial, spans: self.recorder.take(), located })
+        Ok(())
+    }
+
+    /// Maps frames as they come, and says so when they end before the block does.
+    fn map_arriving(
+        &mut self,
+        growth: &dyn Growth,
+        frames: &FrameSet,
+        block: usize,
+        partial: &mut K::Partial,
+        shared: &Shared,
+        tick: &mut dyn FnMut(),
+    ) -> Result<()> {
+        let mut n_mapped = 0;
+        let mut waiting_since = self.recorder.now();
+        while n_mapped < frames.len() && shared.wanted(block) {
+            let next = frames.get(n_mapped);
+            let arrival = growth.await_frame(next, POLL_INTERVAL)?;
+            tick();
+            if next < arrival.n_frames {
+                self.recorder.record(SpanKind::Wait, waiting_since, 0, 0);
+                let n_there = frames.n_below(arrival.n_frames);
+                let extent = Extent::Frames(frames.slice(n_mapped..n_there));
+                self.map_extent(&extent, block, partial, shared, tick)?;
+                n_mapped = n_there;
+                waiting_since = self.recorder.now();
+            } else if arrival.is_ended {
+                shared.end_with(block);
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ pub mod chunked;
 pub mod dcd;
 pub mod fault;
 pub mod frame_index;
+pub mod growth;
 mod interleaved;
 pub mod located;
 pub mod memory;
@@ -27,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 use bytes::FileBytes;
+use growth::Growth;
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +144,11 @@ pub trait Source: Send + Sync {
     /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
     fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(true)
+    }
+
+    /// The source as one that grows while it is read, if it does: its frames so far are not all that there will be.
+    fn growth(&self) -> Option<&dyn Growth> {
+        None
     }
 
     /// The file, if it is one.

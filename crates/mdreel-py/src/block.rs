@@ -3,7 +3,7 @@
 use mdreel_core::block as core;
 use mdreel_core::block::Extent;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 /// Frames of a trajectory, in the order in which they are to be read.
@@ -29,26 +29,48 @@ impl FrameSet {
         FrameSet(core::FrameSet::List(frames.as_array().iter().copied().collect()))
     }
 
-    fn __len__(&self) -> usize {
-        self.0.len() as usize
+    /// `start`, `start + step`, … as long as frames come.
+    #[staticmethod]
+    fn endless(start: u64, step: u64) -> PyResult<Self> {
+        if step == 0 || start == u64::MAX {
+            return Err(PyValueError::new_err(format!("no range of frames: {start}, {step}")));
+        }
+        Ok(FrameSet(core::FrameSet::endless(start, step)))
+    }
+
+    /// Whether nobody has said how many frames there are.
+    #[getter]
+    fn is_endless(&self) -> bool {
+        self.0.is_endless()
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        if self.is_endless() {
+            return Err(PyTypeError::new_err("frames without an end that is known cannot be counted"));
+        }
+        Ok(self.0.len() as usize)
     }
 
     fn __repr__(&self) -> String {
         match &self.0 {
+            core::FrameSet::Range { start, step, .. } if self.is_endless() => {
+                format!("FrameSet.endless({start}, {step})")
+            }
             core::FrameSet::Range { start, step, count } => format!("FrameSet.range({start}, {step}, {count})"),
             core::FrameSet::List(list) => format!("<FrameSet of {} frames>", list.len()),
         }
     }
 
     /// The frame numbers.
-    fn numbers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        (0..self.0.len()).map(|i| self.0.get(i)).collect::<Vec<_>>().into_pyarray(py)
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let n_frames = self.__len__()? as u64;
+        Ok((0..n_frames).map(|i| self.0.get(i)).collect::<Vec<_>>().into_pyarray(py))
     }
 }
 
 /// The blocks of a run, in the order of merging.
 #[pyclass(frozen, module = "mdreel._core")]
-pub struct Blocks(pub Vec<core::Block>);
+pub struct Blocks(pub core::Blocks);
 
 #[pymethods]
 impl Blocks {
@@ -58,18 +80,21 @@ impl Blocks {
 
     /// What a block covers: `("frames", FrameSet)`, or `("bytes", (first, end))`.
     fn __getitem__<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
-        let block = self.0.get(index).ok_or_else(|| {
+        let extent = self.0.extent(index).ok_or_else(|| {
             PyIndexError::new_err(format!("there is no block {index}: the plan has {} blocks", self.0.len()))
         })?;
-        let described = match &block.extent {
-            Extent::Frames(frames) => ("frames", FrameSet(frames.clone())).into_pyobject(py)?,
+        let described = match extent {
+            Extent::Frames(frames) => ("frames", FrameSet(frames)).into_pyobject(py)?,
             Extent::Bytes(range) => ("bytes", (range.start, range.end)).into_pyobject(py)?,
         };
         Ok(described.into_any())
     }
 
     fn __repr__(&self) -> String {
-        let by_bytes = self.0.iter().any(|block| matches!(block.extent, Extent::Bytes(_)));
-        format!("<{} blocks of {}>", self.0.len(), if by_bytes { "bytes" } else { "frames" })
+        let what = if self.0.are_of_bytes() { "bytes" } else { "frames" };
+        match &self.0 {
+            core::Blocks::Listed(blocks) => format!("<{} blocks of {what}>", blocks.len()),
+            core::Blocks::Arriving(arriving) => format!("<blocks of {} frames as they come>", arriving.block_frames),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use mdreel_core::block::{Block, Extent, FrameSet};
+use mdreel_core::block::{Block, Blocks, Extent, FrameSet};
 use mdreel_core::error::Result;
 use mdreel_core::frame::{FrameBatch, Quantities, Quantity};
 use mdreel_core::kernel::Kernel;
@@ -158,5 +158,6 @@ pub fn run_wanted(
     n_workers: usize,
 ) -> Result<Option<Kept>> {
     let kernel = KeepAll { n_atoms: atoms.len(), wanted };
-    Ok(run(source, atoms, &kernel, blocks, n_workers, &mut Unattended)?.map(|outcome| outcome.result))
+    let blocks = Blocks::from(blocks.to_vec());
+    Ok(run(source, atoms, &kernel, &blocks, n_workers, &mut Unattended)?.map(|outcome| outcome.result))
 }

@@ -234,7 +234,7 @@ proptest! {
         let ranges = chain.unlocated_bytes().unwrap();
         let blocks = plan_bytes(0..ranges.last().unwrap().end, n_parts);
         let atoms = AtomSelection::all(1);
-        let outcome = run(&chain, &atoms, &FirstX, &blocks, n_workers, &mut Unattended).unwrap();
+        let outcome = run(&chain, &atoms, &FirstX, &blocks.into(), n_workers, &mut Unattended).unwrap();
         let series = outcome.expect("the parts join").result;
         let expected: Vec<f64> = shapes.iter().flat_map(|&(_, n)| (0..n).map(|i| i as f64)).collect();
         prop_assert_eq!(series.values().collect::<Vec<_>>(), &expected[..]);
