@@ -75,7 +75,8 @@ fn main() -> Result<()> {
     let n_workers: usize = argument(2, "1").parse().unwrap_or(1);
     let blocks = plan_frames(&FrameSet::all(source.n_frames()?), source.n_bytes() >> 24);
     let start = Instant::now();
-    let outcome = run(source.as_ref(), &atoms, &Look { n_atoms: atoms.len() }, &blocks, n_workers, &mut Unattended)?;
+    let outcome =
+        run(source.as_ref(), &atoms, &Look { n_atoms: atoms.len() }, &blocks.into(), n_workers, &mut Unattended)?;
     let seconds = start.elapsed().as_secs_f64();
     let Some(outcome) = outcome else { return Err(Error::Worker("the blocks did not join".into())) };
     let n_frames = outcome.result.n_frames;

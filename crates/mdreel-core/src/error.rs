@@ -64,12 +64,41 @@ pub enum Error {
     /// Valid, but not supported.
     #[error("{0}")]
     Unsupported(String),
+    /// What grows while it is read was lost, or ended before it should have.
+    #[error("{0}")]
+    Stream(String),
+    /// What grows while it is read kept its reader waiting for too long.
+    #[error("{0}")]
+    StreamTimeout(String),
     /// A worker was lost.
     #[error("{0}")]
     Worker(String),
     /// The caller asked to stop (Ctrl-C).
     #[error("stopped on request")]
     Interrupted,
+}
+
+impl Clone for Error {
+    /// The same error for somebody else who meets it.
+    fn clone(&self) -> Self {
+        match self {
+            Error::Io { path, error } => {
+                let again = error.raw_os_error().map(std::io::Error::from_raw_os_error);
+                let again = again.unwrap_or_else(|| std::io::Error::new(error.kind(), error.to_string()));
+                Error::Io { path: path.clone(), error: again }
+            }
+            Error::Format { place, message } => Error::Format { place: place.clone(), message: message.clone() },
+            Error::FrameIndex { path, frame, n_frames } => {
+                Error::FrameIndex { path: path.clone(), frame: *frame, n_frames: *n_frames }
+            }
+            Error::Mismatch(message) => Error::Mismatch(message.clone()),
+            Error::Unsupported(message) => Error::Unsupported(message.clone()),
+            Error::Stream(message) => Error::Stream(message.clone()),
+            Error::StreamTimeout(message) => Error::StreamTimeout(message.clone()),
+            Error::Worker(message) => Error::Worker(message.clone()),
+            Error::Interrupted => Error::Interrupted,
+        }
+    }
 }
 
 impl Error {

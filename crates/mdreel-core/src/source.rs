@@ -8,6 +8,7 @@ pub mod chain;
 pub mod chunked;
 pub mod dcd;
 pub mod fault;
+pub mod follow;
 pub mod frame_index;
 pub mod growth;
 mod interleaved;

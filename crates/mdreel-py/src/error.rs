@@ -20,6 +20,8 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::FrameIndex { .. } => "FrameIndexError",
         Error::Mismatch(_) => "MismatchError",
         Error::Unsupported(_) => "UnsupportedError",
+        Error::Stream(_) => "StreamError",
+        Error::StreamTimeout(_) => "StreamTimeoutError",
         Error::Worker(_) => "WorkerError",
     };
     exception(py, name, error.to_string())

@@ -7,6 +7,7 @@ mod chunked;
 mod convert;
 mod error;
 mod facts;
+mod follow;
 mod foreign;
 mod frame;
 mod kernel;
@@ -32,6 +33,8 @@ mod _core {
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
+    #[pymodule_export]
+    use crate::follow::follow_file;
     #[pymodule_export]
     use crate::foreign::foreign_source;
     #[pymodule_export]

@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
+use crate::follow::await_frame;
 use crate::frame::{Frames, from_arrays, quantities, selection};
 use crate::origin::{Origin, open_files};
 use crate::patience::patiently;
@@ -90,7 +91,13 @@ impl Source {
         self.shared().n_atoms()
     }
 
-    /// Number of frames; locates them if nobody has.
+    /// Whether it grows while it is read: its frames so far are not all that there will be.
+    #[getter]
+    fn is_growing(&self) -> bool {
+        self.shared().growth().is_some()
+    }
+
+    /// Number of frames; locates them if nobody has. Of a source that grows, the frames found so far.
     #[getter]
     fn n_frames(&self, py: Python<'_>) -> PyResult<u64> {
         let source = self.shared();
@@ -142,7 +149,7 @@ impl Source {
         self.shared().quantities().iter().map(Quantity::name).collect()
     }
 
-    /// Read frames: the positions of these atoms, and what else is wanted.
+    /// Read frames: the positions of these atoms, and what else is wanted. Waits for frames of a source that grows.
     #[pyo3(signature = (frames, atoms, wanted=vec!["positions".to_owned()]))]
     fn read(
         &self,
@@ -154,6 +161,13 @@ impl Source {
         let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
         let wanted = quantities(&wanted).map_err(|error| to_python(py, error))?;
         let n_atoms = atoms.len();
+        if frames.is_endless() {
+            let message = "frames without an end that is known cannot be read into memory";
+            return Err(to_python(py, Error::Unsupported(message.into())));
+        }
+        if let Some(last) = frames.last() {
+            await_frame(py, &*source, last)?;
+        }
         let array = patiently(py, move || read_frames(&*source, &atoms, &frames, wanted))?;
         Frames::new(py, array, n_atoms, wanted)
     }

@@ -13,11 +13,13 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use open_files::{Handle, Reopened};
 
 pub use access::Access;
+pub(super) use access::is_local;
 pub use open_files::OpenFiles;
 pub use reader::ByteReader;
 pub use remote::{Fetch, RemoteFile};
@@ -30,6 +32,8 @@ pub const MARGIN: usize = 64;
 #[derive(Debug)]
 pub struct FileBytes {
     storage: Storage,
+    /// Of a file that grows: how much of it counts.
+    growing: Option<Arc<AtomicU64>>,
 }
 
 /// Where a file is.
@@ -49,12 +53,18 @@ impl FileBytes {
 
     /// Opens `path` as one of many, of which only some are open at a time.
     pub fn open_among(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
-        Ok(FileBytes { storage: Storage::Local(Reopened::new(path, access, open_files)?) })
+        Ok(FileBytes { storage: Storage::Local(Reopened::new(path, access, open_files)?), growing: None })
+    }
+
+    /// Opens a file that grows, of which only the first `length` bytes count: more when `length` says so. It is read and
+    /// not mapped, as a map does not grow.
+    pub fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
+        Ok(FileBytes { growing: Some(length), ..Self::open(path, Access::Read)? })
     }
 
     /// A file behind a network.
     pub fn remote(file: RemoteFile) -> Self {
-        FileBytes { storage: Storage::Remote(Arc::new(file)) }
+        FileBytes { storage: Storage::Remote(Arc::new(file)), growing: None }
     }
 
     /// What tells a file from another that has the same path and size at another time, if it has no modification time
@@ -82,8 +92,19 @@ impl FileBytes {
         }
     }
 
-    /// The file's size in bytes when it was opened.
+    /// Device and number of a file in a file system: what tells it from another of the same path.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        match &self.storage {
+            Storage::Local(file) => Some(file.identity),
+            Storage::Remote(_) => None,
+        }
+    }
+
+    /// The file's size in bytes when it was opened, or what counts of one that grows.
     pub fn len(&self) -> u64 {
+        if let Some(length) = &self.growing {
+            return length.load(Ordering::Acquire);
+        }
         match &self.storage {
             Storage::Local(file) => file.len,
             Storage::Remote(file) => file.len(),
@@ -148,7 +169,8 @@ impl FileBytes {
         Ok(())
     }
 
-    fn size_now(&self) -> Result<u64> {
+    /// The file's size in bytes at this moment.
+    pub fn size_now(&self) -> Result<u64> {
         match &self.storage {
             Storage::Local(file) => self.size_of(&*file.handle()?),
             Storage::Remote(file) => Ok(file.len()),

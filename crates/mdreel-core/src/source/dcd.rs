@@ -24,6 +24,7 @@ mod plan;
 mod reader;
 mod record;
 
+use std::ops::Range;
 use std::path::Path;
 
 pub use header::{Flavor, Header};
@@ -32,6 +33,7 @@ pub use record::{ByteOrder, RecordFormat};
 use crate::error::Result;
 use crate::frame::Quantities;
 use crate::source::bytes::FileBytes;
+use crate::source::fault::Fault;
 use crate::source::{AtomSelection, Reader, Source};
 use layout::Layout;
 use reader::DcdReader;
@@ -48,8 +50,42 @@ impl Dcd {
     /// Reads the header and checks the records of the first frame. A file whose only frame is torn is refused.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
-        let layout = Layout::new(&file, &header)?;
+        let layout = Layout::new(&header);
+        layout.check_ends(&file, &header)?;
         Ok(Dcd { file, header, layout })
+    }
+
+    /// Reads the header of a file that grows, of which no frame need be whole yet.
+    pub(super) fn growing(file: FileBytes) -> Result<Self> {
+        let header = Header::read(&file)?;
+        let layout = Layout::new(&header);
+        Ok(Dcd { file, header, layout })
+    }
+
+    /// The bytes of a frame, which need not be there yet.
+    pub(super) fn frame_bytes(&self, frame: u64) -> Range<u64> {
+        let start = self.layout.offset(frame);
+        start..start.saturating_add(self.layout.frame(frame).len)
+    }
+
+    /// What is wrong with the first and the last record marker of a frame that is there, and what stands there.
+    pub(super) fn check_outer_markers(&self, frame: u64) -> Result<Option<(Fault, u64)>> {
+        let layout = self.layout.frame(frame);
+        for &(at, expected) in layout.markers.first().into_iter().chain(layout.markers.last()) {
+            let mut marker = [0; 8];
+            self.file.read_exact(&mut marker[..self.header.format.marker_bytes], self.layout.offset(frame) + at)?;
+            let got = self.header.format.length(&marker);
+            if got != expected {
+                let message = format!("expected a record marker of {expected}, got {got}");
+                return Ok(Some((Fault::new(at, message), got)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The file.
+    pub(super) fn bytes(&self) -> &FileBytes {
+        &self.file
     }
 
     /// The file's path.
@@ -64,7 +100,7 @@ impl Dcd {
 
     /// Bytes behind the last frame, of a frame that the header does not count (yet).
     pub fn uncounted_bytes(&self) -> u64 {
-        self.layout.rest()
+        self.layout.rest(&self.file)
     }
 }
 
@@ -74,11 +110,11 @@ impl Source for Dcd {
     }
 
     fn n_frames(&self) -> Result<u64> {
-        Ok(self.layout.n_frames())
+        Ok(self.layout.n_frames(&self.file))
     }
 
     fn times(&self) -> Result<Vec<f64>> {
-        Ok((0..self.layout.n_frames()).map(|frame| self.header.time(frame)).collect())
+        Ok((0..self.layout.n_frames(&self.file)).map(|frame| self.header.time(frame)).collect())
     }
 
     fn file(&self) -> Option<&FileBytes> {
@@ -86,7 +122,7 @@ impl Source for Dcd {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.layout.offset(self.layout.n_frames()) - self.layout.offset(0)
+        self.layout.offset(self.layout.n_frames(&self.file)) - self.layout.offset(0)
     }
 
     fn check_end(&self) -> Result<()> {

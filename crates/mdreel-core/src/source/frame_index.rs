@@ -71,6 +71,20 @@ impl FrameIndex {
         Some(self.get(i)?.offset..end)
     }
 
+    /// The frame in which a byte lies, of those that are covered.
+    pub fn frame_at(&self, byte: u64) -> Option<usize> {
+        let records = self.records.as_chunks::<RECORD>().0;
+        (byte < self.end).then(|| records.partition_point(|record| location(record).offset <= byte))?.checked_sub(1)
+    }
+
+    /// Forgets all frames from the `n_frames`-th on.
+    pub fn truncate(&mut self, n_frames: usize) {
+        if let Some(first) = self.get(n_frames) {
+            self.end = first.offset;
+            self.records.truncate(n_frames * RECORD);
+        }
+    }
+
     /// Number of frames.
     pub fn len(&self) -> usize {
         self.records.len() / RECORD

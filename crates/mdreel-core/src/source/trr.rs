@@ -44,6 +44,11 @@ impl Trr {
         Ok(Trr { frames: LocatedFile::open(file, keep)? })
     }
 
+    /// The file.
+    pub(super) fn bytes(&self) -> &FileBytes {
+        &self.frames.file
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()

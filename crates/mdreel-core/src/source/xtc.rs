@@ -45,6 +45,11 @@ impl Xtc {
         Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect() })
     }
 
+    /// The file.
+    pub(super) fn bytes(&self) -> &FileBytes {
+        &self.frames.file
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()

@@ -21,7 +21,7 @@ pub enum Access {
 /// turns every lost connection into a signal; ZFS because it copies into a second cache for maps alone. Numbers:
 /// `include/uapi/linux/magic.h` of Linux, and the file systems' own headers for those kept outside it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn is_local(file: &File) -> bool {
+pub(in crate::source) fn is_local(file: &File) -> bool {
     use std::os::fd::AsRawFd;
 
     const LOCAL: [u32; 17] = [
@@ -53,7 +53,7 @@ pub(super) fn is_local(file: &File) -> bool {
 
 /// Whether `file` lies on a file system that the system calls local.
 #[cfg(target_vendor = "apple")]
-pub(super) fn is_local(file: &File) -> bool {
+pub(in crate::source) fn is_local(file: &File) -> bool {
     use std::os::fd::AsRawFd;
 
     // SAFETY: an all-zero statfs is a valid value of that plain C structure.
@@ -65,6 +65,6 @@ pub(super) fn is_local(file: &File) -> bool {
 
 /// Other systems do not say in a common way what they have mounted.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-pub(super) fn is_local(_file: &File) -> bool {
+pub(in crate::source) fn is_local(_file: &File) -> bool {
     false
 }

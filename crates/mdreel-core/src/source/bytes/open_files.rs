@@ -99,7 +99,8 @@ impl Handle {
 pub(super) struct Reopened {
     path: PathBuf,
     access: Access,
-    identity: (u64, u64),
+    /// Device and number of the file.
+    pub identity: (u64, u64),
     /// Size when it was first opened.
     pub len: u64,
     slot: Arc<Slot>,

@@ -47,28 +47,34 @@ pub(super) struct Layout {
     /// Any later frame, which lacks the atoms that are fixed.
     pub later: FrameLayout,
     start: u64,
-    n_frames: u64,
-    rest: u64,
 }
 
 impl Layout {
-    /// Finds out how many frames `file` has, and whether its ends are sound.
-    pub fn new(file: &FileBytes, header: &Header) -> Result<Self> {
+    /// Where frames are, as the header says.
+    pub fn new(header: &Header) -> Self {
         let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
         let first = FrameLayout::new(header, header.n_atoms as u64);
         let later = FrameLayout::new(header, n_free as u64);
-        let bytes = file.len() - header.end;
-        let (n_frames, rest) = match bytes.checked_sub(first.len) {
-            Some(bytes) => (1 + bytes / later.len, bytes % later.len),
-            None => (0, bytes),
-        };
-        let layout = Layout { first, later, start: header.end, n_frames, rest };
+        Layout { first, later, start: header.end }
+    }
+
+    /// Checks whether the ends of `file` are sound.
+    pub fn check_ends(&self, file: &FileBytes, header: &Header) -> Result<()> {
         // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
-        layout.check_first_frame(file, header.format)?;
-        if layout.n_frames == 0 {
-            layout.check_last_frame(file, header.n_frames_counted)?;
+        self.check_first_frame(file, header.format)?;
+        if self.n_frames(file) == 0 {
+            self.check_last_frame(file, header.n_frames_counted)?;
         }
-        Ok(layout)
+        Ok(())
+    }
+
+    /// Whole frames of a file of `n_bytes` bytes, and the bytes behind them.
+    fn count(&self, n_bytes: u64) -> (u64, u64) {
+        let bytes = n_bytes.saturating_sub(self.start);
+        match bytes.checked_sub(self.first.len) {
+            Some(bytes) => (1 + bytes / self.later.len, bytes % self.later.len),
+            None => (0, bytes),
+        }
     }
 
     /// Checks that records of the first frame are where the header lets expect them.
@@ -83,9 +89,9 @@ impl Layout {
 
     /// Checks that the last frame is whole, or one that the header does not count yet.
     pub fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
-        let n_frames = self.n_frames;
+        let (n_frames, rest) = self.count(file.len());
         let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
-        if self.rest == 0 || is_counted {
+        if rest == 0 || is_counted {
             return Ok(());
         }
         let expected = if n_frames == 0 { self.first.len } else { self.later.len };
@@ -94,21 +100,25 @@ impl Layout {
             Some(n_frames),
             Some(self.offset(n_frames)),
             format!(
-                "the last frame is torn: it needs {expected} bytes, but the file ends after {}; {n_frames} whole frames \
-                 come before it (ask for no more than these to use them), the header counts {n_frames_counted}",
-                self.rest
+                "the last frame is torn: it needs {expected} bytes, but the file ends after {rest}; {n_frames} whole \
+                 frames come before it (ask for no more than these to use them), the header counts {n_frames_counted}"
             ),
         ))
     }
 
-    /// Number of whole frames.
-    pub fn n_frames(&self) -> u64 {
-        self.n_frames
+    /// Number of whole frames of `file`.
+    pub fn n_frames(&self, file: &FileBytes) -> u64 {
+        self.count(file.len()).0
     }
 
-    /// Bytes behind the last whole frame.
-    pub fn rest(&self) -> u64 {
-        self.rest
+    /// Bytes behind the last whole frame of `file`.
+    pub fn rest(&self, file: &FileBytes) -> u64 {
+        self.count(file.len()).1
+    }
+
+    /// Where the parts of a frame are.
+    pub fn frame(&self, frame: u64) -> &FrameLayout {
+        if frame == 0 { &self.first } else { &self.later }
     }
 
     /// Where a frame begins.

@@ -155,7 +155,7 @@ fn plan_of<'p>(first: &'p FramePlan, later: Option<&'p FramePlan>, frame: u64) -
 
 impl Reader for DcdReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        self.frames.start(extent, self.file, "DCD", self.layout.n_frames())?;
+        self.frames.start(extent, self.file, "DCD", self.layout.n_frames(self.file))?;
         self.frames.expect(&mut self.bytes, |frame| self.layout.offset(frame));
         Ok(())
     }

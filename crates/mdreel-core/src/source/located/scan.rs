@@ -108,7 +108,8 @@ pub fn find_frame<H: ChainedHeader>(
         return Ok(None);
     }
     let mut at = range.start.next_multiple_of(4);
-    let mut look = FIRST_LOOK;
+    // Who knows where a frame starts asks for that place: it is looked at before more is read.
+    let mut look = 4;
     while at < range.end {
         let end = file.len().min(at + look + H::MAX_LEN as u64);
         let bytes = file.read_vec(at..end)?;
@@ -126,7 +127,7 @@ pub fn find_frame<H: ChainedHeader>(
         }
         at += last as u64;
         at = at.next_multiple_of(4);
-        look = (4 * look).min(LONGEST_LOOK);
+        look = (4 * look).clamp(FIRST_LOOK, LONGEST_LOOK);
     }
     Ok(None)
 }

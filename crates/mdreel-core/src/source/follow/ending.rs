@@ -1,0 +1,122 @@
+//! The end of what grows: the explicit conditions, of which none is a guess.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+use crate::error::{Error, Result};
+
+/// When a file that is followed has come to its end. The first condition that is met ends it; where `n_frames` is given,
+/// any other that is met before is an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// It has so many frames.
+    pub n_frames: Option<u64>,
+    /// Nothing was added for so long.
+    pub idle: Option<Duration>,
+    /// There is a file of this name.
+    pub stop_file: Option<PathBuf>,
+    /// The process of this number has ended.
+    pub process: Option<u32>,
+}
+
+impl Ending {
+    /// Refuses to follow without an end.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        let name = path.display();
+        if *self == Ending::default() {
+            return Err(Error::Mismatch(format!(
+                "{name}: following would never end: give a number of frames, a time without growth, a stop file or a \
+                 process"
+            )));
+        }
+        if self.n_frames == Some(0) {
+            return Err(Error::Mismatch(format!("{name}: a file is followed to 1 frame or more, not to 0")));
+        }
+        Ok(())
+    }
+}
+
+/// Looks after the conditions.
+#[derive(Debug)]
+pub(super) struct Conditions {
+    ending: Ending,
+    process: Option<Process>,
+    /// The largest size seen, and since when.
+    size: u64,
+    since: Instant,
+}
+
+impl Conditions {
+    pub fn new(ending: Ending) -> Result<Self> {
+        let process = ending.process.map(Process::new).transpose()?;
+        Ok(Conditions { ending, process, size: 0, since: Instant::now() })
+    }
+
+    pub fn n_frames(&self) -> Option<u64> {
+        self.ending.n_frames
+    }
+
+    /// Why nothing will be added any more, if somebody has said so. To be asked before the file is looked at, so that
+    /// what was written before counts.
+    pub fn said(&self) -> Option<String> {
+        if let Some(path) = self.ending.stop_file.as_ref().filter(|path| path.exists()) {
+            return Some(format!("there is a file {}", path.display()));
+        }
+        let process = self.process.as_ref().filter(|process| process.has_ended())?;
+        Some(format!("process {} has ended", process.number))
+    }
+
+    /// Takes note of the file's size; says why nothing will be added any more if it has been the same for too long.
+    pub fn see(&mut self, size: u64) -> Option<String> {
+        if size != self.size {
+            (self.size, self.since) = (size, Instant::now());
+        }
+        let idle = self.ending.idle.filter(|&idle| self.since.elapsed() >= idle)?;
+        Some(format!("nothing was added for {} s", idle.as_secs_f64()))
+    }
+}
+
+/// A process whose end is waited for.
+#[derive(Debug)]
+struct Process {
+    number: u32,
+    pid: Pid,
+    /// A descriptor that means this process and no later one of the same number; `None` where the system has none.
+    descriptor: Option<OwnedFd>,
+    was_there: bool,
+}
+
+impl Process {
+    fn new(number: u32) -> Result<Self> {
+        let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| Error::Mismatch(format!("{number} is no number of a process")))?;
+        let descriptor = open_process(pid);
+        let was_there = descriptor.as_ref().err() != Some(&Errno::SRCH);
+        Ok(Process { number, pid, descriptor: descriptor.ok(), was_there })
+    }
+
+    fn has_ended(&self) -> bool {
+        let Some(descriptor) = &self.descriptor else {
+            return !self.was_there || test_kill_process(self.pid) == Err(Errno::SRCH);
+        };
+        // It can be read from once the process has ended, before its parent has asked for it.
+        let mut asked = [PollFd::new(descriptor, PollFlags::IN)];
+        poll(&mut asked, Some(&Timespec::default())).is_ok_and(|n_ready| n_ready > 0)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_process(pid: Pid) -> std::result::Result<OwnedFd, Errno> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+}
+
+/// Other systems have no such descriptors.
+#[cfg(not(target_os = "linux"))]
+fn open_process(_pid: Pid) -> std::result::Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}

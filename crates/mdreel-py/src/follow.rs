@@ -1,0 +1,78 @@
+//! Files that are followed while they grow.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mdreel_core::Error;
+use mdreel_core::pool::POLL_INTERVAL;
+use mdreel_core::source::Source as CoreSource;
+use mdreel_core::source::follow::{Ending, Follow, Settings};
+use mdreel_core::source::open::{Opened, Options};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::to_python;
+use crate::origin::Origin;
+use crate::source::Source;
+
+/// Follow a file while it grows; returns once its first frame is there. See `mdreel.sources.follow`.
+#[pyfunction]
+#[pyo3(signature = (path, n_frames, idle, stop_file, process, timeout, format, index, notify, recipe))]
+#[expect(clippy::too_many_arguments, reason = "named by the caller")]
+pub fn follow_file(
+    py: Python<'_>,
+    path: PathBuf,
+    n_frames: Option<u64>,
+    idle: Option<f64>,
+    stop_file: Option<PathBuf>,
+    process: Option<u32>,
+    timeout: Option<f64>,
+    format: Option<&str>,
+    index: &str,
+    notify: bool,
+    recipe: (Py<PyAny>, Py<PyAny>),
+) -> PyResult<Source> {
+    let settings = || -> Result<Settings, Error> {
+        let options = Options::from_names(format, "read", index, "keep")?;
+        let (idle, timeout) = (seconds("idle", idle)?, seconds("timeout", timeout)?);
+        let ending = Ending { n_frames, idle, stop_file, process };
+        Ok(Settings { ending, format: options.format, timeout, keep: options.keep, may_notify: notify })
+    };
+    let settings = settings().map_err(|error| to_python(py, error))?;
+    let mut raised = None;
+    let opened = py.detach(|| {
+        let mut keep_waiting = || {
+            raised = Python::attach(|py| py.check_signals().err());
+            raised.is_none()
+        };
+        Follow::open(&path, &settings, &mut keep_waiting)
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let follow = opened.map_err(|error| to_python(py, error))?;
+    let facts = PyDict::new(py);
+    facts.set_item("format", follow.format().name())?;
+    facts.set_item("path", follow.path())?;
+    facts.set_item("followed", true)?;
+    let format = follow.format().name();
+    Ok(Source::described(Opened::Other(Arc::new(follow), format.into()), Origin::Recipe(recipe), facts.into_any()))
+}
+
+fn seconds(what: &str, given: Option<f64>) -> Result<Option<Duration>, Error> {
+    let wrong = |given: f64| Error::Mismatch(format!("{what} must be a time in seconds, 0 or more, not {given}"));
+    given.map(|given| Duration::try_from_secs_f64(given).map_err(|_| wrong(given))).transpose()
+}
+
+/// Waits for `frame` of a source that grows, as long as Python has no signal for us.
+pub fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyResult<()> {
+    let Some(growth) = source.growth() else { return Ok(()) };
+    loop {
+        let arrival = py.detach(|| growth.await_frame(frame, POLL_INTERVAL)).map_err(|error| to_python(py, error))?;
+        if arrival.settles(frame) {
+            return Ok(());
+        }
+        py.check_signals()?;
+    }
+}
