@@ -4,11 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
 
-__all__ = ["RMSD", "open_source"]
+__all__ = ["RMSD", "follow", "open_source"]
 
-_HOMES = {"RMSD": "mdreel.analysis.rmsd", "open_source": "mdreel.sources.open"}
+_HOMES = {
+    "RMSD": "mdreel.analysis.rmsd",
+    "follow": "mdreel.sources.follow",
+    "open_source": "mdreel.sources.open",
+}
 
 
 def __getattr__(name: str) -> Any:

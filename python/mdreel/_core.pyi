@@ -17,6 +17,7 @@ __all__ = [
     "chain_sources",
     "chunked_source",
     "convert",
+    "follow_file",
     "foreign_source",
     "is_hdf5",
     "output_formats",
@@ -54,6 +55,8 @@ class Source:
     def format(self) -> str: ...
     @property
     def n_atoms(self) -> int: ...
+    @property
+    def is_growing(self) -> bool: ...
     @property
     def n_frames(self) -> int: ...
     @property
@@ -100,6 +103,10 @@ class FrameSet:
     def range(start: int, step: int, count: int) -> FrameSet: ...
     @staticmethod
     def list(frames: NDArray[np.uint64]) -> FrameSet: ...
+    @staticmethod
+    def endless(start: int, step: int) -> FrameSet: ...
+    @property
+    def is_endless(self) -> bool: ...
     def numbers(self) -> NDArray[np.uint64]: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -162,6 +169,18 @@ def chunked_source(
     facts: dict[str, Any],
     recipe: tuple[object, object],
     open_files: OpenFiles,
+) -> Source: ...
+def follow_file(
+    path: str | PathLike[str],
+    n_frames: int | None,
+    idle: float | None,
+    stop_file: str | PathLike[str] | None,
+    process: int | None,
+    timeout: float | None,
+    format: str | None,  # noqa: A002 (MDAnalysis's word)
+    index: str,
+    notify: bool,
+    recipe: tuple[object, object],
 ) -> Source: ...
 def foreign_source(
     trajectory: object,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
-from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.errors import FrameIndexError, MismatchError, UnsupportedError
 from mdreel.sources.name import name_of
 
 
@@ -33,7 +33,7 @@ def select_frames(
     -------
     FrameSet or None
         The frames; None for all frames of a trajectory whose frames have not been located, which is then read in the
-        same pass.
+        same pass. Of a trajectory that grows, those that may come.
 
     Raises
     ------
@@ -43,14 +43,19 @@ def select_frames(
         If frames are given in both ways, or a mask has another length than the trajectory.
     FormatError
         If the frames reach the end of the trajectory, and there is a torn frame.
+    UnsupportedError
+        If the trajectory grows, and the frames depend on how many there will be.
     """
     if frames is not None:
         if any(limit is not None for limit in (start, stop, step)):
             raise MismatchError("give either frames or start, stop and step, not both")
+        refuse_growing(source, "frames chosen one by one")
         return _listed(source, np.asarray(frames))
     start, stop, step = (limit if limit is None else index(limit) for limit in (start, stop, step))
     if step == 0:
         raise FrameIndexError("a step of 0 gives no frames")
+    if source.is_growing:
+        return _arriving(source, start or 0, stop, 1 if step is None else step)
     if start in (None, 0) and stop is None and step in (None, 1) and not source.is_located:
         return None
     n_frames = source.n_frames
@@ -65,6 +70,36 @@ def select_frames(
     if selected.step > 0:
         return FrameSet.range(selected.start, selected.step, len(selected))
     return FrameSet.list(np.arange(selected.start, selected.stop, selected.step).astype(np.uint64))
+
+
+def refuse_growing(source: Source, what: str) -> None:
+    """Refuse a trajectory that grows where it must be known how many frames there are.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    what : str
+        What needs the number of frames.
+
+    Raises
+    ------
+    UnsupportedError
+        If it grows.
+    """
+    if source.is_growing:
+        message = f"{what} need the number of frames, which nobody knows of a trajectory that grows"
+        raise UnsupportedError(f"{name_of(source)}: {message}")
+
+
+def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameSet:
+    if min(start, step, 0 if stop is None else stop) < 0:
+        refuse_growing(source, "negative start, stop and step")
+    if stop is None:
+        return FrameSet.endless(start, step)
+    if start >= stop:
+        raise FrameIndexError(f"{name_of(source)}: no frame is left of start={start}, stop={stop}, step={step}")
+    return FrameSet.range(start, step, len(range(start, stop, step)))
 
 
 def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:

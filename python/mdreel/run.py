@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source, plan
-from mdreel.errors import FormatError, MismatchError
+from mdreel.errors import FormatError, FrameIndexError, MismatchError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.progress import Progress
@@ -52,11 +52,13 @@ def run(
     -----
     The whole of a file whose frames nobody has located is cut by bytes, so that locating and reading are one pass.
     Where that fails because bytes within a frame look like a frame, the frames are located first and read again.
+
+    Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     while True:
         blocks = plan(job.source, frames, n_parts, executor.n_workers)
-        n_frames = None if frames is None else len(frames)
+        n_frames = None if frames is None or frames.is_endless else len(frames)
         begun_ns = perf_counter_ns()
         with Progress(title, n_frames, enabled=progress) as bar:
             try:
@@ -77,6 +79,9 @@ def run(
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()
+    if not len(outcome.series):
+        n_came = job.source.n_frames
+        raise FrameIndexError(f"{name_of(job.source)}: no frame is left: the trajectory has ended with {n_came} frames")
     return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns))
 
 

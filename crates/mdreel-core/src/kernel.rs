@@ -27,6 +27,7 @@ pub trait Kernel: Sync {
     /// The partial result of no frames.
     fn empty(&self) -> Self::Partial;
 
-    /// Adds the frames of `batch` to `partial`.
+    /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into batches:
+    /// storage decides that, and of a file that grows, when they come.
     fn map(&self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
 }

@@ -234,7 +234,9 @@ def _weights(atomgroup: "AtomGroup", weights: Literal["mass"] | ArrayLike | None
 
 def _read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray[np.float64]:
     """Read positions of one frame, shape (n_atoms, 3), Å; a negative frame counts from the end."""
-    chosen = FrameSet.range(0, 1, 1) if frame == 0 else select_frames(source, frames=[frame])
+    # The first frame is there, and one that grows will have it; others are looked up among all.
+    is_known = frame == 0 or (source.is_growing and frame > 0)
+    chosen = FrameSet.range(frame, 1, 1) if is_known else select_frames(source, frames=[frame])
     assert chosen is not None
     positions = np.array(source.read(chosen, atoms).positions[0], np.float64)
     wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))

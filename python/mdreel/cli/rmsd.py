@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdreel.cli import options
+from mdreel.cli import following, options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
 
@@ -19,6 +19,7 @@ EXAMPLES = """\b
 Examples:
   mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
   mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
+  mdreel rmsd -s adk.psf -f running.xtc --follow --end-file running.done -o rmsd.csv
 """
 
 
@@ -112,10 +113,18 @@ def rmsd(
     ] = Backend.THREADS,
     n_workers: options.Threads = 0,
     n_parts: options.Parts = None,
+    follow: following.Follow = False,
+    end_frames: following.EndFrames = None,
+    end_idle: following.EndIdle = None,
+    end_file: following.EndFile = None,
+    end_process: following.EndProcess = None,
 ) -> None:
     """Minimum RMSD of a selection to a reference, for every frame."""
     check_window((begin, end, interval), (start, stop, step))
     _check_options(reference, reference_frame)
+    ends = {"n_frames": end_frames, "idle": end_idle, "stop_file": end_file, "process": end_process}
+    refused = {"-b": begin, "-e": end, "-dt": interval, "--n-parts": n_parts}
+    following.check_following(follow, ends, trajectories, refused)
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
@@ -123,7 +132,8 @@ def rmsd(
     from mdreel.sources.open import open_source
 
     with failing_with(ExitCode.INPUT):
-        source = open_source(trajectories)  # first, for it takes no time, and to import MDAnalysis does
+        # First, for it takes no time, and to import MDAnalysis does.
+        source = following.open_followed(trajectories[0], ends) if follow else open_source(trajectories)
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
     with failing_with(ExitCode.INPUT):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, Source
 from mdreel._core import convert as convert_core
 from mdreel.analysis.analysis import Trajectory
-from mdreel.blocks import select_frames
+from mdreel.blocks import refuse_growing, select_frames
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
@@ -64,7 +64,7 @@ def convert(
     Raises
     ------
     UnsupportedError
-        If no format has the ending of `output`.
+        If no format has the ending of `output`, or the trajectory grows.
     FormatError
         If the trajectory is not what its format says.
     FrameIndexError
@@ -84,6 +84,7 @@ def convert(
     """
     path = check_trajectory(output, precision, force)
     source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
+    refuse_growing(source, "conversions")
     indices = atoms_of(source, atoms)
     selected = select_frames(source, start, stop, step, frames)
     if selected is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from mdreel._core import Source
 from mdreel._core import split as split_core
 from mdreel.analysis.analysis import Trajectory
-from mdreel.blocks import select_frames
+from mdreel.blocks import refuse_growing, select_frames
 from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
@@ -84,6 +84,7 @@ def split(
     if (n_parts if n_parts is not None else frames_per_part or 0) < 1:
         raise MismatchError(f"at least 1 is needed, got {n_parts if n_parts is not None else frames_per_part}")
     source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
+    refuse_growing(source, "splits")
     indices = atoms_of(source, atoms)
     first, stop = _range(source, start, stop)
     n_frames = stop - first
