@@ -168,8 +168,10 @@ impl<'a> ByteReader<'a> {
     pub fn confirm(&self) -> Result<()> {
         self.refuse_broken()?;
         let Some((handle, _)) = &self.handle else { return Ok(()) };
+        // In this order: more of a file that grows may count a moment later.
+        let expected = self.file.len();
         let size = self.file.size_of(handle)?;
-        if size >= self.file.len() {
+        if size >= expected {
             return Ok(());
         }
         if let Some(map) = self.map() {
