@@ -61,7 +61,7 @@ def test_info_sums_several_files(run, adk):
     done = run("info", "-f", adk["dcd"], "-f", adk["xtc"])
     assert done.returncode == 0, done.stderr
     assert "2 files" in done.stdout.splitlines()[0]
-    assert "frames  196" in done.stdout
+    assert "  frames        196\n" in done.stdout
     assert str(adk["dcd"]) in done.stdout
     assert str(adk["xtc"]) in done.stdout
 
@@ -82,6 +82,13 @@ def test_info_warns_of_a_torn_frame_and_tells_of_the_whole_ones(run, adk, tmp_pa
     assert facts["n_frames"] == 97
     assert facts["torn_end"].startswith("torn.xtc, frame 97, byte")
     assert done.stderr == f"mdreel: warning: {facts['torn_end']}\n"
+
+
+def test_info_tells_of_irregular_times(run, adk, tmp_path):
+    done = run("info", "-f", adk["xtc"], "-f", adk["xtc"])
+    assert done.returncode == 0, done.stderr
+    assert "  back in time  at frame 98" in done.stdout
+    assert "  file system  " in done.stdout
 
 
 def test_info_names_a_missing_file(run):

@@ -20,10 +20,12 @@ from mdreel._core import FrameSet
 from mdreel.errors import FormatError
 from mdreel.sources.open import open_source
 from mdreel.sources.remote import RemoteFile
+from mdreel.storage import convert
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 BUCKET = "trajectories"
+NAMES = ["adk.xtc", "parts/adk.dcd", "adk.nc"]
 
 
 class Proxy:
@@ -103,12 +105,39 @@ def s3(server: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.fixture
-def uploaded(s3: int, adk_xtc: Path, adk_dcd: Path) -> int:
-    """The server with three trajectories."""
+def uploaded(s3: int, adk_xtc: Path, adk_dcd: Path, adk_ncdf: Path, water_ncdf: Path) -> int:
+    """The server with some trajectories."""
     put(s3, BUCKET, b"")
-    for name, path in {"adk.xtc": adk_xtc, "parts/adk.dcd": adk_dcd, "water.xtc": Path(XTC)}.items():
+    files = {
+        "adk.xtc": adk_xtc,
+        "parts/adk.dcd": adk_dcd,
+        "adk.nc": adk_ncdf,
+        "water.xtc": Path(XTC),
+        "water.nc": water_ncdf,
+    }
+    for name, path in files.items():
         put(s3, f"{BUCKET}/{name}", path.read_bytes())
     return s3
+
+
+@pytest.fixture
+def local(adk_xtc: Path, adk_dcd: Path, adk_ncdf: Path) -> dict[str, Path]:
+    """Where the same trajectories are on the disk."""
+    return {"adk.xtc": adk_xtc, "parts/adk.dcd": adk_dcd, "adk.nc": adk_ncdf}
+
+
+@pytest.fixture(scope="module")
+def adk_ncdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("remote") / "adk.nc"
+    convert(DCD, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def water_ncdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("remote") / "water.nc"
+    convert(XTC, path)
+    return path
 
 
 def put(port: int, name: str, content: bytes) -> None:
@@ -128,19 +157,19 @@ def rmsd(atoms: MDAnalysis.AtomGroup, trajectory: object, **options: int) -> np.
     return mdreel.RMSD(atoms, trajectory=trajectory).run(**options).results.rmsd
 
 
-@pytest.mark.parametrize("name", ["adk.xtc", "parts/adk.dcd"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["s3", "http"])
 def test_remote_rmsd_has_the_bits_of_the_local_one(
-    uploaded: int, ca: MDAnalysis.AtomGroup, adk_xtc: Path, adk_dcd: Path, name: str, scheme: str
+    uploaded: int, ca: MDAnalysis.AtomGroup, local: dict[str, Path], name: str, scheme: str
 ) -> None:
     url = f"s3://{BUCKET}/{name}" if scheme == "s3" else f"http://127.0.0.1:{uploaded}/{BUCKET}/{name}"
-    expected = rmsd(ca, adk_xtc if name.endswith("xtc") else adk_dcd)
+    expected = rmsd(ca, local[name])
     for n_workers in (1, 2):
         np.testing.assert_array_equal(rmsd(ca, url, n_workers=n_workers, n_parts=5), expected)
     np.testing.assert_array_equal(rmsd(ca, url, step=7), expected[::7])
 
 
-@pytest.mark.parametrize("name", ["adk.xtc", "parts/adk.dcd"])
+@pytest.mark.parametrize("name", NAMES)
 def test_remote_file_is_fetched_once(uploaded: int, ca: MDAnalysis.AtomGroup, name: str) -> None:
     source = open_source(f"s3://{BUCKET}/{name}")
     rmsd(ca, source, n_workers=1, n_parts=1)
@@ -157,12 +186,21 @@ def test_remote_water_is_left_on_the_server(uploaded: int) -> None:
     assert source.n_fetched < 0.5 * source.n_bytes  # of 10 frames the first is read whole, twice
 
 
-@pytest.mark.parametrize("name", ["adk.xtc", "parts/adk.dcd"])
+def test_remote_netcdf_water_is_left_on_the_server(uploaded: int) -> None:
+    protein = MDAnalysis.Universe(GRO).select_atoms("protein and name CA")
+    source = open_source(f"s3://{BUCKET}/water.nc")
+    np.testing.assert_array_equal(rmsd(protein, source, n_workers=1, n_parts=1), rmsd(protein, XTC))
+    assert source.n_fetched is not None
+    # From the first to the last of the atoms it is 7 % of each of 10 frames; the reference frame is read once more.
+    assert 0.07 * source.n_bytes < source.n_fetched < 0.085 * source.n_bytes
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_remote_server_that_drops_connections_changes_nothing(
-    uploaded: int, ca: MDAnalysis.AtomGroup, adk_xtc: Path, adk_dcd: Path, name: str
+    uploaded: int, ca: MDAnalysis.AtomGroup, local: dict[str, Path], name: str
 ) -> None:
     proxy = Proxy(uploaded)
-    expected = rmsd(ca, adk_xtc if name.endswith("xtc") else adk_dcd)
+    expected = rmsd(ca, local[name])
     # Without connections kept alive each request meets the proxy's count.
     options = {"client_options": {"pool_max_idle_per_host": "0"}}
     file = RemoteFile(f"http://127.0.0.1:{proxy.port}/{BUCKET}/{name}", options)

@@ -3,15 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
-
-if TYPE_CHECKING:
-    from mdreel._core import Source
 
 EXAMPLES = """\b
 Examples:
@@ -20,6 +17,11 @@ Examples:
 """
 
 Facts = dict[str, Any]
+
+WORDS = {True: "yes", False: "no", None: "none"}
+
+FRAMES_SHOWN = 5
+"""Frames that are named of each kind of irregular time."""
 
 
 def info(
@@ -39,10 +41,10 @@ def info(
     ] = False,
 ) -> None:
     """What is in a trajectory: atoms, frames, times, box, size, format."""
-    from mdreel.sources.open import open_source
+    from mdreel.storage.info import info as info_of
 
     with failing_with(ExitCode.INPUT):
-        facts = _facts(open_source(trajectories))
+        facts = info_of(trajectories)
     if topology is not None:
         facts["topology"] = _topology(topology, facts["n_atoms"])
     if facts["torn_end"] is not None:
@@ -51,49 +53,6 @@ def info(
         typer.echo(json.dumps(facts, indent=2, default=str))
     else:
         typer.echo("\n".join(_page(facts)))
-
-
-def _facts(source: "Source") -> Facts:
-    """All that is known, under names that programs can rely on."""
-    import numpy as np
-
-    times = source.times()
-    steps = np.diff(times)
-    n_frames = source.n_frames
-    return {
-        "n_atoms": source.n_atoms,
-        "n_frames": n_frames,
-        "first_time_ps": float(times[0]) if n_frames else None,
-        "last_time_ps": float(times[-1]) if n_frames else None,
-        "shortest_interval_ps": float(steps.min()) if n_frames > 1 else None,
-        "longest_interval_ps": float(steps.max()) if n_frames > 1 else None,
-        "first_box": _box(source) if n_frames else None,
-        "size_bytes": source.n_bytes,
-        "bytes_per_frame": source.n_bytes / n_frames if n_frames else None,
-        "torn_end": _torn_end(source),
-        "files": [dict(part) for part in source.describe()],
-    }
-
-
-def _torn_end(source: "Source") -> str | None:
-    """What is wrong with a frame behind the last whole one, if there is such a frame."""
-    from mdreel.errors import FormatError
-
-    try:
-        source.check_end()
-    except FormatError as error:
-        return str(error)
-    return None
-
-
-def _box(source: "Source") -> list[float] | None:
-    """Lengths (Å) and angles (degrees) of the first frame's cell."""
-    import numpy as np
-
-    from mdreel._core import FrameSet
-
-    first = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
-    return [float(value) for value in first.dimensions[0]] if first.has_cell[0] else None
 
 
 def _topology(path: Path, n_atoms: int) -> Facts:
@@ -113,6 +72,7 @@ def _page(facts: Facts) -> Iterator[str]:
         "atoms": f"{facts['n_atoms']:,}",
         "frames": f"{facts['n_frames']:,}",
         "time": _times(facts),
+        **_irregular(facts),
         "box": _cell(facts["first_box"]),
         "size": _size(facts["size_bytes"])
         + (f", {_size(facts['bytes_per_frame'])} a frame" if facts["n_frames"] else ""),
@@ -129,13 +89,15 @@ def _page(facts: Facts) -> Iterator[str]:
         own = {name: value for name, value in file.items() if name not in ("path", "size")}
         if "frame interval" in own:
             own["frame interval"] = f"{own['frame interval']:.6g} ps"
+        if "stripes" in own:
+            own["stripes"] = ", then ".join(f"{one['count']} of {_size(one['size'])}" for one in own["stripes"])
         yield from _lines(whole | ({"size": _size(file["size"])} if len(files) > 1 else {}) | own)
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     width = max(map(len, facts))
     for name, value in facts.items():
-        said = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        said = WORDS[value] if value is None or isinstance(value, bool) else str(value)
         yield f"  {name:{width}}  {said}"
 
 
@@ -151,6 +113,17 @@ def _times(facts: Facts) -> str:
     if regular:
         return f"{first:.6g} to {last:.6g} ps, every {(last - first) / (facts['n_frames'] - 1):.6g} ps"
     return f"{first:.6g} to {last:.6g} ps, in intervals from {shortest:.6g} to {longest:.6g} ps"
+
+
+def _irregular(facts: Facts) -> dict[str, str]:
+    """What a reader should know of the times before an average over time is taken."""
+    said = {}
+    for name, text in (("gaps", "gaps"), ("repeated_times", "same time"), ("backward_times", "back in time")):
+        if frames := facts[name]:
+            shown = ", ".join(f"{frame:,}" for frame in frames[:FRAMES_SHOWN])
+            more = f" and {len(frames) - FRAMES_SHOWN:,} more" if len(frames) > FRAMES_SHOWN else ""
+            said[text] = f"{'before' if name == 'gaps' else 'at'} frame{'s' * (len(frames) > 1)} {shown}{more}"
+    return said
 
 
 def _cell(box: list[float] | None) -> str:

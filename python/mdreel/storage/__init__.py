@@ -2,7 +2,8 @@
 
 from mdreel.storage.concat import concat
 from mdreel.storage.convert import convert
+from mdreel.storage.info import info
 from mdreel.storage.split import split
 from mdreel.storage.written import Written
 
-__all__ = ["Written", "concat", "convert", "split"]
+__all__ = ["Written", "concat", "convert", "info", "split"]

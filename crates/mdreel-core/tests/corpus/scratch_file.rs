@@ -1,27 +1,23 @@
 //! A file in memory where the system has one: sources read files, and a disk would be slow.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::{Builder, NamedTempFile};
 
 /// Removed when dropped.
-pub struct ScratchFile(PathBuf);
+pub struct ScratchFile(NamedTempFile);
 
 impl ScratchFile {
     pub fn new(bytes: &[u8]) -> Self {
         let shared_memory = Path::new("/dev/shm");
         let directory = if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() };
-        let path = directory.join(format!("mdreel-fuzz-{}.bytes", std::process::id()));
-        fs::write(&path, bytes).expect("room for a small file");
-        ScratchFile(path)
+        let mut file = Builder::new().prefix("mdreel-fuzz-").tempfile_in(directory).expect("a temporary file");
+        file.write_all(bytes).expect("room for a small file");
+        ScratchFile(file)
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for ScratchFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        self.0.path()
     }
 }

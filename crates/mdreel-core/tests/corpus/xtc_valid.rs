@@ -1,30 +1,15 @@
 //! Random valid streams, steered by the fuzzer: decoded as the oracle does, whatever is selected. Then one byte of the
 //! file is changed: still as the oracle does, or refused by both.
-#![no_main]
 
-#[allow(dead_code, reason = "shared with the tests, which use the rest")]
-#[path = "../../tests/support/reading.rs"]
-mod reading;
-mod scratch_file;
-#[allow(dead_code, reason = "shared with the tests, which use the rest")]
-#[path = "../../tests/support/xtc_oracle.rs"]
-mod xtc_oracle;
-#[allow(dead_code, unused_imports, reason = "shared with the tests, which use the rest")]
-#[path = "../../tests/support/xtc_reading.rs"]
-mod xtc_reading;
-#[allow(dead_code, reason = "shared with the tests, which use the rest")]
-#[path = "../../tests/support/xtc_stream.rs"]
-mod xtc_stream;
-
-use libfuzzer_sys::fuzz_target;
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, Source};
-use scratch_file::ScratchFile;
-use xtc_oracle::decode_file;
-use xtc_reading::{Kept, expected, open, open_portable, read_bytes, read_frames, run_all};
-use xtc_stream::{Coverage, Dice, draw_selection, random_file};
+use crate::scratch_file::ScratchFile;
+use crate::xtc_oracle::decode_file;
+use crate::xtc_reading::{Kept, expected, open, open_portable, read_bytes, read_frames, run_all};
+use crate::xtc_stream::{Coverage, Dice, draw_selection, random_file};
 
-fuzz_target!(|steer: &[u8]| {
+/// Checks one input.
+pub fn check(steer: &[u8]) {
     let mut dice = Dice::new(steer);
     // Some frames are so large that only their first part is read; not more than the fuzzer has time for.
     let large = dice.one_in(250);
@@ -58,4 +43,4 @@ fuzz_target!(|steer: &[u8]| {
     let right = decode_file(&bytes).ok();
     let right = right.map(|frames| frames.iter().zip(0..).map(|(frame, i)| expected(frame, i, &all)).collect());
     assert_eq!(seen, right);
-});
+}

@@ -1,0 +1,6 @@
+//! Any bytes as a DCD file.
+#![no_main]
+
+include!("../../tests/corpus/checks.rs");
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| dcd_file::check(bytes));

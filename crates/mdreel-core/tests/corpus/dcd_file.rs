@@ -1,0 +1,29 @@
+//! Any bytes as a DCD file: all atoms through a map are the same as a few atoms at a time, read.
+
+use mdreel_core::source::Source;
+use mdreel_core::source::bytes::{Access, FileBytes};
+use mdreel_core::source::dcd::Dcd;
+
+use crate::parts::check_parts;
+use crate::scratch_file::ScratchFile;
+
+/// Numbers that a check may take memory for.
+const MOST_NUMBERS: u64 = 1 << 22;
+
+/// Checks one input.
+pub fn check(bytes: &[u8]) {
+    let file = ScratchFile::new(bytes);
+    let open = |access| FileBytes::open(file.path(), access).and_then(Dcd::open);
+    let Ok(dcd) = open(Access::Map) else {
+        assert!(open(Access::Read).is_err());
+        return;
+    };
+    let (n_atoms, n_frames) = (dcd.n_atoms() as u64, dcd.n_frames().expect("counted when opened"));
+    // The first frame has all atoms, and each frame its record markers.
+    assert!(n_frames == 0 || 12 * n_atoms + 24 * n_frames <= bytes.len() as u64);
+    let _ = dcd.check_end();
+    // Where all atoms are fixed, frames take no room in the file, but they do when they are read.
+    if n_atoms * n_frames <= MOST_NUMBERS {
+        check_parts(&dcd, &open(Access::Read).expect("opened before"));
+    }
+}
