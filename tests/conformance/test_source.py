@@ -14,6 +14,7 @@ from conformance.netcdf_writer import write as write_netcdf
 from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.sources.follow import follow
 from mdreel.sources.foreign import open_foreign
 from mdreel.sources.open import open_source
 from netcdf4_writer import write_netcdf4
@@ -24,10 +25,13 @@ KINDS = [
     "dcd",
     "xtc",
     "xtc located",
+    "xtc followed",
     "netcdf",
     "netcdf with velocities",
     "trr",
     "trr located",
+    "trr followed",
+    "dcd followed",
     "chain of xtc",
     "chain of dcd and xtc",
     "h5md",
@@ -96,6 +100,11 @@ def make_source(
         assert source.n_frames == N_FRAMES
         return source
 
+    def followed(path: Path) -> Source:
+        source = follow(path, n_frames=N_FRAMES, index="none")
+        read(source, [N_FRAMES - 1], [0])
+        return source
+
     def chunked() -> Source:
         layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
         box = np.full((N_FRAMES, 3), 100.0)
@@ -120,10 +129,13 @@ def make_source(
         "dcd": lambda: open_source(adk_dcd),
         "xtc": lambda: open_source(adk_xtc, index="none"),
         "xtc located": lambda: located(adk_xtc),
+        "xtc followed": lambda: followed(adk_xtc),
         "netcdf": lambda: open_source(netcdf_files["netcdf"]),
         "netcdf with velocities": lambda: open_source(netcdf_files["netcdf with velocities"]),
         "trr": lambda: open_source(adk_trr, index="none"),
         "trr located": lambda: located(adk_trr),
+        "trr followed": lambda: followed(adk_trr),
+        "dcd followed": lambda: followed(adk_dcd),
         "chain of xtc": lambda: open_source(xtc_segments, index="none"),
         "chain of dcd and xtc": after_dcd,
         "h5md": lambda: open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),

@@ -1,5 +1,6 @@
 //! Following a file that grows: whatever the pieces in which it comes, every frame once, whole and in order.
 
+#[expect(dead_code, reason = "frames of a file that grows are found by number")]
 #[path = "support/reading.rs"]
 mod reading;
 

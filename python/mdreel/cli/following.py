@@ -1,5 +1,6 @@
 """The options of commands that follow a file while it grows."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,18 +53,20 @@ EndProcess = Annotated[
 ]
 
 
-def check_following(wanted: bool, ends: dict[str, Any], trajectories: list[Path], refused: dict[str, object]) -> None:
+def check_following(
+    wanted: bool, ends: Mapping[str, object], trajectories: list[Path], refused: Mapping[str, object]
+) -> None:
     """Refuse options of which one makes no sense without the other, or not with it.
 
     Parameters
     ----------
     wanted : bool
         Whether a file is followed.
-    ends : dict
+    ends : mapping
         The ends that were given, None where not.
     trajectories : list of Path
         The files.
-    refused : dict
+    refused : mapping
         Options that need the whole trajectory and their values, None where they were not given.
     """
     if not wanted:
