@@ -1,9 +1,10 @@
 """Following: files that another process writes, and everything that can happen to them."""
 
 import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,34 @@ def test_follow_refuses_what_needs_the_number_of_frames(tmp_path: Path, whole: d
     with pytest.raises(UnsupportedError, match="splits need the number of frames"):
         split(source, tmp_path / "out.dcd", n_parts=2)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("waiting", ["first frame", "frame", "threads", "serial"])
+def test_follow_stops_waiting_when_a_signal_handler_raises(
+    tmp_path: Path, whole: dict[str, Path], atoms: Any, waiting: str
+) -> None:
+    class EnoughError(Exception):
+        pass
+
+    def ring(*_: object) -> None:
+        raise EnoughError
+
+    never = tmp_path / "never"
+    source = mdreel.follow(whole["xtc"], stop_file=never)
+    actions: dict[str, Callable[[], object]] = {
+        "first frame": lambda: mdreel.follow(tmp_path / "missing.xtc", stop_file=never),
+        "frame": lambda: read(source, N_FRAMES),
+        "threads": lambda: rmsd(atoms, source),
+        "serial": lambda: rmsd(atoms, source, backend="serial"),
+    }
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(EnoughError):
+            actions[waiting]()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_follow_survives_pickling_and_keeps_its_index(whole: dict[str, Path], atoms: Any) -> None:

@@ -24,7 +24,7 @@ pub struct Outcome<P> {
 /// Maps the blocks of `source` with `kernel` on `n_workers` threads and merges the partial results in block order.
 /// Returns `None` when blocks of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have
 /// been misled, and does not know which frame it is in. The caller then plans by frames, and gets the result, or an
-/// error that knows its frame.
+/// error that knows its frame. Frames of a source that grows are waited for; the run ends when the source does.
 pub fn run<K: Kernel>(
     source: &dyn Source,
     atoms: &AtomSelection,
