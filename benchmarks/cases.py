@@ -75,9 +75,10 @@ def _mdtraj(system: System, form: str, place: str = "start", cores: tuple[int, .
     return made
 
 
-def _molly(system: System, selection: str) -> list[Contender]:
+def molly(system: System, selection: str) -> list[Contender]:
+    """Return the ways of reading an XTC file with molly, all atoms or those of a file of indices."""
     what = "all atoms" if selection == "all" else "selected atoms, reading alone"
-    path = str(system.xtc)
+    path = str(system.trajectory("xtc"))
     return [
         rust("molly", f"molly, {what} ({way})", way, path, selection, way) for way in ("buffered", "plain", "bufreader")
     ]
@@ -90,11 +91,11 @@ def _programs(system: System, form: str) -> list[Contender]:
     return programs
 
 
-def _floors(system: System, form: str) -> list[Contender]:
+def floors(system: System, form: str) -> list[Contender]:
     """Return the floors: reading the bytes from the page cache, and copying as many."""
     path = system.trajectory(form)
     size = path.stat().st_size
-    floors = [
+    made = [
         rust("floor", "floor: read the whole file from the page cache", "pread", "pread", str(path), kind="floor"),
         rust("floor", "floor: memcpy of as many bytes", "memcpy", "memcpy", str(size), kind="floor"),
     ]
@@ -106,8 +107,8 @@ def _floors(system: System, form: str) -> list[Contender]:
         }
         for way, text in ways.items():
             arguments = ("gather", way, str(path), str(system.start), *_dcd_layout(system))
-            floors.append(rust("floor", f"floor: {text}", way, *arguments, kind="floor"))
-    return floors
+            made.append(rust("floor", f"floor: {text}", way, *arguments, kind="floor"))
+    return made
 
 
 def _dcd_layout(system: System) -> tuple[str, ...]:
@@ -121,15 +122,15 @@ def _dcd_layout(system: System) -> tuple[str, ...]:
     n_atoms = system.reference.read_text().count("\nATOM")
     cell, axis = 4 + 48 + 4, 4 + 4 * n_atoms + 4
     stride = cell + 3 * axis
-    first = system.dcd.stat().st_size - system.n_frames * stride
+    first = system.trajectory("dcd").stat().st_size - system.n_frames * stride
     return tuple(str(number) for number in (first, stride, *(cell + 4 + axis * which for which in range(3))))
 
 
 def _xtc(adk: System, name: str) -> Case:
     contenders = [ours(adk, "xtc", "start", 1), ours(adk, "xtc", "start", 2), ours(adk, "xtc", "start", 1, "none")]
-    contenders += _mdanalysis(adk, "xtc") + _mdtraj(adk, "xtc", cores=(1, 2)) + _molly(adk, str(adk.start))
-    contenders += _programs(adk, "xtc") + _floors(adk, "xtc")
-    contenders.append(example("control", "floor: control pass alone", str(adk.xtc), kind="floor"))
+    contenders += _mdanalysis(adk, "xtc") + _mdtraj(adk, "xtc", cores=(1, 2)) + molly(adk, str(adk.start))
+    contenders += _programs(adk, "xtc") + floors(adk, "xtc")
+    contenders.append(example("control", "floor: control pass alone", str(adk.trajectory("xtc")), kind="floor"))
     goals = (
         Goal("1 thread against MDAnalysis serial", ("mdanalysis-serial-1",), ("mdreel-1",), 24),
         Goal("1 thread against the best of mdtraj", MDTRAJ, ("mdreel-1",), 12),
@@ -148,7 +149,7 @@ def _xtc(adk: System, name: str) -> Case:
 def _dcd(adk: System, name: str) -> Case:
     contenders = [ours(adk, "dcd", "start", 1), ours(adk, "dcd", "start", 2)]
     contenders += _mdanalysis(adk, "dcd") + _mdtraj(adk, "dcd", cores=(1, 2))
-    contenders += _programs(adk, "dcd") + _floors(adk, "dcd")
+    contenders += _programs(adk, "dcd") + floors(adk, "dcd")
     goals = (
         Goal("1 thread against MDAnalysis serial", ("mdanalysis-serial-1",), ("mdreel-1",), 36),
         Goal("1 thread against mdtraj's load of Cα only", ("mdtraj-load-1",), ("mdreel-1",), 4.8),
@@ -158,8 +159,8 @@ def _dcd(adk: System, name: str) -> Case:
 
 
 def _read(adk: System, name: str) -> Case:
-    contenders = [example("decode", "mdreel, 1 thread", str(adk.xtc)), *_molly(adk, "all")]
-    contenders.append(rust("xdrfile", "xdrfile (C library)", "", str(adk.xtc)))
+    contenders = [example("decode", "mdreel, 1 thread", str(adk.trajectory("xtc"))), *molly(adk, "all")]
+    contenders.append(rust("xdrfile", "xdrfile (C library)", "", str(adk.trajectory("xtc"))))
     work = job(adk, "xtc", what="read")
     contenders.append(python("libmdaxdr", "xdrfile as MDAnalysis ships it (XTCFile)", work, family="xdrfile"))
     contenders.append(python("mdanalysis", "MDAnalysis, trajectory iterated", work))
@@ -168,14 +169,14 @@ def _read(adk: System, name: str) -> Case:
         Goal("1 thread against molly", MOLLY, ("decode",), 4),
         Goal("1 thread against xdrfile", ("xdrfile",), ("decode",), 6),
     )
-    return Case(name, "All atoms read from XTC", adk, "xtc", (*contenders, *_floors(adk, "xtc")), goals)
+    return Case(name, "All atoms read from XTC", adk, "xtc", (*contenders, *floors(adk, "xtc")), goals)
 
 
 def _water(place: str, bound: float, water: System, name: str) -> Case:
     selection = water.start if place == "start" else water.end
     contenders = [ours(water, "xtc", place, 1), ours(water, "xtc", place, 2)]
     contenders += _mdanalysis(water, "xtc", place, parallel=False) + _mdtraj(water, "xtc", place)
-    contenders += _molly(water, str(selection))
+    contenders += molly(water, str(selection))
     goals = (Goal("1 thread against MDAnalysis serial", ("mdanalysis-serial-1",), ("mdreel-1",), bound),)
     where = {"start": "protein first in the frame", "end": "selection at the end of the frame"}[place]
     return Case(name, f"RMSD from XTC with water, {where}", water, "xtc", tuple(contenders), goals)
@@ -203,7 +204,7 @@ class Plan:
         return self.make(system, name)
 
 
-PLANS = {
+RMSD = {
     "xtc": Plan("adk", ("xtc",), _xtc),
     "dcd": Plan("adk", ("dcd",), _dcd),
     "read": Plan("adk", ("xtc",), _read),

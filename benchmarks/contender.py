@@ -19,6 +19,17 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 RUST = HERE / "peers" / "rust"
 
+NEEDS = {
+    "mdreel": "python:mdreel",
+    "mdanalysis": "python:MDAnalysis",
+    "libmdaxdr": "python:MDAnalysis",
+    "mdtraj": "python:mdtraj",
+    "chemfiles": "python:chemfiles",
+    "gmx": "program:gmx",
+    "cpptraj": "program:cpptraj",
+}
+"""What the Python files of peers need."""
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -103,18 +114,11 @@ def example(name: str, label: str, *arguments: str, kind: str = "ours") -> Conte
     return Contender(name, label, family, (str(path), *arguments), kind=kind, needs=f"file:{path}")
 
 
-def python(module: str, label: str, job: Job, cores: int = 1, family: str = "") -> Contender:
+def python(module: str, label: str, job: Job, cores: int = 1, family: str = "", needs: str = "") -> Contender:
     """Return one of the Python files of peers."""
     key = "-".join(part for part in (module, job.way, str(cores)) if part)
     command = (sys.executable, "-m", f"peers.{module}", job.to_json())
-    needs = {
-        "mdreel": "python:mdreel",
-        "mdanalysis": "python:MDAnalysis",
-        "libmdaxdr": "python:MDAnalysis",
-        "mdtraj": "python:mdtraj",
-        "gmx": "program:gmx",
-        "cpptraj": "program:cpptraj",
-    }[module]
+    needs = needs or NEEDS[module]
     return Contender(key, label, family or module, command, cores=cores, needs=needs)
 
 

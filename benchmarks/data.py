@@ -25,6 +25,9 @@ NOISE = 0.05
 SEED = 20160709
 """Seed of the noise."""
 
+FORMS = {"xtc": ".xtc", "trr": ".trr", "dcd": ".dcd", "ncdf": ".nc", "h5md": ".h5md"}
+"""The trajectory formats and their endings."""
+
 SELECTION = "protein and name CA"
 """The atoms whose RMSD is computed."""
 
@@ -43,8 +46,8 @@ class System:
         Topology that MDAnalysis reads.
     reference
         The first frame, as a PDB file: topology for mdtraj, reference for GROMACS.
-    xtc, dcd
-        The trajectories.
+    folder
+        Where the trajectories are.
     start, end
         Files of 0-based atom indices, one a line: the Cα atoms, and as many atoms at the end of the frame.
     """
@@ -53,27 +56,24 @@ class System:
     n_frames: int
     topology: Path
     reference: Path
-    xtc: Path
-    dcd: Path
+    folder: Path
     start: Path
     end: Path
 
     def trajectory(self, form: str) -> Path:
-        """Return the trajectory of one format, ``xtc`` or ``dcd``."""
-        return {"xtc": self.xtc, "dcd": self.dcd}[form]
+        """Return the trajectory of one format, one of ``FORMS``."""
+        return self.folder / f"{self.name}-{self.n_frames}{FORMS[form]}"
 
 
 def describe(name: str, n_frames: int, folder: Path) -> System:
     """Say where the files of a system lie, whether they exist or not."""
     topology = {"adk": "adk.psf", "water": "water.gro"}[name]
-    stem = f"{name}-{n_frames}"
     return System(
         name=name,
         n_frames=n_frames,
         topology=folder / topology,
         reference=folder / f"{name}.pdb",
-        xtc=folder / f"{stem}.xtc",
-        dcd=folder / f"{stem}.dcd",
+        folder=folder,
         start=folder / f"{name}-start.txt",
         end=folder / f"{name}-end.txt",
     )
@@ -153,9 +153,22 @@ def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  
     cells = [None if frame.dimensions is None else frame.dimensions.copy() for frame in source.trajectory]
     dt = float(source.trajectory.dt)
     made = mda.Universe.empty(source.atoms.n_atoms, trajectory=True)
+    # H5MD's writer asks for the units, which a trajectory in memory does not have.
+    made.trajectory.units = {"time": "ps", "length": "Angstrom"}
     step = made.trajectory.ts
     temporary = [path.with_suffix(f".part{path.suffix}") for path in paths]
-    writers = [mda.Writer(str(path), source.atoms.n_atoms, dt=dt, n_frames=n_frames) for path in temporary]
+    # Only H5MD's writer asks what there is to write.
+    positions_alone = {"positions": True, "velocities": False, "forces": False}
+    writers = [
+        mda.Writer(
+            str(path),
+            source.atoms.n_atoms,
+            dt=dt,
+            n_frames=n_frames,
+            **(positions_alone if path.suffix == FORMS["h5md"] else {}),
+        )
+        for path in temporary
+    ]
     try:
         for number, positions in enumerate(noisy(real, n_frames)):
             made.atoms.positions = positions

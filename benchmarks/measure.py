@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TIME_LIMIT = 3600
 """Seconds that one measurement may take."""
 
-TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2}
+TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2, "last_selected": 2e-2}
 """How far results may lie apart, Å: a PDB reference is rounded to 0.001 Å, an XTC position to 0.01 Å."""
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from measure import Record, fastest, ratio
+from measure import TOLERANCE, Record, fastest, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def _contender(record: Record, mine: Record | None, n_frames: int) -> dict[str, 
     if record.problem is not None or not record.seconds:
         return kept | {"problem": record.problem}
     kept |= {"seconds": record.seconds, "microseconds_per_frame": 1e6 * record.median / n_frames}
-    kept |= {name: record.result[name] for name in ("mean_rmsd", "last_rmsd", "last") if name in record.result}
+    kept |= {name: record.result[name] for name in TOLERANCE if name in record.result}
     return kept | {"times_ours": asdict(ratio(record, mine)) if mine else None}
 
 

@@ -11,18 +11,24 @@ from typing import Any
 
 import data
 import environment
+import formats_table
 import measure
 import results
 import startup
 import table
-from cases import PLANS
+from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
+from formats import READING
+from storage import STORAGE
 
 LONG = 500_000
 MIB = 2**20
 MEMORY_BOUND = 150.0
 IMPORT_BOUND = 0.15
 HELP_BOUND = 0.3
+
+PLANS = RMSD | READING | STORAGE
+"""The cases by name, in the order in which they run."""
 
 NAMES = (*PLANS, "memory", "startup")
 
@@ -125,13 +131,18 @@ def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
 
 def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
-    cases = [kept for name in PLANS if (kept := results.load(chosen.results, name))]
+    cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
     figures = [kept for name in ("memory", "startup") if (kept := results.load(chosen.results, name))]
-    page = table.full(cases, figures)
+    page = table.full(list(cases.values()), figures)
     results.write(chosen.results / "table.md", page)
     print(page)
-    if not chosen.quick and not table.insert(REPOSITORY / "README.md", table.short(cases)):
-        log(f"README.md has no {table.BEGIN}: its table was not written")
+    short = {
+        REPOSITORY / "README.md": table.short([cases[name] for name in RMSD if name in cases]),
+        HERE / "README.md": formats_table.short([cases[name] for name in READING if name in cases]),
+    }
+    for readme, text in short.items():
+        if not chosen.quick and not table.insert(readme, text):
+            log(f"{readme} has no {table.BEGIN}: its table was not written")
 
 
 def main() -> int:

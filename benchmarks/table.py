@@ -47,13 +47,14 @@ def full(cases: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> 
                 parts.append(_goals(page["goals"]))
         else:
             parts.append(_figures(page["figures"]))
-        machine = _machine(page["environment"])
-        parts.append("Run as above.\n" if machine == said else f"{machine}\n")
-        said = machine
+        where = machine(page["environment"])
+        parts.append("Run as above.\n" if where == said else f"{where}\n")
+        said = where
     return "\n".join(parts)
 
 
-def _machine(environment: dict[str, Any]) -> str:
+def machine(environment: dict[str, Any]) -> str:
+    """Say what was measured, where."""
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
     return (
         f"Commit {environment['commit']}; {environment['cpu']}, {environment['cores']} cores, "
@@ -76,7 +77,7 @@ def _contenders(case: dict[str, Any]) -> str:
             lines.append(f"| {one['label']} | {one['cores']} | not measured | {one['problem']} |")
             continue
         times = _spread(one["times_ours"]) if one["times_ours"] else ""
-        lines.append(f"| {one['label']} | {one['cores']} | {_number(one['microseconds_per_frame'])} | {times} |")
+        lines.append(f"| {one['label']} | {one['cores']} | {number(one['microseconds_per_frame'])} | {times} |")
     return "\n".join(lines) + "\n"
 
 
@@ -106,7 +107,7 @@ def short(cases: Sequence[dict[str, Any]]) -> str:
     cases = [case for case in cases if any(one["family"] == "mdanalysis" for one in case["contenders"])]
     if not cases:
         return ""
-    rows = [(case, {name: _best(case, name) for name in FAMILIES}) for case in cases]
+    rows = [(case, {name: best(case, name) for name in FAMILIES}) for case in cases]
     used = [name for name in FAMILIES if any(best[name] for _, best in rows)]
     lines = ["| µs a frame | " + " | ".join(FAMILIES[name] for name in used) + " |", "|---" + "|--:" * len(used) + "|"]
     for case, best in rows:
@@ -118,11 +119,12 @@ def short(cases: Sequence[dict[str, Any]]) -> str:
     return (
         "\n".join(lines) + f"\n\nIn brackets: time divided by that of mdreel with 1 thread, median of {rounds} rounds "
         "and lowest to highest. The fastest way of using each peer is shown. ¹ Reads only, computes no RMSD. "
-        f"{data}. {_machine(cases[0]['environment'])}\n"
+        f"{data}. {machine(cases[0]['environment'])}\n"
     )
 
 
-def _best(case: dict[str, Any], family: str) -> dict[str, Any] | None:
+def best(case: dict[str, Any], family: str) -> dict[str, Any] | None:
+    """Return the fastest contender of a family, or None."""
     ways = [one for one in case["contenders"] if one["family"] == family and "seconds" in one]
     return min(ways, key=lambda one: float(one["microseconds_per_frame"]), default=None)
 
@@ -130,17 +132,17 @@ def _best(case: dict[str, Any], family: str) -> dict[str, Any] | None:
 def _cell(one: dict[str, Any] | None) -> str:
     if one is None:
         return "–"
-    number = _number(one["microseconds_per_frame"])
+    shown = number(one["microseconds_per_frame"])
     if one["times_ours"] is None or one["family"] == "mdreel-1":
-        return f"**{number}**" if one["kind"] == "ours" else number
-    return f"{number} ({_spread(one['times_ours'])})"
+        return f"**{shown}**" if one["kind"] == "ours" else shown
+    return f"{shown} ({_spread(one['times_ours'])})"
 
 
 def _spread(ratio: dict[str, float]) -> str:
-    return f"{_number(ratio['median'])}x, {_number(ratio['low'])}–{_number(ratio['high'])}"
+    return f"{number(ratio['median'])}x, {number(ratio['low'])}–{number(ratio['high'])}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three significant digits, with commas and without exponents."""
     if value >= 100:
         return f"{value:,.0f}"

@@ -22,7 +22,8 @@ class Job:
     Parameters
     ----------
     what
-        ``rmsd`` (of the selection, after superposition on its first frame) or ``read`` (all atoms, nothing computed).
+        ``rmsd`` (of the selection, after superposition on its first frame), ``read`` (all atoms, nothing computed),
+        ``read-selected`` (the selection, nothing computed), or what a program of ``storage.py`` is asked for.
     way
         How the contender does it, where it has more than one way.
     n_workers
@@ -64,12 +65,28 @@ class Read:
     n_atoms: int
     last: tuple[float, float, float]
 
+    @classmethod
+    def of(cls, n_frames: int, last: npt.NDArray[np.floating], unit: float = 1.0) -> Read:
+        """Report what was read.
+
+        Parameters
+        ----------
+        n_frames
+            How many frames.
+        last : ndarray, shape (n_atoms, 3)
+            The last of them.
+        unit
+            Å in the unit of ``last``.
+        """
+        x, y, z = last[0] * unit
+        return cls(n_frames, len(last), (float(x), float(y), float(z)))
+
 
 Series = npt.NDArray[np.float64]
 """The RMSD of each frame, shape (n_frames,), Å."""
 
-Work = Callable[[], "Series | Read"]
-"""The part of a job that is timed: open, read, compute."""
+Work = Callable[[], "Series | Read | Callable[[], Read]"]
+"""The part of a job that is timed: open, read, compute. What it made may be looked at after the clock has stopped."""
 
 
 def measure(prepare: Callable[[Job], Work]) -> None:
@@ -81,13 +98,18 @@ def measure(prepare: Callable[[Job], Work]) -> None:
         Imports the contender, reads topology and selection, and returns the work to be timed.
     """
     warnings.simplefilter("ignore")
-    work = prepare(Job(**json.loads(sys.argv[1])))
+    job = Job(**json.loads(sys.argv[1]))
+    work = prepare(job)
     begin = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - begin
+    if callable(result):
+        result = result()
     report: dict[str, object] = {"seconds": seconds}
     if isinstance(result, Read):
         report |= asdict(result)
+        if job.what == "read-selected":
+            report["last_selected"] = report.pop("last")
     else:
         report |= {"n_frames": len(result), "mean_rmsd": float(np.mean(result)), "last_rmsd": float(result[-1])}
     print(json.dumps(report))

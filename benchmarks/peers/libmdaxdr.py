@@ -15,8 +15,7 @@ def prepare(job: Job) -> Work:
             for frame in file:
                 n_frames += 1
                 last = frame.x
-        x, y, z = last[0] * ANGSTROM_PER_NM
-        return Read(n_frames, len(last), (float(x), float(y), float(z)))
+        return Read.of(n_frames, last, ANGSTROM_PER_NM)
 
     return read
 

@@ -26,15 +26,17 @@ def prepare(job: Job) -> Work:
 
     def read() -> Read:
         universe.load_new(job.trajectory)
-        n_frames = sum(1 for _ in universe.trajectory)
+        n_frames = 0
+        for step in universe.trajectory:
+            if indices is not None:
+                step.positions[indices]
+            n_frames += 1
         # The reader goes back to its first frame when it has given the last.
-        x, y, z = universe.trajectory[-1].positions[0]
-        return Read(n_frames, universe.atoms.n_atoms, (float(x), float(y), float(z)))
+        last = universe.trajectory[-1].positions
+        return Read.of(n_frames, last if indices is None else last[indices])
 
-    if job.what == "read":
-        return read
-    indices = job.indices()
-    return rmsd
+    indices = None if job.what == "read" else job.indices()
+    return rmsd if job.what == "rmsd" else read
 
 
 if __name__ == "__main__":

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from peers.job import Job, Series, Work, measure
+import numpy as np
+
+from peers.job import Job, Read, Series, Work, measure
+
+BATCH_BYTES = 2**22
+"""Coordinates that are read at a time, where nothing is computed: less takes longer, and more is not faster."""
 
 
 def prepare(job: Job) -> Work:
@@ -10,6 +15,21 @@ def prepare(job: Job) -> Work:
     import MDAnalysis as mda
 
     from mdreel import RMSD
+    from mdreel._core import FrameSet
+    from mdreel.sources import open_source
+
+    if job.what != "rmsd":
+        chosen = None if job.what == "read" else job.indices().astype(np.uint32)
+
+        def read() -> Read:
+            source = open_source(job.trajectory)
+            wanted = np.arange(source.n_atoms, dtype=np.uint32) if chosen is None else chosen
+            n_frames, batch = source.n_frames, max(1, BATCH_BYTES // (12 * len(wanted)))
+            for first in range(0, n_frames, batch):
+                last = source.read(FrameSet.range(first, 1, min(batch, n_frames - first)), wanted).positions[-1]
+            return Read.of(n_frames, last)
+
+        return read
 
     atoms = mda.Universe(job.topology).atoms[job.indices()]
 

@@ -17,17 +17,17 @@ def prepare(job: Job) -> Work:
     """Read the topology."""
     import mdtraj
 
-    if job.what == "read":
-        from mdtraj.formats import XTCTrajectoryFile
+    if job.what != "rmsd":
+        chosen = None if job.what == "read" else job.indices()
 
         def read() -> Read:
             n_frames = 0
-            with XTCTrajectoryFile(job.trajectory) as file:
-                while len(positions := file.read(BATCH)[0]):
+            with mdtraj.open(job.trajectory) as file:
+                unit = {"nanometers": ANGSTROM_PER_NM, "angstroms": 1.0}[file.distance_unit]
+                while len(positions := file.read(BATCH, atom_indices=chosen)[0]):
                     n_frames += len(positions)
                     last = positions[-1]
-            x, y, z = last[0] * ANGSTROM_PER_NM
-            return Read(n_frames, len(last), (float(x), float(y), float(z)))
+            return Read.of(n_frames, last, unit)
 
         return read
 

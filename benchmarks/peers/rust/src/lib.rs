@@ -16,14 +16,17 @@ pub struct Report {
     pub n_atoms: usize,
     /// First position given out of the last frame, in Å: proof that it was decoded.
     pub last: [f32; 3],
+    /// Whether not all atoms were asked for.
+    pub selected: bool,
 }
 
 impl Report {
     /// Prints the report.
     pub fn print(&self) {
         let [x, y, z] = self.last;
+        let last = if self.selected { "last_selected" } else { "last" };
         println!(
-            "{{\"seconds\": {}, \"n_frames\": {}, \"n_atoms\": {}, \"last\": [{x}, {y}, {z}]}}",
+            "{{\"seconds\": {}, \"n_frames\": {}, \"n_atoms\": {}, \"{last}\": [{x}, {y}, {z}]}}",
             self.seconds, self.n_frames, self.n_atoms
         );
     }

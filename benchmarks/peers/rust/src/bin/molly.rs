@@ -35,7 +35,14 @@ fn main() -> Outcome {
     };
     let seconds = begin.elapsed().as_secs_f64();
     let last = [0, 1, 2].map(|axis| frame.positions[axis] * 10.0);
-    Report { seconds, n_frames, n_atoms: frame.positions.len() / 3, last }.print();
+    Report {
+        seconds,
+        n_frames,
+        n_atoms: frame.positions.len() / 3,
+        last,
+        selected: !matches!(selection, AtomSelection::All),
+    }
+    .print();
     Ok(())
 }
 

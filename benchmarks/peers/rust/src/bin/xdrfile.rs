@@ -21,6 +21,6 @@ fn main() -> Outcome {
     }
     let seconds = begin.elapsed().as_secs_f64();
     let last = frame.coords[0].map(|coordinate| coordinate * 10.0);
-    Report { seconds, n_frames, n_atoms, last }.print();
+    Report { seconds, n_frames, n_atoms, last, selected: false }.print();
     Ok(())
 }
