@@ -1,8 +1,9 @@
-"""Storage: trajectories written to files, cut into segments, and joined."""
+"""Storage: trajectories written to files, cut into segments, joined, and stored for the way they are read."""
 
 from mdreel.storage.concat import concat
 from mdreel.storage.convert import convert
+from mdreel.storage.repack import repack
 from mdreel.storage.split import split
 from mdreel.storage.written import Written
 
-__all__ = ["Written", "concat", "convert", "split"]
+__all__ = ["Written", "concat", "convert", "repack", "split"]
