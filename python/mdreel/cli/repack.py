@@ -39,9 +39,7 @@ def repack(
     trajectories: options.Trajectories,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", rich_help_panel=options.OUTPUT, help="File to write: .h5md .h5"
-        ),
+        typer.Option("-o", "--output", metavar="FILE", rich_help_panel=options.OUTPUT, help="File to write: .h5md .h5"),
     ],
     access: Annotated[
         Access | None,

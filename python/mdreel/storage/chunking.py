@@ -63,10 +63,10 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
 
     Notes
     -----
-    Who reads a single frame from chunks of f frames touches f times its bytes, and who reads a single atom from chunks of
-    a atoms touches a times its bytes, where chunks are compressed and thus read whole. "frames" has all atoms in a chunk
-    and as many frames as fit into 1 MiB. "atoms" has as many frames as fit into a worker's 32 MiB with all their atoms, and as
-    many atoms as make 32 KiB. "both" has equally many frames and atoms in 48 KiB, so that both factors are the same.
+    Who reads a single frame from chunks of f frames touches f times its bytes, and who reads a single atom from chunks
+    of a atoms touches a times its bytes, where chunks are compressed and thus read whole. "frames" has all atoms in a
+    chunk, and as many frames as fit into 1 MiB. "atoms" has as many frames as fit into a worker's 32 MiB with all their
+    atoms, and as many atoms as make 32 KiB. "both" has as many frames as atoms in 48 KiB: both factors are the same.
     """
     frame_bytes = ATOM_BYTES * max(n_atoms, 1)
     most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), max(n_frames, 1))
@@ -132,8 +132,8 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     frame_bytes = ATOM_BYTES * n_atoms * n_quantities
     if frames > 1 and frames * frame_bytes > MOST_BLOCK_BYTES:
         raise MismatchError(
-            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread while all {n_atoms:,} "
-            f"atoms of them are cut: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
+            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread while all "
+            f"{n_atoms:,} atoms of them are cut: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
         )
     return Chunking(frames, atoms)
 

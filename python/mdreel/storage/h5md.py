@@ -136,9 +136,10 @@ def write_h5md(
 
     Notes
     -----
-    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are float32 in Å, velocities in Å/ps,
-    forces in kJ/(mol Å); times are float64 in ps, steps int64; a box is three row vectors in Å for each frame, zeros where a
-    frame has none. Of frames with different quantities, those are written that the first two and the last have.
+    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are float32 in Å, velocities in
+    Å/ps, forces in kJ/(mol Å); times are float64 in ps, steps int64; a box is three row vectors in Å for each frame,
+    zeros where a frame has none. Of frames with different quantities, those are written that the first two and the last
+    have.
     """
     h5py = find_h5py(path)
     with naming(source), Progress(title, len(frames), enabled=progress) as bar:
@@ -194,15 +195,19 @@ class Sink:
         self._check = check
         _describe(file)
         particles = file.create_group(f"particles/{group}")
-        self._steps = self._times = None
         self._values = {}
+        first = particles.create_group(ELEMENTS[layout.quantities[0]][0])
+        self._steps = _create_axis(first, "step", (n_frames,), "<i8")
+        self._times = _create_axis(first, "time", (n_frames,), "<f8")
+        self._times.attrs["unit"] = "ps"
         for quantity in layout.quantities:
             name, unit = ELEMENTS[quantity]
-            element = particles.create_group(name)
+            element = particles.require_group(name)
             value = _create_value(element, layout, (n_frames, n_atoms, 3))
             value.attrs["unit"] = unit
             self._values[quantity] = value
-            self._link_axes(element, n_frames)
+            if element != first:
+                self._link_axes(element)
         box = particles.create_group("box")
         box.attrs["dimension"] = 3
         box.attrs["boundary"] = ["periodic" if layout.has_unit_cell else "none"] * 3
@@ -211,16 +216,11 @@ class Sink:
             edges = box.create_group("edges")
             self._edges = _create_axis(edges, "value", (n_frames, 3, 3), "<f4")
             self._edges.attrs["unit"] = "Angstrom"
-            self._link_axes(edges, n_frames)
+            self._link_axes(edges)
 
-    def _link_axes(self, element: "h5py.Group", n_frames: int) -> None:
-        """Give an element the steps and times of all others: they are stored once."""
-        if self._steps is None or self._times is None:
-            self._steps = _create_axis(element, "step", (n_frames,), "<i8")
-            self._times = _create_axis(element, "time", (n_frames,), "<f8")
-            self._times.attrs["unit"] = "ps"
-        else:
-            element["step"], element["time"] = self._steps, self._times
+    def _link_axes(self, element: "h5py.Group") -> None:
+        """Give an element the steps and times of the first: they are stored once."""
+        element["step"], element["time"] = self._steps, self._times
 
     def write(
         self,
@@ -251,8 +251,7 @@ class Sink:
             If the disk does not take it.
         """
         here = slice(first, first + len(steps))
-        if self._steps is not None and self._times is not None:
-            self._steps[here], self._times[here] = steps, times
+        self._steps[here], self._times[here] = steps, times
         if self._edges is not None and cells is not None:
             self._edges[here] = cells.reshape(-1, 3, 3)
         for quantity, frame, atom, stored in chunks:

@@ -46,7 +46,7 @@ def repack(
     output : path
         The file, whose name ends with .h5md or .h5. It appears when it is whole.
     access : {"frames", "atoms", "both"}, optional
-        What will be read: whole frames, few atoms in all frames, or either. "both" if neither this nor `chunk` is given.
+        What will be read: whole frames, few atoms in all frames, or either; by default "both", unless `chunk` is given.
     chunk : tuple of int, optional
         Frames and atoms of a chunk, in place of what suits `access`.
     compression : {"none", "gzip"}
@@ -85,8 +85,8 @@ def repack(
 
     Notes
     -----
-    `mdreel.storage.chunking.choose_chunking` says which chunks are chosen, and why. Each worker holds all atoms of the frames
-    of a chunk: 32 MiB at most unless `chunk` asks for more, and up to four times that of finished chunks.
+    `mdreel.storage.chunking.choose_chunking` says which chunks are chosen, and why. Each worker holds all atoms of the
+    frames of a chunk: 32 MiB at most unless `chunk` asks for more, and up to four times that of finished chunks.
     """
     if find_format(output).name != H5MD:
         raise UnsupportedError(f"{output}: a trajectory is repacked to H5MD: the ending must be .h5md or .h5")
