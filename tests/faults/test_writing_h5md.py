@@ -53,7 +53,7 @@ def test_disk_that_is_full_at_any_byte_is_told_of_and_survived(tmp_path: Path) -
         from mdreel._core import Source
         from mdreel.storage.repack import repack
         path, n_failed = Path(sys.argv[1]), 0
-        for n_frames in range(1, 60):
+        for n_frames in range(1, 80):
             source = Source.memory(np.ones((n_frames, 30, 3), np.float32), np.arange(float(n_frames)))
             try:
                 repack(source, path, chunk=(1, 15))
@@ -65,10 +65,10 @@ def test_disk_that_is_full_at_any_byte_is_told_of_and_survived(tmp_path: Path) -
             assert not list(path.parent.iterdir())
         print(n_failed)
     """
-    with full_disk(tmp_path):
+    with full_disk(tmp_path, kib=48):
         done = run(program, tmp_path / "a.h5md", check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert 5 < int(done.stdout) < 59
+    assert 5 < int(done.stdout) < 79
 
 
 def test_interrupt_at_any_moment_leaves_nothing_and_lets_the_process_end(tmp_path: Path, adk_dcd: Path) -> None:
@@ -91,8 +91,11 @@ def test_interrupt_at_any_moment_leaves_nothing_and_lets_the_process_end(tmp_pat
         print(n_interrupted)
     """
     done = run(program, adk_dcd, tmp_path / "a.h5md", check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 10
+    # Python prints an interrupt that it cannot raise, in a callback of the garbage collector. HDF5 has nothing to say.
+    assert done.stderr.count("Traceback") == done.stderr.count("Exception ignored in: <function WeakValueDictionary")
+    assert "HDF5" not in done.stderr
 
 
 def test_killed_process_leaves_the_existing_file(tmp_path: Path, adk_dcd: Path) -> None:

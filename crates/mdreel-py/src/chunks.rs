@@ -11,7 +11,7 @@ use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::frame::{quantities, selection};
 use crate::patience::patiently;
-use crate::pool::{Attendant, attended};
+use crate::pool::{Relay, attended_aside};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
@@ -42,8 +42,9 @@ pub struct Layout {
 /// `mdreel.storage.h5md`.
 ///
 /// `sink` is called with the number of the first frame, steps, times (ps), the vectors of cells (n_frames * 9 numbers, Å;
-/// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes. `monitor` is
-/// called about every 50 ms with the number of frames done. What they raise stops the work.
+/// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes; on a thread of
+/// its own, where no signal is raised. `monitor` is called about every 50 ms with the number of frames done. What they
+/// raise stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, layout, n_workers, sink, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
@@ -69,8 +70,8 @@ pub fn convert_to_chunks<'py>(
     };
     let mut sink = Sink { callback: sink, raised: None };
     let work =
-        |monitor: &mut Attendant| core_convert(&*source, &atoms, &frames.0, layout, n_workers, monitor, &mut sink);
-    let spans = attended(py, monitor, work);
+        |monitor: &mut Relay<'_>| core_convert(&*source, &atoms, &frames.0, layout, n_workers, monitor, &mut sink);
+    let spans = attended_aside(py, monitor, work);
     match sink.raised {
         Some(error) => Err(error),
         None => Ok(columns(py, &spans?)),

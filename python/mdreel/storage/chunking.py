@@ -17,6 +17,7 @@ FRAMES_CHUNK_BYTES = 1 << 20
 # A chunk of few atoms: a few hundred times what finding, reading and decoding a chunk costs at the least.
 ATOMS_CHUNK_BYTES = 32 << 10
 BOTH_CHUNK_BYTES = 48 << 10
+MOST_FRAMES = 1 << 16  # of a single atom, these are 768 KiB
 # What a worker holds while it cuts: all atoms of the frames of a chunk.
 BLOCK_BYTES = 32 << 20
 MOST_BLOCK_BYTES = 256 << 20
@@ -69,7 +70,7 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
     atoms, and as many atoms as make 32 KiB. "both" has as many frames as atoms in 48 KiB: both factors are the same.
     """
     frame_bytes = ATOM_BYTES * max(n_atoms, 1)
-    most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), max(n_frames, 1))
+    most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), MOST_FRAMES, max(n_frames, 1))
     if access == "frames":
         return Chunking(min(_power_of_two(FRAMES_CHUNK_BYTES / frame_bytes), most_frames), n_atoms)
     if access == "atoms":
