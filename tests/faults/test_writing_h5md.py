@@ -118,6 +118,24 @@ def test_killed_process_leaves_the_existing_file(tmp_path: Path, adk_dcd: Path) 
     assert [entry.name for entry in tmp_path.iterdir() if entry.suffix != ".part"] == [path.name]
 
 
+def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, adk_dcd: Path) -> None:
+    program = """
+        import resource, sys
+        import numpy as np
+        from mdreel.storage.repack import repack
+        storage = {"access": "frames", "force": True, "n_workers": 4}
+        repack(sys.argv[1], sys.argv[2], **storage)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        repack(sys.argv[1], sys.argv[2], frames=np.tile(np.arange(98), 60), **storage)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    path = tmp_path / "a.h5md"
+    done = run(program, adk_dcd, path)
+    assert path.stat().st_size > 200e6
+    # Four blocks of 1 MiB for each worker may wait, besides those in work.
+    assert int(done.stdout) * 1024 < 60e6
+
+
 def test_existing_file_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.h5md"
     path.write_text("old")
