@@ -1,4 +1,4 @@
-"""A disk that is full after 16 KiB."""
+"""A disk that is soon full."""
 
 import os
 import resource
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 @contextmanager
-def full_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 16 KiB: a real one for root, elsewhere the kernel's limit on the size of a file."""
+def full_disk(tmp_path: Path, kib: int = 16) -> Iterator[Path]:
+    """A file system of `kib` KiB: a real one for root, elsewhere the kernel's limit on the size of a file."""
     if os.geteuid() == 0:
-        mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(tmp_path)]
         if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
             try:
                 yield tmp_path
@@ -22,7 +22,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
             return
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512 * kib, limits[1]))
     try:
         yield tmp_path
     finally:

@@ -62,6 +62,16 @@ def test_timing_of_nothing_is_nothing() -> None:
     assert timing.table().splitlines()[0].startswith("worker (ms)")
 
 
+def test_timing_of_runs_in_a_row_is_their_sum(timing: Timing) -> None:
+    both = Timing.in_a_row([timing, Timing(np.empty(0, SPAN)), timing])
+    assert (both.n_frames, both.n_bytes, both.n_blocks) == (40, 8_000_000, 4)
+    assert both.wall_seconds == pytest.approx(2 * timing.wall_seconds)
+    assert both.seconds() == pytest.approx(2 * timing.seconds())
+    np.testing.assert_allclose(both.per_block("compute"), np.tile(timing.per_block("compute"), 2))
+    assert timing.n_blocks == 2
+    assert Timing.in_a_row([]).n_blocks == 0
+
+
 def test_timing_table_has_a_line_for_each_worker_and_the_caller(timing: Timing) -> None:
     head, *rows = timing.table().splitlines()
     assert {len(row) for row in rows[:-1]} == {len(head)}

@@ -6,17 +6,21 @@ from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Buffer
 
 __all__ = [
     "Blocks",
     "FrameSet",
     "Frames",
+    "LentFile",
     "OpenFiles",
     "RmsdKernel",
     "Source",
     "chain_sources",
+    "chunk_outline",
     "chunked_source",
     "convert",
+    "convert_to_chunks",
     "follow_file",
     "foreign_source",
     "is_hdf5",
@@ -25,6 +29,7 @@ __all__ = [
     "run",
     "span_kinds",
     "split",
+    "version",
 ]
 
 _Columns: TypeAlias = tuple[
@@ -151,8 +156,42 @@ def split(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> _Columns: ...
+def chunk_outline(source: Source, atoms: NDArray[np.uint32], frames: FrameSet) -> tuple[list[str], bool]: ...
+def convert_to_chunks(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    frames: FrameSet,
+    layout: object,
+    n_workers: int,
+    sink: Callable[
+        [
+            int,
+            NDArray[np.int64],
+            NDArray[np.float64],
+            NDArray[np.float32] | None,
+            list[tuple[str, int, int, NDArray[np.uint8]]],
+        ],
+        object,
+    ],
+    monitor: Callable[[int], object] | None = None,
+) -> _Columns: ...
 def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...
+def version() -> str: ...
+
+@final
+class LentFile:
+    def __new__(cls, path: str | PathLike[str]) -> LentFile: ...
+    def seek(self, offset: int, whence: int = 0) -> int: ...
+    def tell(self) -> int: ...
+    def read(self, size: int) -> bytes: ...
+    def write(self, bytes: Buffer) -> int: ...  # noqa: A002 (the core's name)
+    def truncate(self, size: int) -> int: ...
+    def flush(self) -> None: ...
+    def check(self) -> None: ...
+    def give_up(self) -> None: ...
+    def discard(self) -> None: ...
+    def finish(self) -> None: ...
 
 @final
 class OpenFiles:

@@ -1,6 +1,6 @@
 """Spans: what every part of a run cost. All other timing figures are derived from them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +70,21 @@ class Timing:
 
     def __init__(self, spans: NDArray[np.void]) -> None:
         self.spans = spans
+
+    @classmethod
+    def in_a_row(cls, timings: "Iterable[Timing]") -> "Timing":
+        """Return the timing of runs that were done one after another, without the time between them."""
+        moved = []
+        since_ns, n_blocks = 0, 0
+        for timing in timings:
+            spans = timing.spans.copy()
+            spans["start_ns"] += np.uint64(since_ns)
+            spans["stop_ns"] += np.uint64(since_ns)
+            spans["block"][spans["block"] != NO_BLOCK] += np.uint32(n_blocks)
+            since_ns = int(spans["stop_ns"].max(initial=since_ns))
+            n_blocks += timing.n_blocks
+            moved.append(spans)
+        return cls(np.concatenate([np.zeros(0, SPAN), *moved]))
 
     @cached_property
     def wall_seconds(self) -> float:

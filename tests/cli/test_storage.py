@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel._core import output_formats
 from mdreel.cli import options
 from mdreel.sources.open import open_source
+from mdreel.storage.target import formats
 
 USAGE, INPUT, OUTPUT = 2, 3, 4
 
@@ -63,15 +63,42 @@ def test_concat_drops_overlaps_and_says_what_a_format_cannot_hold(run, adk, tmp_
     assert done.stderr.count("\n") == 1
 
 
+def test_repack_stores_what_is_asked_for_as_it_is_asked_for(run, adk, tmp_path):
+    arguments = ["-s", adk["psf"], "-f", adk["dcd"], "--select", "name CA", "--start", "10", "--step", "4"]
+    storage = ["--chunk", "8x50", "--compression", "gzip", "--level", "2", "--group", "protein"]
+    done = run("repack", *arguments, *storage, "-o", "ca.h5md")
+    assert done.returncode == 0, done.stderr
+    assert "ca.h5md: 22 frames of 214 atoms" in done.stderr
+    source = open_source(tmp_path / "ca.h5md")
+    np.testing.assert_allclose(source.times(), np.arange(11, 99, 4), rtol=1e-6)
+    (facts,) = source.describe()
+    assert facts["positions"] == "float32, chunks of 8 x 50 x 3, shuffle, gzip"
+    assert facts["group of particles"] == "protein"
+    for access, chunk in (("frames", "16 x 3341"), ("atoms", "98 x 16"), ("both", "64 x 64")):
+        assert run("repack", "-f", adk["dcd"], "-o", f"{access}.h5", "--access", access, "-q").returncode == 0
+        assert open_source(tmp_path / f"{access}.h5").describe()[0]["positions"] == f"float32, chunks of {chunk} x 3"
+
+
+def test_convert_split_and_concat_write_h5md(run, adk, tmp_path):
+    assert run("convert", "-f", adk["xtc"], "-o", "a.h5md", "-q").returncode == 0
+    done = run("split", "-f", "a.h5md", "-n", "3", "-o", "p.h5")
+    assert done.returncode == 0, done.stderr
+    assert "98 frames of 3,341 atoms" in done.stderr
+    assert run("concat", "p-1.h5", "p-2.h5", "p-3.h5", "-o", "b.h5md", "-q").returncode == 0
+    assert run("convert", "-f", "b.h5md", "-o", "b.xtc", "-q").returncode == 0
+    assert (tmp_path / "b.xtc").read_bytes() == adk["xtc"].read_bytes()
+    refused(run("repack", "-f", adk["xtc"], "-o", "a.h5md"), USAGE, "a.h5md", "--force")
+
+
 def test_help_lists_the_endings_of_all_formats_that_can_be_written():
-    assert tuple(f".{ending}" for _, ending, *_ in output_formats()) == options.ENDINGS
+    assert tuple(known.ending for known in formats()) == options.ENDINGS
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["convert", "-f", "no.xtc"], ["--output"]),
-        (["convert", "-f", "no.xtc", "-o", "a.pdb"], ["a.pdb", "one of .xtc, .dcd, .trr, .nc"]),
+        (["convert", "-f", "no.xtc", "-o", "a.pdb"], ["a.pdb", "one of .xtc, .dcd, .trr, .nc, .h5md, .h5"]),
         (["convert", "-f", "no.xtc", "-o", "a.xtc", "--precision", "-1"], ["precision", "positive"]),
         (["convert", "-f", "no.xtc", "-o", "a.dcd", "--precision", "100"], ["DCD", "precision"]),
         (["convert", "-f", "no.xtc", "-o", "a.dcd", "--select", "all"], ["--select", "-s"]),
@@ -79,6 +106,13 @@ def test_help_lists_the_endings_of_all_formats_that_can_be_written():
         (["split", "-f", "no.xtc", "-o", "a.dcd"], ["-n", "--frames"]),
         (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "2", "--frames", "3"], ["-n", "--frames"]),
         (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "0"], ["-n"]),
+        (["repack", "-f", "no.xtc", "-o", "a.xtc"], ["a.xtc", ".h5md or .h5"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--access", "time"], ["time", "frames", "both"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--access", "atoms", "--chunk", "1x1"], ["--access", "--chunk"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--chunk", "64"], ["FRAMESxATOMS", "'64'"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--level", "3"], ["choose gzip"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--compression", "gzip", "--level", "10"], ["--level", "9"]),
+        (["repack", "-f", "no.xtc", "-o", "a.h5", "--group", "a/b"], ["a name without /"]),
         (["concat", "-o", "a.dcd"], ["FILE"]),
         (["concat", "no.xtc", "-o", "a.dcd", "--overlaps", "melt"], ["melt", "drop"]),
     ],
@@ -114,11 +148,12 @@ def test_selection_that_matches_nothing_is_refused(run, adk):
     refused(run("convert", *arguments, "--select", "name XX"), INPUT, "name XX", "none of the 3,341 atoms")
 
 
+@pytest.mark.parametrize("output", ["a.xtc", "a.h5md"])
 @pytest.mark.parametrize(
     ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
 )
-def test_interrupt_leaves_nothing(adk, tmp_path, number, code, last_words):
-    command = [sys.executable, "-m", "mdreel.cli", "convert", *(["-f", str(adk["dcd"])] * 2000), "-o", "a.xtc"]
+def test_interrupt_leaves_nothing(adk, tmp_path, number, code, last_words, output):
+    command = [sys.executable, "-m", "mdreel.cli", "convert", *(["-f", str(adk["dcd"])] * 2000), "-o", output]
     controller, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)

@@ -146,7 +146,7 @@ def test_cell_that_comes_later_is_refused_by_dcd(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "message", "arguments"),
     [
-        (UnsupportedError, r"one of \.xtc, \.dcd, \.trr, \.nc$", {"output": "a.pdb"}),
+        (UnsupportedError, r"one of \.xtc, \.dcd, \.trr, \.nc, \.h5md, \.h5$", {"output": "a.pdb"}),
         (UnsupportedError, "ending", {"output": "a"}),
         (MismatchError, "positive", {"precision": 0}),
         (MismatchError, "positive", {"precision": float("nan")}),

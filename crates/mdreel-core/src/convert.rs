@@ -3,24 +3,27 @@
 //! The file has the same bytes whatever the number of workers: an encoder keeps nothing from frame to frame, and what
 //! blocks became is appended in their order.
 
+mod blocks;
+mod chunks;
 mod outline;
 mod segments;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
+pub use chunks::{ChunkSink, chunk_outline, convert_to_chunks};
 pub use segments::{Segment, split};
 
-use crate::block::{Block, FrameSet, plan_frames};
+use crate::block::{FrameSet, plan_frames};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantity};
-use crate::pool::{Monitor, Shared, Worker, run_blocks};
-use crate::source::{AtomSelection, Reader, Source, StoredFrames};
-use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
+use crate::pool::Monitor;
+use crate::source::{AtomSelection, Source, StoredFrames};
+use crate::span::{Span, SpanKind};
 use crate::writer::format::{OutputFormat, Settings};
 use crate::writer::{Encoder, FileWriter, Outline};
+use blocks::{BlockCoder, Conversion};
 use outline::outline_of;
 
 /// Bytes of coordinates in a block: what waits for its turn to be written stays small.
@@ -88,37 +91,30 @@ pub fn convert(
         let segment = Segment { output: output.clone(), frames: range };
         return split(source, atoms, std::slice::from_ref(&segment), 1, monitor);
     }
-    let epoch = Instant::now();
-    let mut coordinator = Recorder::new(epoch, COORDINATOR);
+    let mut conversion = Conversion::begin();
     let outline = output.outline(source, atoms, frames)?;
-    let wanted = outline.quantities;
     let mut writer = output.begin(source, &outline)?;
     let encoder = Arc::clone(writer.encoder());
-    coordinator.record(SpanKind::Open, 0, 0, 0);
-    let frame_bytes = 12 * atoms.len().max(1) as u64 * wanted.count() as u64;
+    conversion.record(SpanKind::Open);
+    let frame_bytes = 12 * atoms.len().max(1) as u64 * outline.quantities.count() as u64;
     let blocks = plan_frames(frames, frames.len().div_ceil((BLOCK_BYTES / frame_bytes).max(1)));
-    let make_worker = |index: usize| {
-        let mut recorder = Recorder::new(epoch, index as u32);
-        let start_ns = recorder.now();
-        let reader = source.reader(atoms, wanted)?;
-        let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
-        let batch = FrameBatch::for_quantities(atoms.len(), wanted);
-        Ok(EncodingWorker { reader, encoder: &*encoder, blocks: &blocks, batch, recorder, free_since })
-    };
-    let mut spans = Vec::new();
-    run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: EncodedBlock| {
-        let start_ns = coordinator.now();
-        writer.append(&block.bytes, block.n_frames)?;
-        coordinator.record(SpanKind::Write, start_ns, block.n_frames, block.bytes.len() as u64);
-        spans.append(&mut block.spans);
-        Ok(())
-    })?;
-    let start_ns = coordinator.now();
+    let make_coder = || Appending { encoder: &*encoder, bytes: Vec::new() };
+    conversion.run(
+        source,
+        (atoms, outline.quantities),
+        &blocks,
+        n_workers,
+        monitor,
+        make_coder,
+        |bytes, n_frames| {
+            writer.append(&bytes, n_frames)?;
+            Ok(bytes.len() as u64)
+        },
+    )?;
     check_count(writer.n_frames(), frames.len())?;
     writer.finish()?;
-    coordinator.record(SpanKind::Write, start_ns, 0, 0);
-    spans.append(&mut coordinator.take());
-    Ok(spans)
+    conversion.record(SpanKind::Write);
+    Ok(conversion.end())
 }
 
 /// The range that frames are, if they are one.
@@ -141,46 +137,22 @@ fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
     Err(Error::Mismatch(format!("{n_wanted} frames were to be written, but the trajectory gave {n_written}")))
 }
 
-/// What a block became.
-struct EncodedBlock {
-    bytes: Vec<u8>,
-    n_frames: u64,
-    spans: Vec<Span>,
-}
-
-struct EncodingWorker<'a> {
-    reader: Box<dyn Reader + 'a>,
+/// Makes bytes that are appended to a file.
+struct Appending<'a> {
     encoder: &'a dyn Encoder,
-    blocks: &'a [Block],
-    batch: FrameBatch,
-    recorder: Recorder,
-    /// Since when the worker has been waiting for a block, in the recorder's time.
-    free_since: u64,
+    bytes: Vec<u8>,
 }
 
-impl Worker for EncodingWorker<'_> {
-    type Output = EncodedBlock;
+impl BlockCoder for Appending<'_> {
+    type Coded = Vec<u8>;
 
-    fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<EncodedBlock> {
-        self.recorder.set_block(block as u32);
-        self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
-        let mut bytes = Vec::new();
-        let mut n_frames = 0;
-        self.reader.start(&self.blocks[block].extent)?;
-        while shared.wanted(block) {
-            self.reader.read(&mut self.batch, &mut self.recorder)?;
-            if self.batch.is_empty() {
-                break;
-            }
-            let (start_ns, n_before) = (self.recorder.now(), bytes.len());
-            self.encoder.encode(&self.batch, &mut bytes)?;
-            let n = self.batch.len() as u64;
-            self.recorder.record(SpanKind::Compute, start_ns, n, (bytes.len() - n_before) as u64);
-            n_frames += n;
-            shared.add_frames(self.batch.len());
-            tick();
-        }
-        self.free_since = self.recorder.now();
-        Ok(EncodedBlock { bytes, n_frames, spans: self.recorder.take() })
+    fn add(&mut self, batch: &FrameBatch, _is_wanted: &mut dyn FnMut() -> bool) -> Result<u64> {
+        let n_before = self.bytes.len();
+        self.encoder.encode(batch, &mut self.bytes)?;
+        Ok((self.bytes.len() - n_before) as u64)
+    }
+
+    fn finish(&mut self, _is_wanted: &mut dyn FnMut() -> bool) -> Result<Vec<u8>> {
+        Ok(std::mem::take(&mut self.bytes))
     }
 }

@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 /// How often the calling thread looks after its monitor.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Blocks, for each worker, that may be taken beyond the first that is not merged yet. What waits for a slow block takes
-/// memory; so many keep the other workers busy while one block takes as long as all these.
-const BLOCKS_AHEAD: usize = 16;
+/// Blocks, for each worker, that may usually be taken beyond the first that is not merged yet. What waits for a slow
+/// block takes memory; so many keep the other workers busy while one block takes as long as all these.
+pub const USUALLY_AHEAD: usize = 16;
 
 /// The caller's eye on a run: progress goes out, the wish to stop comes in.
 pub trait Monitor {
@@ -119,6 +119,9 @@ pub trait Worker {
     /// What a block becomes.
     type Output: Send;
 
+    /// Blocks, for each worker, that may be taken beyond the first that is not merged yet: few where they are large.
+    const AHEAD: usize = USUALLY_AHEAD;
+
     /// Works on one block; returns early when `shared` no longer wants it, and calls `tick` every few
     /// milliseconds.
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output>;
@@ -146,7 +149,7 @@ pub fn run_blocks<W: Worker>(
             let body = move || {
                 let _vigil = Vigil(shared);
                 let mut worker = None;
-                while let Some(block) = shared.take(n_blocks, BLOCKS_AHEAD * n_workers) {
+                while let Some(block) = shared.take(n_blocks, W::AHEAD * n_workers) {
                     let output = match &mut worker {
                         Some(worker) => W::work(worker, block, shared, &mut || ()),
                         None => make_worker(index).and_then(|made| worker.insert(made).work(block, shared, &mut || ())),
@@ -265,7 +268,7 @@ mod tests {
     #[test]
     fn pool_takes_no_more_blocks_than_may_wait_for_a_slow_one() {
         // The first block waits for as many as may be done before it; then nobody may have begun one more.
-        let n_ahead = 3 * BLOCKS_AHEAD;
+        let n_ahead = 3 * USUALLY_AHEAD;
         let done = AtomicUsize::new(0);
         let mut merged = Vec::new();
         let make = |_| Ok(Numbers { done: &done, n_others: n_ahead - 1, panics: None });
@@ -318,7 +321,7 @@ mod tests {
     fn pool_ends_when_a_worker_panics() {
         let done = AtomicUsize::new(0);
         let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: Some(0) });
-        let _ = run_blocks(100 * BLOCKS_AHEAD, 3, make, &mut Unattended, |_| Ok(()));
+        let _ = run_blocks(100 * USUALLY_AHEAD, 3, make, &mut Unattended, |_| Ok(()));
     }
 
     #[test]
@@ -326,7 +329,7 @@ mod tests {
         let done = AtomicUsize::new(0);
         let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: None });
         let fail = |_| Err(Error::Mismatch("on purpose".into()));
-        let error = run_blocks(100 * BLOCKS_AHEAD, 3, make, &mut Unattended, fail).unwrap_err();
+        let error = run_blocks(100 * USUALLY_AHEAD, 3, make, &mut Unattended, fail).unwrap_err();
         assert_eq!(error.to_string(), "on purpose");
     }
 }

@@ -2,16 +2,22 @@
 //!
 //! An [`Encoder`] turns frames into the bytes of a format. It keeps nothing from frame to frame, so that workers can
 //! encode blocks side by side; a [`FileWriter`] puts what they made one after the other, and gives the file its name
-//! when it is whole.
+//! when it is whole. For files whose structure a library writes, a [`chunks::ChunkCutter`] makes the chunks that it stores,
+//! and a [`LentFile`] is what it writes to.
 
+pub mod chunks;
 pub mod dcd;
 mod file;
 pub mod format;
+mod lent_file;
 pub mod netcdf3;
+mod part_file;
 pub mod trr;
 pub mod xtc;
 
 pub use file::FileWriter;
+pub use lent_file::LentFile;
+pub use part_file::PartFile;
 
 use std::sync::Arc;
 

@@ -174,4 +174,5 @@ fn chunked_names_frame_and_byte_of_a_corrupt_chunk() {
 fn chunked_says_which_frames_should_stay_together() {
     assert_eq!(open(&write([9, 5, 3], [4, 5, 3], true, &[], false)).unwrap().preferred_step(), 4);
     assert_eq!(open(&write([9, 5, 3], [4, 5, 3], false, &[], false)).unwrap().preferred_step(), 1);
+    assert_eq!(open(&write([9, 5, 3], [4, 2, 3], false, &[], false)).unwrap().preferred_step(), 4);
 }

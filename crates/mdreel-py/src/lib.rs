@@ -4,6 +4,7 @@
 mod block;
 mod chain;
 mod chunked;
+mod chunks;
 mod convert;
 mod error;
 mod facts;
@@ -11,6 +12,7 @@ mod follow;
 mod foreign;
 mod frame;
 mod kernel;
+mod lent_file;
 mod origin;
 mod patience;
 mod plan;
@@ -25,12 +27,16 @@ use pyo3::prelude::*;
 /// The core, as Python sees it.
 #[pymodule]
 mod _core {
+    use pyo3::pyfunction;
+
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
     use crate::chain::chain_sources;
     #[pymodule_export]
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
+    #[pymodule_export]
+    use crate::chunks::{chunk_outline, convert_to_chunks};
     #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
     #[pymodule_export]
@@ -42,6 +48,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernel::RmsdKernel;
     #[pymodule_export]
+    use crate::lent_file::LentFile;
+    #[pymodule_export]
     use crate::plan::plan;
     #[pymodule_export]
     use crate::run::run;
@@ -49,4 +57,10 @@ mod _core {
     use crate::source::Source;
     #[pymodule_export]
     use crate::span::span_kinds;
+
+    /// The version of mdreel, for files that say who made them.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
 }

@@ -1,9 +1,12 @@
 //! What Python sees while the pool works.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 
-use mdreel_core::Result;
-use mdreel_core::pool::Monitor;
+use mdreel_core::pool::{Monitor, POLL_INTERVAL};
+use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 
 use crate::error::{from_panic, to_python};
@@ -22,6 +25,62 @@ pub fn attended<T: Send>(
     }
     let outcome = outcome.map_err(|panic| from_panic(py, panic.as_ref()))?;
     outcome.map_err(|error| to_python(py, error))
+}
+
+/// As [`attended`], for `work` that itself calls Python: it is done on a thread of its own, on which Python raises no signal
+/// in the middle of what is called. The calling thread sees signals and progress meanwhile.
+pub fn attended_aside<T: Send>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Relay) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut attendant = Attendant { callback, raised: None };
+    let (frames_done, is_stopped) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut relay = Relay { frames_done: &frames_done, is_stopped: &is_stopped };
+    let watch = || {
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            let body = move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut relay)));
+                // The calling thread listens until it is told.
+                let _ = sender.send(outcome);
+            };
+            let started = thread::Builder::new().name("mdreel-sink".into()).spawn_scoped(scope, body);
+            started.map_err(|error| Error::Worker(format!("a thread could not be started: {error}")))?;
+            loop {
+                match receiver.recv_timeout(POLL_INTERVAL) {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(Error::Worker("a thread of the core was lost".into()));
+                    }
+                    Err(RecvTimeoutError::Timeout) if is_stopped.load(Ordering::Relaxed) => {}
+                    Err(RecvTimeoutError::Timeout) => {
+                        let goes_on = attendant.poll(frames_done.load(Ordering::Relaxed));
+                        is_stopped.store(!goes_on, Ordering::Relaxed);
+                    }
+                }
+            }
+        })
+    };
+    let outcome = py.detach(watch);
+    if let Some(error) = attendant.raised {
+        return Err(error);
+    }
+    let outcome = outcome.map_err(|error| to_python(py, error))?;
+    outcome.map_err(|panic| from_panic(py, panic.as_ref()))?.map_err(|error| to_python(py, error))
+}
+
+/// Hands progress to the thread that waits, and its wish to stop to the pool.
+pub struct Relay<'a> {
+    frames_done: &'a AtomicU64,
+    is_stopped: &'a AtomicBool,
+}
+
+impl Monitor for Relay<'_> {
+    fn poll(&mut self, frames_done: u64) -> bool {
+        self.frames_done.store(frames_done, Ordering::Relaxed);
+        !self.is_stopped.load(Ordering::Relaxed)
+    }
 }
 
 /// Lets Python see its signals and the progress while the core works.

@@ -20,6 +20,8 @@ from mdreel.cli.convert import convert
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
+from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
+from mdreel.cli.repack import repack
 from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
 from mdreel.cli.rmsd import rmsd
 from mdreel.cli.sections import SectionedCommand
@@ -61,6 +63,7 @@ app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
 app.command(cls=SectionedCommand, short_help="Write a trajectory in another format.", epilog=CONVERT_EXAMPLES)(convert)
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
+app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is read.", epilog=REPACK_EXAMPLES)(repack)
 
 
 def main() -> NoReturn:

@@ -11,8 +11,8 @@ ANALYSIS = "Analysis"
 OUTPUT = "Output"
 EXECUTION = "Execution"
 
-# What the core can write: told here once more, as help must not wait for the core to be loaded. A test compares.
-ENDINGS = (".xtc", ".dcd", ".trr", ".nc")
+# What can be written: told here once more, as help must not wait for the core to be loaded. A test compares.
+ENDINGS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
 
 Trajectories = Annotated[
     list[Path],

@@ -1,9 +1,10 @@
-"""Storage: trajectories written to files, cut into segments, and joined."""
+"""Storage: trajectories written to files, cut into segments, joined, and described."""
 
 from mdreel.storage.concat import concat
 from mdreel.storage.convert import convert
 from mdreel.storage.info import info
+from mdreel.storage.repack import repack
 from mdreel.storage.split import split
 from mdreel.storage.written import Written
 
-__all__ = ["Written", "concat", "convert", "info", "split"]
+__all__ = ["Written", "concat", "convert", "info", "repack", "split"]

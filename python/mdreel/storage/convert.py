@@ -6,16 +6,17 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import FrameSet, Source
+from mdreel._core import Source
 from mdreel._core import convert as convert_core
 from mdreel.analysis.analysis import Trajectory
-from mdreel.blocks import refuse_growing, select_frames
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
 from mdreel.spans import Timing, spans_from_columns
 from mdreel.storage.atoms import Atoms, atoms_of
-from mdreel.storage.target import check_trajectory, naming, warn_of_times
+from mdreel.storage.frames import frames_of
+from mdreel.storage.h5md import H5mdSettings, write_h5md
+from mdreel.storage.target import H5MD, check_trajectory, find_format, naming, warn_of_times
 from mdreel.storage.written import Written
 
 
@@ -64,7 +65,8 @@ def convert(
     Raises
     ------
     UnsupportedError
-        If no format has the ending of `output`, or the trajectory grows.
+        If no format has the ending of `output`, or it is one of H5MD's and h5py is not installed; if the trajectory
+        grows.
     FormatError
         If the trajectory is not what its format says.
     FrameIndexError
@@ -80,18 +82,19 @@ def convert(
     -----
     Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
     apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
-    files are copied to an XTC file as bytes, without loss. Memory does not grow with the length of the trajectory.
+    files are copied to an XTC file as bytes, without loss. H5MD files are stored in chunks of whole frames; `repack`
+    makes other ones. Memory does not grow with the length of the trajectory.
     """
     path = check_trajectory(output, precision, force)
     source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
-    refuse_growing(source, "conversions")
     indices = atoms_of(source, atoms)
-    selected = select_frames(source, start, stop, step, frames)
-    if selected is None:
-        source.check_end()
-        selected = FrameSet.range(0, 1, source.n_frames)
+    selected = frames_of(source, start, stop, step, frames)
     warn_of_times(path, source, source.times()[selected.numbers()])
     n_threads = Threads(n_workers).n_workers
+    if find_format(path).name == H5MD:
+        return write_h5md(
+            source, indices, selected, path, settings=H5mdSettings(), n_workers=n_threads, progress=progress
+        )
     with naming(source), Progress("converting", len(selected), enabled=progress) as bar:
         columns = convert_core(source, indices, selected, path, precision, n_threads, bar.update if progress else None)
     return Written((path,), len(selected), len(indices), Timing(spans_from_columns(columns)))

@@ -3,7 +3,10 @@
 from os import PathLike
 from pathlib import Path
 
-from mdreel._core import Source
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source
 from mdreel._core import split as split_core
 from mdreel.analysis.analysis import Trajectory
 from mdreel.blocks import refuse_growing, select_frames
@@ -14,7 +17,8 @@ from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
 from mdreel.spans import Timing, spans_from_columns
 from mdreel.storage.atoms import Atoms, atoms_of
-from mdreel.storage.target import check_settings, check_trajectory, naming, warn_of_times
+from mdreel.storage.h5md import H5mdSettings, write_h5md
+from mdreel.storage.target import H5MD, check_settings, check_trajectory, find_format, naming, warn_of_times
 from mdreel.storage.written import Written
 
 
@@ -52,7 +56,8 @@ def split(
     precision : float, optional
         For XTC: integers per nm. By default the precision of the trajectory, or 1000 if it has none.
     n_workers : int, optional
-        Files that are written at a time; by default one for each processor.
+        Files that are written at a time; by default one for each processor. Files of H5MD are written one after
+        another, each by so many threads.
     progress : bool
         Whether progress is shown, on a terminal or in a notebook.
     force : bool
@@ -99,9 +104,34 @@ def split(
     warn_of_times(Path(output), source, source.times()[first:stop])
     segments = list(zip(paths, edges[:-1], edges[1:], strict=True))
     n_threads = Threads(n_workers).n_workers
+    if find_format(output).name == H5MD:
+        return _split_to_h5md(source, indices, segments, n_threads, progress)
     with naming(source), Progress("splitting", n_frames, enabled=progress) as bar:
         columns = split_core(source, indices, segments, precision, n_threads, bar.update if progress else None)
     return Written(tuple(paths), n_frames, len(indices), Timing(spans_from_columns(columns)))
+
+
+def _split_to_h5md(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    segments: list[tuple[Path, int, int]],
+    n_workers: int,
+    progress: bool,
+) -> Written:
+    """Write one file after another, each by all workers: the library of HDF5 does one thing at a time."""
+    parts = []
+    for i, (path, first, stop) in enumerate(segments, start=1):
+        frames = FrameSet.range(first, 1, stop - first)
+        title = f"file {i} of {len(segments)}"
+        settings = H5mdSettings()
+        part = write_h5md(
+            source, atoms, frames, path, settings=settings, n_workers=n_workers, title=title, progress=progress
+        )
+        parts.append(part)
+    n_frames = sum(part.n_frames for part in parts)
+    return Written(
+        tuple(path for path, *_ in segments), n_frames, len(atoms), Timing.in_a_row(part.timing for part in parts)
+    )
 
 
 def _range(source: Source, start: int | None, stop: int | None) -> tuple[int, int]:

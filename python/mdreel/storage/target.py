@@ -4,8 +4,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from mdreel._core import Source, output_formats
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.results.atomic import check_target
 from mdreel.sources.name import name_of
+
+H5MD = "H5MD"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,12 @@ class OutputFormat:
     keeps_times: bool
 
 
+def formats() -> list[OutputFormat]:
+    """Return the formats that can be written: the core's, and H5MD, whose structure h5py makes."""
+    of_core = [OutputFormat(name, f".{ending}", *facts) for name, ending, *facts in output_formats()]
+    return of_core + [OutputFormat(H5MD, ending, rounds=False, keeps_times=True) for ending in (".h5md", ".h5")]
+
+
 def find_format(path: str | PathLike[str]) -> OutputFormat:
     """Return the format that the ending of a file stands for.
 
@@ -46,12 +56,35 @@ def find_format(path: str | PathLike[str]) -> OutputFormat:
     UnsupportedError
         If no format has this ending.
     """
-    formats = [OutputFormat(name, f".{ending}", *facts) for name, ending, *facts in output_formats()]
-    for known in formats:
+    for known in formats():
         if Path(path).suffix.lower() == known.ending:
             return known
-    endings = ", ".join(known.ending for known in formats)
+    endings = ", ".join(known.ending for known in formats())
     raise UnsupportedError(f"{path}: the ending of a trajectory must be one of {endings}")
+
+
+def find_h5py(path: str | PathLike[str]) -> ModuleType:
+    """Import h5py.
+
+    Parameters
+    ----------
+    path : path
+        The file that is to be written, for the message.
+
+    Returns
+    -------
+    module
+        h5py.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is not installed.
+    """
+    try:
+        return import_module("h5py")
+    except ImportError as error:
+        raise UnsupportedError(f"{path} will be an HDF5 file, which needs h5py: pip install 'mdreel[hdf5]'") from error
 
 
 def check_settings(path: str | PathLike[str], precision: float | None) -> None:
@@ -67,11 +100,13 @@ def check_settings(path: str | PathLike[str], precision: float | None) -> None:
     Raises
     ------
     UnsupportedError
-        If no format has this ending.
+        If no format has this ending, or it needs h5py, which is not installed.
     MismatchError
         If the format has no precision, or it is not positive.
     """
     written = find_format(path)
+    if written.name == H5MD:
+        find_h5py(path)
     if precision is None:
         return
     if not written.rounds:

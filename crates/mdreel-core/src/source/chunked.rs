@@ -86,7 +86,7 @@ impl Chunked {
         self.quantities.iter().find(|(own, _)| *own == quantity).map(|(_, dataset)| dataset)
     }
 
-    /// Frames that share chunks which must be decoded as a whole: 1 if none do.
+    /// Frames that are better read together: 1 if each stands alone.
     fn frames_together(&self) -> u64 {
         self.quantities.iter().map(|(_, dataset)| dataset.frames_together()).max().unwrap_or(1)
     }

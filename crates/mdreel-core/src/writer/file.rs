@@ -1,22 +1,18 @@
 //! The file that a trajectory is written to.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
-use super::Encoder;
-use crate::error::{Error, Result};
+use super::{Encoder, PartFile};
+use crate::error::Result;
 use crate::frame::FrameBatch;
 
-/// Writes a trajectory under a temporary name beside its final one, which it gets in [`FileWriter::finish`]. A writer
-/// that is dropped before leaves nothing behind, neither does a full disk; a killed process leaves the temporary file.
+/// Writes a trajectory to a file that appears when it is whole ([`FileWriter::finish`]). A writer that is dropped before
+/// leaves nothing behind, neither does a full disk.
 pub struct FileWriter<E> {
     encoder: E,
-    path: PathBuf,
-    temporary: PathBuf,
-    file: Option<File>,
+    file: PartFile,
     n_frames: u64,
     buffer: Vec<u8>,
 }
@@ -24,20 +20,7 @@ pub struct FileWriter<E> {
 impl<E: Encoder> FileWriter<E> {
     /// Begins a file. `path` is not touched until it is whole.
     pub fn create(path: &Path, encoder: E) -> Result<Self> {
-        if path.is_dir() {
-            return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
-        }
-        let Some(name) = path.file_name() else {
-            return Err(Error::io(path, std::io::ErrorKind::InvalidInput.into()));
-        };
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.{}.part", std::process::id(), unique()));
-        let temporary = path.with_file_name(hidden);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
-        let file = file.map_err(|error| Error::io(path, error))?;
-        let path = path.to_owned();
-        let mut writer = FileWriter { encoder, path, temporary, file: Some(file), n_frames: 0, buffer: Vec::new() };
+        let mut writer = FileWriter { encoder, file: PartFile::create(path)?, n_frames: 0, buffer: Vec::new() };
         let mut beginning = Vec::new();
         writer.encoder.begin(&mut beginning)?;
         writer.append(&beginning, 0)?;
@@ -61,7 +44,7 @@ impl<E: Encoder> FileWriter<E> {
 
     /// Appends `n_frames` frames that were encoded elsewhere.
     pub fn append(&mut self, encoded: &[u8], n_frames: u64) -> Result<()> {
-        self.with_file(|file| file.write_all(encoded))?;
+        self.file.with(|file| file.write_all(encoded))?;
         self.n_frames += n_frames;
         Ok(())
     }
@@ -74,39 +57,16 @@ impl<E: Encoder> FileWriter<E> {
     /// Completes the file and gives it its name, in place of a file that had it before.
     pub fn finish(mut self) -> Result<()> {
         for (at, bytes) in self.encoder.end(self.n_frames)? {
-            self.with_file(|file| file.write_all_at(&bytes, at))?;
+            self.file.with(|file| file.write_all_at(&bytes, at))?;
         }
-        // What a full disk or a lost connection took is told here at the latest.
-        self.with_file(|file| file.sync_data())?;
-        std::fs::rename(&self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
-        self.file = None;
-        Ok(())
+        self.file.finish()
     }
-
-    fn with_file(&mut self, act: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        act(file).map_err(|error| Error::io(&self.path, error))
-    }
-}
-
-impl<E> Drop for FileWriter<E> {
-    fn drop(&mut self) {
-        if self.file.take().is_some() {
-            // Nobody is left who could be told.
-            let _ = std::fs::remove_file(&self.temporary);
-        }
-    }
-}
-
-/// A number that no other writer of this process has.
-fn unique() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::frame::{FrameHeader, Quantities};
 
     /// A format of our own: how many frames there are, and the x of each atom.

@@ -137,13 +137,11 @@ impl Dataset {
         self.description.chunks.iter().map(|chunk| chunk.size).sum()
     }
 
-    /// Frames that must be decoded together: 1 where chunks are stored as they are.
+    /// Frames that are better read together: those of a chunk that must be decoded as a whole, or that holds a part of
+    /// their atoms, so that each frame alone would be gathered from many places. 1 where frames lie in one piece.
     pub fn frames_together(&self) -> u64 {
-        if self.description.filters.is_empty() {
-            1
-        } else {
-            self.description.chunk[0].min(self.description.shape[0]).max(1)
-        }
+        let Description { filters, chunk, shape, .. } = &self.description;
+        if filters.is_empty() && chunk[1] >= shape[1] { 1 } else { chunk[0].min(shape[0]).max(1) }
     }
 
     /// The frame of the dataset that holds a frame of the trajectory.

@@ -1,0 +1,133 @@
+//! Blocks of a conversion: each is read and coded by one worker, and written in its turn.
+
+use std::time::Instant;
+
+use crate::block::Block;
+use crate::error::Result;
+use crate::frame::{FrameBatch, Quantities};
+use crate::pool::{Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
+use crate::source::{AtomSelection, Reader, Source};
+use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
+
+/// Makes of the frames of a block what is to be written.
+pub(super) trait BlockCoder {
+    /// What a block becomes.
+    type Coded: Send;
+
+    /// Blocks, for each worker, that may wait for their turn to be written.
+    const AHEAD: usize = USUALLY_AHEAD;
+
+    /// Codes frames. Returns the bytes that they became as far as they are known. May stop when `is_wanted` says no, which
+    /// it asks every few milliseconds.
+    fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<u64>;
+
+    /// What the frames became that were added since the last call.
+    fn finish(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<Self::Coded>;
+}
+
+/// A conversion, and what it costs.
+pub(super) struct Conversion {
+    epoch: Instant,
+    coordinator: Recorder,
+    since: u64,
+    spans: Vec<Span>,
+}
+
+impl Conversion {
+    /// Begins to count.
+    pub fn begin() -> Self {
+        let epoch = Instant::now();
+        Conversion { epoch, coordinator: Recorder::new(epoch, COORDINATOR), since: 0, spans: Vec::new() }
+    }
+
+    /// Records what the calling thread did since the last call.
+    pub fn record(&mut self, kind: SpanKind) {
+        self.since = self.coordinator.record(kind, self.since, 0, 0);
+    }
+
+    /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in their
+    /// order. It returns how many bytes it wrote.
+    #[expect(clippy::too_many_arguments, reason = "what a run is about, and who does which part of it")]
+    pub fn run<C: BlockCoder>(
+        &mut self,
+        source: &dyn Source,
+        (atoms, wanted): (&AtomSelection, Quantities),
+        blocks: &[Block],
+        n_workers: usize,
+        monitor: &mut dyn Monitor,
+        make_coder: impl Fn() -> C + Sync,
+        mut write: impl FnMut(C::Coded, u64) -> Result<u64>,
+    ) -> Result<()> {
+        let epoch = self.epoch;
+        let make_worker = |index: usize| {
+            let mut recorder = Recorder::new(epoch, index as u32);
+            let start_ns = recorder.now();
+            let reader = source.reader(atoms, wanted)?;
+            let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
+            let batch = FrameBatch::for_quantities(atoms.len(), wanted);
+            Ok(CodingWorker { reader, coder: make_coder(), blocks, batch, recorder, free_since })
+        };
+        run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: CodedBlock<C::Coded>| {
+            let start_ns = self.coordinator.now();
+            let n_bytes = write(block.coded, block.n_frames)?;
+            self.since = self.coordinator.record(SpanKind::Write, start_ns, block.n_frames, n_bytes);
+            self.spans.append(&mut block.spans);
+            Ok(())
+        })
+    }
+
+    /// What everything cost.
+    pub fn end(mut self) -> Vec<Span> {
+        self.spans.append(&mut self.coordinator.take());
+        self.spans
+    }
+}
+
+/// What a block became.
+struct CodedBlock<T> {
+    coded: T,
+    n_frames: u64,
+    spans: Vec<Span>,
+}
+
+struct CodingWorker<'a, C> {
+    reader: Box<dyn Reader + 'a>,
+    coder: C,
+    blocks: &'a [Block],
+    batch: FrameBatch,
+    recorder: Recorder,
+    /// Since when the worker has been waiting for a block, in the recorder's time.
+    free_since: u64,
+}
+
+impl<C: BlockCoder> Worker for CodingWorker<'_, C> {
+    type Output = CodedBlock<C::Coded>;
+
+    const AHEAD: usize = C::AHEAD;
+
+    fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
+        self.recorder.set_block(block as u32);
+        self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
+        let mut n_frames = 0;
+        let mut is_wanted = || {
+            tick();
+            shared.wanted(block)
+        };
+        self.reader.start(&self.blocks[block].extent)?;
+        while is_wanted() {
+            self.reader.read(&mut self.batch, &mut self.recorder)?;
+            if self.batch.is_empty() {
+                break;
+            }
+            let (start_ns, n) = (self.recorder.now(), self.batch.len() as u64);
+            let n_bytes = self.coder.add(&self.batch, &mut is_wanted)?;
+            self.recorder.record(SpanKind::Compute, start_ns, n, n_bytes);
+            n_frames += n;
+            shared.add_frames(self.batch.len());
+        }
+        let start_ns = self.recorder.now();
+        let coded = self.coder.finish(&mut is_wanted)?;
+        self.free_since = self.recorder.record(SpanKind::Compute, start_ns, 0, 0);
+        Ok(CodedBlock { coded, n_frames, spans: self.recorder.take() })
+    }
+}

@@ -1,0 +1,99 @@
+//! Conversions to chunks of arrays, which somebody else puts into a file.
+
+use super::blocks::{BlockCoder, Conversion};
+use super::check_count;
+use super::outline::outline_of;
+use crate::block::{Block, Extent, FrameSet};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, Quantities, Quantity};
+use crate::pool::Monitor;
+use crate::source::{AtomSelection, Source};
+use crate::span::{Span, SpanKind};
+use crate::writer::Outline;
+use crate::writer::chunks::{ChunkCutter, ChunkLayout, CutFrames};
+
+/// Bytes of coordinates in a block at least, so that handing it over costs little beside the work on it.
+const LEAST_BLOCK_BYTES: u64 = 1 << 20;
+/// Bytes up to which a block takes whole pieces of the source, so that each is decoded once.
+const MOST_BLOCK_BYTES: u64 = 32 << 20;
+
+/// Who puts chunks into a file.
+pub trait ChunkSink {
+    /// Stores the next frames. `first` is the first of them, counted from the first that is written. Called on the
+    /// calling thread, in the order of frames.
+    fn write(&mut self, first: u64, frames: CutFrames) -> Result<()>;
+}
+
+/// What of `frames` of `source` is written: all frames get the same quantities.
+pub fn chunk_outline(source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
+    outline_of(source, atoms, frames, source.quantities().with(Quantity::Positions, true), true)
+}
+
+/// Cuts `frames` of `source`, of the selected atoms, into chunks on `n_workers` threads and hands them to `sink`. What it
+/// gets is the same for any number of workers. Returns what everything cost.
+pub fn convert_to_chunks(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    frames: &FrameSet,
+    layout: ChunkLayout,
+    n_workers: usize,
+    monitor: &mut dyn Monitor,
+    sink: &mut dyn ChunkSink,
+) -> Result<Vec<Span>> {
+    atoms.check(source.n_atoms())?;
+    layout.check()?;
+    if layout.n_atoms != atoms.len() {
+        let n_atoms = atoms.len();
+        return Err(Error::Mismatch(format!("chunks of {} atoms for a selection of {n_atoms}", layout.n_atoms)));
+    }
+    let mut conversion = Conversion::begin();
+    let blocks = plan(frames, block_frames(&layout, source.preferred_step()));
+    conversion.record(SpanKind::Open);
+    let mut n_written = 0;
+    let make_coder = || Cutting { cutter: ChunkCutter::new(layout) };
+    let wanted: Quantities = layout.quantities;
+    conversion.run(source, (atoms, wanted), &blocks, n_workers, monitor, make_coder, |cut, n_frames| {
+        let n_bytes = cut.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
+        sink.write(n_written, cut)?;
+        n_written += n_frames;
+        Ok(n_bytes)
+    })?;
+    check_count(n_written, frames.len())?;
+    Ok(conversion.end())
+}
+
+/// Frames of a block: whole chunks, enough to be worth a block, and as many as the source decodes together where there is
+/// room for them.
+fn block_frames(layout: &ChunkLayout, together: u64) -> u64 {
+    let (piece, frame_bytes) = (layout.chunk_frames as u64, layout.frame_bytes());
+    let most = (MOST_BLOCK_BYTES / frame_bytes).max(piece);
+    let frames = (LEAST_BLOCK_BYTES / frame_bytes).max(together).clamp(piece, most);
+    frames / piece * piece
+}
+
+/// Blocks that begin where chunks begin.
+fn plan(frames: &FrameSet, block_frames: u64) -> Vec<Block> {
+    let n_frames = frames.len();
+    let ranges = (0..n_frames.div_ceil(block_frames)).map(|i| i * block_frames..n_frames.min((i + 1) * block_frames));
+    ranges.enumerate().map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) }).collect()
+}
+
+struct Cutting {
+    cutter: ChunkCutter,
+}
+
+impl BlockCoder for Cutting {
+    type Coded = CutFrames;
+
+    // A block may take up to 32 MiB, not 1 MiB as others do.
+    const AHEAD: usize = 4;
+
+    fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<u64> {
+        self.cutter.add(batch, is_wanted)?;
+        Ok(0)
+    }
+
+    fn finish(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<CutFrames> {
+        self.cutter.finish(is_wanted)
+    }
+}

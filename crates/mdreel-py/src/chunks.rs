@@ -1,0 +1,104 @@
+//! Conversions to chunks of arrays, which Python puts into a file.
+
+use mdreel_core::convert::{ChunkSink, chunk_outline as core_outline, convert_to_chunks as core_convert};
+use mdreel_core::frame::Quantity;
+use mdreel_core::writer::chunks::{Chunk, ChunkLayout, CutFrames};
+use mdreel_core::{Error, Result};
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::block::FrameSet;
+use crate::error::to_python;
+use crate::frame::{quantities, selection};
+use crate::patience::patiently;
+use crate::pool::{Relay, attended_aside};
+use crate::source::Source;
+use crate::span::{Columns, columns};
+
+/// What of frames is written, in which all frames are alike: names of quantities, and whether there are unit cells.
+#[pyfunction]
+pub fn chunk_outline<'py>(
+    py: Python<'py>,
+    source: &Source,
+    atoms: PyReadonlyArray1<'py, u32>,
+    frames: &FrameSet,
+) -> PyResult<(Vec<&'static str>, bool)> {
+    let (source, atoms, frames) = (source.shared(), selection(&atoms)?, frames.0.clone());
+    let outline = patiently(py, move || core_outline(&*source, &atoms, &frames))?;
+    Ok((outline.quantities.iter().map(Quantity::name).collect(), outline.has_unit_cell))
+}
+
+/// How frames are cut, as `mdreel.storage.chunking` says it.
+#[derive(FromPyObject)]
+pub struct Layout {
+    quantities: Vec<String>,
+    has_unit_cell: bool,
+    chunk_frames: usize,
+    chunk_atoms: usize,
+    deflate_level: Option<u32>,
+}
+
+/// Cut frames into chunks on `n_workers` threads and give them to `sink`, in order; returns columns of spans. See
+/// `mdreel.storage.h5md`.
+///
+/// `sink` is called with the number of the first frame, steps, times (ps), the vectors of cells (n_frames * 9 numbers, Å;
+/// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes; on a thread of
+/// its own, where no signal is raised. `monitor` is called about every 50 ms with the number of frames done. What they
+/// raise stops the work.
+#[pyfunction]
+#[pyo3(signature = (source, atoms, frames, layout, n_workers, sink, monitor=None))]
+#[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
+pub fn convert_to_chunks<'py>(
+    py: Python<'py>,
+    source: &Source,
+    atoms: PyReadonlyArray1<'py, u32>,
+    frames: &FrameSet,
+    layout: Layout,
+    n_workers: usize,
+    sink: Py<PyAny>,
+    monitor: Option<Py<PyAny>>,
+) -> PyResult<Columns<'py>> {
+    let atoms = selection(&atoms)?;
+    let source = source.shared();
+    let layout = ChunkLayout {
+        n_atoms: atoms.len(),
+        quantities: quantities(&layout.quantities).map_err(|error| to_python(py, error))?,
+        has_unit_cell: layout.has_unit_cell,
+        chunk_frames: layout.chunk_frames,
+        chunk_atoms: layout.chunk_atoms,
+        deflate_level: layout.deflate_level,
+    };
+    let mut sink = Sink { callback: sink, raised: None };
+    let work =
+        |monitor: &mut Relay<'_>| core_convert(&*source, &atoms, &frames.0, layout, n_workers, monitor, &mut sink);
+    let spans = attended_aside(py, monitor, work);
+    match sink.raised {
+        Some(error) => Err(error),
+        None => Ok(columns(py, &spans?)),
+    }
+}
+
+/// Hands chunks to Python.
+struct Sink {
+    callback: Py<PyAny>,
+    raised: Option<PyErr>,
+}
+
+impl ChunkSink for Sink {
+    fn write(&mut self, first: u64, frames: CutFrames) -> Result<()> {
+        let CutFrames { steps, times, cells, chunks } = frames;
+        Python::attach(|py| {
+            let chunk = |chunk: Chunk| {
+                let Chunk { quantity, frame, atom, bytes } = chunk;
+                (quantity.name(), first + frame, atom, bytes.into_pyarray(py))
+            };
+            let chunks: Vec<_> = chunks.into_iter().map(chunk).collect();
+            let cells = (!cells.is_empty()).then(|| cells.into_pyarray(py));
+            let arguments = (first, steps.into_pyarray(py), times.into_pyarray(py), cells, chunks);
+            self.callback.call1(py, arguments).map(|_| ()).map_err(|error| {
+                self.raised = Some(error);
+                Error::Interrupted
+            })
+        })
+    }
+}

@@ -1,0 +1,176 @@
+"""Chunking: how frames and atoms are cut into the pieces of an H5MD file, for the way in which they will be read."""
+
+import re
+from dataclasses import dataclass
+from math import sqrt
+
+from mdreel.errors import MismatchError
+
+ACCESSES = ("frames", "atoms", "both")
+COMPRESSIONS = ("none", "gzip")
+DEFAULT_LEVEL = 4
+
+ATOM_BYTES = 12  # three float32
+# A chunk of whole frames fits into the cache of 1 MiB that HDF5 has for each dataset: a library that reads frame after
+# frame then decodes each chunk once.
+FRAMES_CHUNK_BYTES = 1 << 20
+# A chunk of few atoms: a few hundred times what finding, reading and decoding a chunk costs at the least.
+ATOMS_CHUNK_BYTES = 32 << 10
+BOTH_CHUNK_BYTES = 48 << 10
+MOST_FRAMES = 1 << 16  # of a single atom, these are 768 KiB
+# What a worker holds while it cuts: all atoms of the frames of a chunk.
+BLOCK_BYTES = 32 << 20
+MOST_BLOCK_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How an H5MD file is stored.
+
+    Attributes
+    ----------
+    frames, atoms : int
+        Frames and atoms of a chunk.
+    level : int or None
+        Level of gzip's compression, from 0 to 9, after HDF5's shuffle filter; None for no compression.
+    """
+
+    frames: int
+    atoms: int
+    level: int | None = None
+
+
+def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int = 1) -> Chunking:
+    """Choose chunks for a way of reading.
+
+    Parameters
+    ----------
+    access : {"frames", "atoms", "both"}
+        What will be read: whole frames; few atoms in all frames; either.
+    n_frames, n_atoms : int
+        Frames, and atoms of each, in the file.
+    n_quantities : int
+        How many of positions, velocities and forces there are.
+
+    Returns
+    -------
+    Chunking
+        The chunks, not compressed. Frames and atoms are powers of two, or all there are.
+
+    Raises
+    ------
+    MismatchError
+        If `access` is none of these.
+
+    Notes
+    -----
+    Who reads a single frame from chunks of f frames touches f times its bytes, and who reads a single atom from chunks
+    of a atoms touches a times its bytes, where chunks are compressed and thus read whole. "frames" has all atoms in a
+    chunk, and as many frames as fit into 1 MiB. "atoms" has as many frames as fit into a worker's 32 MiB with all their
+    atoms, and as many atoms as make 32 KiB. "both" has as many frames as atoms in 48 KiB: both factors are the same.
+    """
+    frame_bytes = ATOM_BYTES * max(n_atoms, 1)
+    most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), MOST_FRAMES, max(n_frames, 1))
+    if access == "frames":
+        return Chunking(min(_power_of_two(FRAMES_CHUNK_BYTES / frame_bytes), most_frames), n_atoms)
+    if access == "atoms":
+        frames, chunk_bytes = most_frames, ATOMS_CHUNK_BYTES
+    elif access == "both":
+        frames = min(_power_of_two(sqrt(BOTH_CHUNK_BYTES / ATOM_BYTES)), most_frames)
+        chunk_bytes = BOTH_CHUNK_BYTES
+    else:
+        raise MismatchError(f"the access must be one of {', '.join(ACCESSES)}, not {access!r}")
+    return Chunking(frames, min(_power_of_two(chunk_bytes / (ATOM_BYTES * frames)), n_atoms))
+
+
+def parse_chunk(text: str) -> tuple[int, int]:
+    """Read frames and atoms of a chunk.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``64x3341``.
+
+    Returns
+    -------
+    tuple of int
+        Frames and atoms.
+
+    Raises
+    ------
+    MismatchError
+        If it is not two positive numbers with an x between them.
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,11})[x×]([1-9][0-9]{0,11})", text.strip())
+    if found is None:
+        raise MismatchError(f"a chunk is FRAMESxATOMS, such as 64x1000, not {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantities: int) -> Chunking:
+    """Check chunks that somebody chose.
+
+    Parameters
+    ----------
+    chunk : tuple of int
+        Frames and atoms; more than there are means all.
+    n_frames, n_atoms, n_quantities : int
+        As of `choose_chunking`.
+
+    Returns
+    -------
+    Chunking
+        The chunks, not compressed.
+
+    Raises
+    ------
+    MismatchError
+        If they are not positive, or frames of a chunk with all their atoms take more than 256 MiB of memory.
+    """
+    if min(chunk) < 1:
+        raise MismatchError(f"a chunk has at least 1 frame and 1 atom, not {chunk[0]} and {chunk[1]}")
+    frames, atoms = min(chunk[0], max(n_frames, 1)), min(chunk[1], n_atoms)
+    frame_bytes = ATOM_BYTES * n_atoms * n_quantities
+    if frames > 1 and frames * frame_bytes > MOST_BLOCK_BYTES:
+        raise MismatchError(
+            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread while all "
+            f"{n_atoms:,} atoms of them are cut: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
+        )
+    return Chunking(frames, atoms)
+
+
+def check_compression(compression: str, level: int | None) -> int | None:
+    """Check how chunks are to be compressed.
+
+    Parameters
+    ----------
+    compression : {"none", "gzip"}
+        The way.
+    level : int, optional
+        The level of gzip, from 0 to 9; 4 if left out.
+
+    Returns
+    -------
+    int or None
+        The level; None for no compression.
+
+    Raises
+    ------
+    MismatchError
+        If there is no such way or level, or a level without compression.
+    """
+    if compression not in COMPRESSIONS:
+        raise MismatchError(f"the compression must be one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    if compression == "none":
+        if level is not None:
+            raise MismatchError("a level of compression was given, but no compression: choose gzip")
+        return None
+    level = DEFAULT_LEVEL if level is None else level
+    if not 0 <= level <= 9:
+        raise MismatchError(f"the level of compression must be from 0 to 9, not {level}")
+    return level
+
+
+def _power_of_two(limit: float) -> int:
+    """The largest power of two that is not above a limit; at least 1."""
+    return 1 << max(int(limit), 1).bit_length() - 1
