@@ -4,11 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
     from mdreel.sources.open import open_source
 
-__all__ = ["RMSD", "open_source"]
+__all__ = ["RMSD", "accelerate", "open_source", "unaccelerate"]
 
-_HOMES = {"RMSD": "mdreel.analysis.rmsd", "open_source": "mdreel.sources.open"}
+_HOMES = {
+    "RMSD": "mdreel.analysis.rmsd",
+    "accelerate": "mdreel.mdanalysis.accelerate",
+    "open_source": "mdreel.sources.open",
+    "unaccelerate": "mdreel.mdanalysis.accelerate",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ fn globule(n_atoms: usize, random: &mut Random) -> (Vec<[f64; 3]>, FrameBatch) {
     let mut batch = FrameBatch::for_atoms(n_atoms);
     for index in 0..batch.capacity() as u64 {
         let columns =
-            batch.push(FrameHeader { index, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS });
+            batch.push(FrameHeader { index, step: 0, time: 0.0, unit_cell: None, lambda: None, present: Quantities::POSITIONS });
         for (i, point) in reference.iter().enumerate() {
             columns.x[i] = (point[0] + 4.0 * random.next()) as f32;
             columns.y[i] = (point[1] + 4.0 * random.next()) as f32;

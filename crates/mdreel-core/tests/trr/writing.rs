@@ -115,7 +115,7 @@ fn written_frames_read_back_within_the_rounding_of_units() {
 fn batch_with(n_atoms: usize, step: i64) -> FrameBatch {
     let mut batch = FrameBatch::for_atoms(n_atoms);
     let unit_cell = Some(UnitCell::Dimensions([10.0, 20.0, 30.0, 90.0, 90.0, 90.0]));
-    batch.push(FrameHeader { index: 7, step, time: 0.0, unit_cell, present: Quantities::POSITIONS });
+    batch.push(FrameHeader { index: 7, step, time: 0.0, unit_cell, lambda: None, present: Quantities::POSITIONS });
     batch
 }
 
