@@ -43,6 +43,14 @@ class ReadAhead:
         Atoms of the trajectory, and its frames.
     """
 
+    # What was read ahead, and of which frames.
+    _numbers: range
+    _batch: list[StoredFrame]
+    # The frame asked for last, its distance from the one before, and how many were read for it.
+    _last: int
+    _step: int
+    _n_ahead: int
+
     def __init__(
         self, open_source: Callable[[], Source], atoms: NDArray[np.int64] | None = None, of_vectors: bool = False
     ) -> None:
@@ -133,12 +141,8 @@ class ReadAhead:
         return frames.positions if places is None else frames.positions[:, places]
 
     def _forget(self) -> None:
-        self._numbers = range(0)
-        self._batch: list[StoredFrame] = []
-        # The frame asked for last, how far it was from the one before, and how many were read for it.
-        self._last: int = -1
-        self._step: int = 1
-        self._n_ahead: int = 1
+        self._numbers, self._batch = range(0), []
+        self._last, self._step, self._n_ahead = -1, 1, 1
 
     def _fetch_from(self, number: int) -> None:
         end = max(number + self._n_ahead * self._step, -1) if self._step < 0 else number + self._n_ahead * self._step
