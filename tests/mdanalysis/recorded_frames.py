@@ -12,7 +12,7 @@ FILES = {
     "XTC": datafiles.XTC,
     "TRR": datafiles.TRR_xvf,
     "DCD": datafiles.DCD,
-    "NCDF": datafiles.TRJncdf,
+    "NCDF": datafiles.NCDF,
     "H5MD": datafiles.H5MD_xvf,
 }
 

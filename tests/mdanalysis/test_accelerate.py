@@ -19,6 +19,7 @@ from mdreel.mdanalysis.reader import CoreReader
 pytestmark = pytest.mark.filterwarnings(
     "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
     "ignore:Reader has no dt information:UserWarning",
+    "ignore:Element information is missing:UserWarning",
 )
 
 
