@@ -54,18 +54,14 @@ def test_frames_at_even_distances_are_read_ahead_once(
     assert len(source.reads) <= 10
 
 
-def test_scattered_frames_are_read_alone(
-    source: RecordedSource, ahead: ReadAhead, adk_positions: np.ndarray
-) -> None:
+def test_scattered_frames_are_read_alone(source: RecordedSource, ahead: ReadAhead, adk_positions: np.ndarray) -> None:
     wanted = [5, 97, 3, 50, 49, 12, 90]
     for number in wanted:
         np.testing.assert_array_equal(ahead.frame(number).positions, adk_positions[number])
     assert sum(len(numbers) for numbers in source.reads) <= len(wanted) + 1
 
 
-def test_frames_read_ahead_stay_within_their_memory(
-    source: RecordedSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frames_read_ahead_stay_within_their_memory(source: RecordedSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "AHEAD_BYTES", 12 * 3341 * 6)
     ahead = ReadAhead(lambda: source)
     for number in range(N_FRAMES):

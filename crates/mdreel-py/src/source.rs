@@ -16,7 +16,7 @@ use crate::error::to_python;
 use crate::facts::facts;
 use crate::frame::{Frames, from_arrays, quantities, selection};
 use crate::origin::{Origin, open_files};
-use crate::patience::patiently;
+use crate::patience::{patiently, read};
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -153,8 +153,8 @@ impl Source {
     ) -> PyResult<Frames> {
         let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
         let wanted = quantities(&wanted).map_err(|error| to_python(py, error))?;
-        let n_atoms = atoms.len();
-        let array = patiently(py, move || read_frames(&*source, &atoms, &frames, wanted))?;
+        let (n_atoms, size) = (atoms.len(), [frames.len(), atoms.len() as u64]);
+        let array = read(py, &*self.shared(), size, move || read_frames(&*source, &atoms, &frames, wanted))?;
         Frames::new(py, array, n_atoms, wanted)
     }
 

@@ -4,6 +4,7 @@ use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::source::bytes::Access;
+use mdreel_core::source::read::read_frames;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
 use mdreel_core::unit_cell::UnitCell;
@@ -117,6 +118,20 @@ fn batch_with(n_atoms: usize, step: i64) -> FrameBatch {
     let unit_cell = Some(UnitCell::Dimensions([10.0, 20.0, 30.0, 90.0, 90.0, 90.0]));
     batch.push(FrameHeader { index: 7, step, time: 0.0, unit_cell, lambda: None, present: Quantities::POSITIONS });
     batch
+}
+
+#[test]
+fn lambda_comes_back_in_both_precisions() {
+    for precision in [Precision::Single, Precision::Double] {
+        let encoder = TrrEncoder::new(&outline(3, Quantities::ALL), precision).expect("few atoms");
+        let (mut batch, mut out) = (batch_with(3, 1), Vec::new());
+        batch.header_mut(0).lambda = Some(0.375);
+        encoder.encode(&batch, &mut out).expect("a whole frame");
+        let file = file_of(&out);
+        let source = open(file.path(), Access::Auto).expect("a valid file");
+        let frames = read_frames(&source, &AtomSelection::all(3), &FrameSet::all(1), Quantities::POSITIONS);
+        assert_eq!(frames.expect("a frame").headers[0].lambda, Some(0.375));
+    }
 }
 
 #[test]
