@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FormatError
 
-# Coordinates that are read ahead, if that is more than one frame: enough to make a call's cost vanish.
-AHEAD_BYTES = 4 << 20
+# What is read ahead, unless one frame is more: as many frames as the core decodes side by side, which makes a call's
+# cost vanish and leaves the coordinates in the processor's cache.
+AHEAD_FRAMES = 16
+AHEAD_BYTES = 8 << 20
 
 
 class StoredFrame(NamedTuple):
@@ -67,7 +69,7 @@ class ReadAhead:
         self._wanted, self._places = _ascending(self._atoms, self.n_atoms)
         self._quantities = self._source.quantities
         frame_bytes = 12 * len(self._wanted) * max(len(self._quantities), 1)
-        self._most = max(AHEAD_BYTES // max(frame_bytes, 1), 1)
+        self._most = min(max(AHEAD_BYTES // max(frame_bytes, 1), 1), AHEAD_FRAMES)
         self._forget()
 
     def close(self) -> None:
@@ -116,6 +118,8 @@ class ReadAhead:
         numbers : range
             Their numbers.
         """
+        # The old frames go first, so that the new ones get their memory: fresh memory costs as much as decoding.
+        self._numbers, self._batch = range(0), []
         self._batch = self._taken_apart(self._read(numbers, self._wanted, self._quantities))
         self._numbers = numbers
 
