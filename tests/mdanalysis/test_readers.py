@@ -14,6 +14,7 @@ from MDAnalysisTests import datafiles
 import mdreel
 from conformance.test_real_files import DATA, REFUSED, REFUSED_BY_MDANALYSIS
 from conformance.test_real_files import FILES as ALL_FILES
+from h5md_writer import write_h5md
 from mdanalysis.recorded_frames import FILES, check_same, make_reader, recorded
 from mdreel.mdanalysis.reader import CoreReader
 
@@ -191,6 +192,30 @@ def test_reader_shows_a_part_of_the_atoms(sub: Any) -> None:
 def test_reader_takes_another_time_between_frames(name: str) -> None:
     theirs = frames_of_mdanalysis(FILES[name], dt=0.7)
     check_same([recorded(ts) for ts in our_reader(FILES[name], dt=0.7)], theirs)
+
+
+@pytest.mark.parametrize("unit", ["nm", "Angstrom", "pm"])
+@pytest.mark.parametrize("kind", ["lengths", "vectors", "impossible vectors"])
+def test_reader_of_h5md_shows_cells_of_every_unit(tmp_path: Path, kind: str, unit: str) -> None:
+    random = np.random.default_rng(3)
+    vectors = np.tril(random.uniform(1, 3, (40, 3, 3)))
+    box = {"lengths": vectors[:, 0], "vectors": vectors, "impossible vectors": np.ones((40, 3, 3))}[kind]
+    elements = {"position": random.normal(0, 1, (40, 7, 3)).astype(np.float32)}
+    path = str(write_h5md(tmp_path / "cells.h5md", elements, box=box.astype(np.float32), units={"position": unit}))
+    theirs = frames_of_mdanalysis(path)
+    assert [frame["dimensions"] is None for frame in theirs] == [kind == "impossible vectors"] * 40
+    check_same([recorded(ts) for ts in our_reader(path)], theirs)
+
+
+@pytest.mark.parametrize("name", ["XTC", "TRR"])
+def test_torn_end_of_a_file_is_a_warning(tmp_path: Path, name: str) -> None:
+    whole = Path(FILES[name]).read_bytes()
+    torn = tmp_path / f"torn.{name.lower()}"
+    torn.write_bytes(whole[:-500])
+    with pytest.warns(UserWarning, match=r"torn\..*byte"):
+        reader = our_reader(str(torn))
+    every = frames_of_mdanalysis(FILES[name])
+    check_same([recorded(ts) for ts in reader], every[:-1])
 
 
 def test_rewound_reader_sees_that_a_dcd_has_grown(tmp_path: Path, adk_positions: np.ndarray) -> None:

@@ -58,3 +58,18 @@ fn dimensions_from_vectors(vectors: [[f32; 3]; 3]) -> [f32; 6] {
     let angle = |u: [f64; 3], v: [f64; 3], lengths: f64| (dot(u, v) / lengths).clamp(-1.0, 1.0).acos().to_degrees();
     [la, lb, lc, angle(b, c, lb * lc), angle(a, c, la * lc), angle(a, b, la * lb)].map(|v| v as f32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_vectors_in_nanometres_are_those_of_the_file_times_ten() {
+        let vectors = [[3.1234567, 0.0, 0.0], [1.0456789, 2.8765432, 0.0], [-1.2034567, 0.9123456, 2.5432109]];
+        let native = UnitCell::Vectors(vectors).dimensions();
+        let found = UnitCell::Nanometres(vectors).dimensions();
+        assert_eq!(found[..3], native.map(|value| value * 10.0)[..3]);
+        assert_eq!(found[3..], native[3..]);
+        assert_eq!(UnitCell::Nanometres(vectors).vectors(), vectors.map(|row| row.map(|value| value * 10.0)));
+    }
+}

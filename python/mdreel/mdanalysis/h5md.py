@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates import H5MD
+from MDAnalysis.lib.mdamath import triclinic_box
 
 from mdreel.mdanalysis.reader import CoreReader
 from mdreel.sources.open import open_source
@@ -39,10 +40,11 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
             group = self._particle_group.name.rsplit("/", 1)[-1]
             edges = self._particle_group.get("box/edges/value")
             self._has_observables = "observables" in self._file
-            self._take_over(
-                partial(open_source, self.filename, format="H5MD", group=group),
-                of_vectors=edges is not None and edges.ndim == 3,
-            )
+            of_vectors = edges is not None and edges.ndim == 3
+            # MDAnalysis takes lengths of vectors in the file's unit: of those in Å they would be rounded twice.
+            self._has_native_vectors = of_vectors and self.units["length"] != "Angstrom"
+            opening = partial(open_source, self.filename, format="H5MD", group=group)
+            self._take_over(opening, of_vectors=of_vectors)
 
     def _has_one_axis(self) -> bool:
         """Whether all elements are stored at the same steps: MDAnalysis does not look at them, the core does."""
@@ -67,6 +69,10 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
         if self._has_observables:
             self._copy_to_data()
         ts.time, ts.data["step"], ts.dimensions = stored.time, stored.step, stored.dimensions
+        if self._has_native_vectors:
+            ts.dimensions = triclinic_box(*self._particle_group["box/edges/value"][frame])
+            if ts.dimensions is not None:
+                self.convert_pos_from_native(ts.dimensions[:3])
         if self._has["position"]:
             ts.positions = stored.positions
         if self._has["velocity"]:

@@ -1,5 +1,6 @@
 """Frames of a source for one who asks for them one by one: read ahead as long as they come at even distances."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -71,6 +72,14 @@ class ReadAhead:
         frame_bytes = 12 * len(self._wanted) * max(len(self._quantities), 1)
         self._most = min(max(AHEAD_BYTES // max(frame_bytes, 1), 1), AHEAD_FRAMES)
         self._forget()
+
+    def warn_of_torn_end(self) -> None:
+        """Warn if there is a torn frame behind the last whole one: MDAnalysis has no way to say so, and reads on."""
+        try:
+            if self._source is not None:
+                self._source.check_end()
+        except FormatError as error:
+            warnings.warn(str(error), stacklevel=2)
 
     def close(self) -> None:
         """Close the file, and forget what was read."""

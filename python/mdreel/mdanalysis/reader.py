@@ -135,6 +135,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
             return self._give_back(str(error))
         if (ahead.n_atoms, ahead.n_frames) != (self.n_atoms, self.n_frames):
             return self._give_back(f"MDAnalysis finds {self.n_frames} frames, and mdreel {ahead.n_frames}")
+        ahead.warn_of_torn_end()
         self._ahead = ahead
         return True
 

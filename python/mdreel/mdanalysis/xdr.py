@@ -54,6 +54,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
         if opened is None:
             self.__init__(filename, convert_units, sub, refresh_offsets, dt, **kwargs)  # type: ignore[misc]
             return
+        opened.warn_of_torn_end()
         self._ahead, self._sub = opened, sub
         self.n_atoms = opened.n_atoms if sub is None else len(sub)
         opened.fetch(range(min(2, opened.n_frames)))
