@@ -47,7 +47,8 @@ proptest! {
         n_atoms in 1usize..14, sections in proptest::collection::vec(0u8..16, 1..12), is_double in any::<bool>(),
         kept in 0u8..8, seed in any::<u32>(),
     ) {
-        let original = file_of(&file_bytes(&frames(n_atoms, &sections, u64::from(seed))));
+        let stored = frames(n_atoms, &sections, u64::from(seed));
+        let original = file_of(&file_bytes(&stored));
         let batch = batch_of(&open(original.path(), Access::Auto)?);
         prop_assert_eq!(batch.len(), sections.len());
         let precision = if is_double { Precision::Double } else { Precision::Single };
@@ -65,7 +66,9 @@ proptest! {
         prop_assert_eq!(written.len(), batch.len());
         for (i, frame) in written.iter().enumerate() {
             let header = batch.header(i);
-            prop_assert_eq!((i64::from(frame.step), frame.time, frame.lambda), (header.step, header.time, 0.0));
+            prop_assert_eq!((i64::from(frame.step), frame.time), (header.step, header.time));
+            prop_assert_eq!(header.lambda, Some(stored[i].lambda as f32));
+            prop_assert_eq!(frame.lambda, f64::from(stored[i].lambda as f32));
             prop_assert_eq!(frame.is_double, is_double);
             let vectors = header.unit_cell.map_or([[0.0; 3]; 3], |cell| cell.vectors());
             let vectors: Vec<_> = vectors.into_iter().flatten().map(|v| number(v, 0.1)).collect();
