@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn lengths_of_vectors_in_nanometres_are_those_of_the_file_times_ten() {
-        let vectors = [[3.1234567, 0.0, 0.0], [1.0456789, 2.8765432, 0.0], [-1.2034567, 0.9123456, 2.5432109]];
+        let vectors = [[3.1234567, 0.0, 0.0], [1.0456789, 2.8765432, 0.0], [-1.2034567, 0.9123456, 2.543211]];
         let native = UnitCell::Vectors(vectors).dimensions();
         let found = UnitCell::Nanometres(vectors).dimensions();
         assert_eq!(found[..3], native.map(|value| value * 10.0)[..3]);
