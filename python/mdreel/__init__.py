@@ -4,15 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
     from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
 
-__all__ = ["RMSD", "follow", "open_source"]
+__all__ = ["RMSD", "accelerate", "follow", "open_source", "unaccelerate"]
 
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
+    "accelerate": "mdreel.mdanalysis.accelerate",
     "follow": "mdreel.sources.follow",
     "open_source": "mdreel.sources.open",
+    "unaccelerate": "mdreel.mdanalysis.accelerate",
 }
 
 

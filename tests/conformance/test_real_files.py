@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import MDAnalysisTests
-import numpy as np
 import pytest
 
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
@@ -20,10 +19,6 @@ DATA = Path(MDAnalysisTests.__file__).parent / "data"
 ENDINGS = {".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".ncrst", ".h5md"}
 FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.suffix in ENDINGS)
 REFUSED = {"empty.dcd": "the file is empty"}
-# XTC and TRR have cell vectors, and these are the same in every bit. Lengths and angles follow from them: MDAnalysis
-# takes those of the vectors in nm, rounds to float32 and multiplies by 10; mdreel takes those of the vectors in Å. In
-# these files that leaves some that differ by one or two units in the last place of a float32.
-ROUNDED_DIMENSIONS = {"adk_oplsaa.xtc", "YiiP_lipids.xtc", "test.xtc", "adk_oplsaa.trr", "test.trr"}
 # What MDAnalysis refuses because of what stands beside the particles, which mdreel does not look at.
 REFUSED_BY_MDANALYSIS = {"cu_malformed.h5md": "energy from observables"}
 
@@ -46,11 +41,7 @@ def test_search_for_files_finds_all_formats() -> None:
 def test_file_has_the_bits_that_mdanalysis_reads(name: str) -> None:
     path = DATA / name
     ours, theirs = frames_of_mdreel(path), frames_of_mdanalysis(path)
-    found = differences(ours, theirs)
-    if path.name in ROUNDED_DIMENSIONS:
-        assert found.pop("dimensions", None), "the exception is needed no more"
-        np.testing.assert_array_max_ulp(ours.dimensions, theirs.dimensions, maxulp=2)
-    assert found == {}
+    assert differences(ours, theirs) == {}
     assert len(ours.times) > 0
 
 

@@ -30,7 +30,8 @@ fn write(path: &std::path::Path) {
     let mut batch = FrameBatch::with_capacity(N_ATOMS, 100);
     for index in 0..N_FRAMES {
         let present = Quantities::POSITIONS;
-        let columns = batch.push(FrameHeader { index, step: 0, time: index as f64, unit_cell: None, present });
+        let columns =
+            batch.push(FrameHeader { index, step: 0, time: index as f64, unit_cell: None, lambda: None, present });
         for column in [columns.x, columns.y, columns.z] {
             column.iter_mut().zip(0..).for_each(|(value, i)| *value = (i % 997) as f32 * 0.125);
         }

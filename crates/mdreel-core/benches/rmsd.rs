@@ -22,8 +22,14 @@ fn globule(n_atoms: usize, random: &mut Random) -> (Vec<[f64; 3]>, FrameBatch) {
     let reference: Vec<[f64; 3]> = (0..n_atoms).map(|_| [(); 3].map(|()| width * random.next())).collect();
     let mut batch = FrameBatch::for_atoms(n_atoms);
     for index in 0..batch.capacity() as u64 {
-        let columns =
-            batch.push(FrameHeader { index, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS });
+        let columns = batch.push(FrameHeader {
+            index,
+            step: 0,
+            time: 0.0,
+            unit_cell: None,
+            lambda: None,
+            present: Quantities::POSITIONS,
+        });
         for (i, point) in reference.iter().enumerate() {
             columns.x[i] = (point[0] + 4.0 * random.next()) as f32;
             columns.y[i] = (point[1] + 4.0 * random.next()) as f32;

@@ -74,6 +74,7 @@ fn decode(criterion: &mut Criterion) {
                     step: 0,
                     time: 0.0,
                     unit_cell: None,
+                    lambda: None,
                     present: Quantities::POSITIONS,
                 });
             }

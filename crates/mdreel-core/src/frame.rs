@@ -89,6 +89,8 @@ pub struct FrameHeader {
     pub time: f64,
     /// The periodic cell; `None` where the file has none.
     pub unit_cell: Option<UnitCell>,
+    /// Free-energy coupling parameter; `None` in formats that have none.
+    pub lambda: Option<f32>,
     /// Which of the wanted quantities the frame has. The columns of the others mean nothing.
     pub present: Quantities,
 }

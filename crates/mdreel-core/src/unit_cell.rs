@@ -1,11 +1,15 @@
 //! The periodic cell, kept as the file has it and converted when asked.
 
-/// A periodic cell. Files hold either row vectors (GROMACS) or lengths and angles (CHARMM); what the file has is
+use crate::units::ANGSTROM_PER_NANOMETRE;
+
+/// A periodic cell. Files hold either row vectors (GROMACS, in nm) or lengths and angles (CHARMM); what the file has is
 /// kept to the bit, the other view is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UnitCell {
     /// Three row vectors, Å.
     Vectors([[f32; 3]; 3]),
+    /// Three row vectors, nm. Lengths and angles follow from these before anything is rounded to Å.
+    Nanometres([[f32; 3]; 3]),
     /// Lengths in Å and the angles alpha, beta, gamma in degrees.
     Dimensions([f32; 6]),
 }
@@ -15,6 +19,7 @@ impl UnitCell {
     pub fn vectors(&self) -> [[f32; 3]; 3] {
         match *self {
             UnitCell::Vectors(vectors) => vectors,
+            UnitCell::Nanometres(vectors) => vectors.map(|row| row.map(|v| v * ANGSTROM_PER_NANOMETRE)),
             UnitCell::Dimensions(dimensions) => vectors_from_dimensions(dimensions),
         }
     }
@@ -23,6 +28,11 @@ impl UnitCell {
     pub fn dimensions(&self) -> [f32; 6] {
         match *self {
             UnitCell::Vectors(vectors) => dimensions_from_vectors(vectors),
+            UnitCell::Nanometres(vectors) => {
+                let [a, b, c, alpha, beta, gamma] = dimensions_from_vectors(vectors);
+                let [a, b, c] = [a, b, c].map(|length| length * ANGSTROM_PER_NANOMETRE);
+                [a, b, c, alpha, beta, gamma]
+            }
             UnitCell::Dimensions(dimensions) => dimensions,
         }
     }
@@ -47,4 +57,19 @@ fn dimensions_from_vectors(vectors: [[f32; 3]; 3]) -> [f32; 6] {
     let (la, lb, lc) = (length(a), length(b), length(c));
     let angle = |u: [f64; 3], v: [f64; 3], lengths: f64| (dot(u, v) / lengths).clamp(-1.0, 1.0).acos().to_degrees();
     [la, lb, lc, angle(b, c, lb * lc), angle(a, c, la * lc), angle(a, b, la * lb)].map(|v| v as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_vectors_in_nanometres_are_those_of_the_file_times_ten() {
+        let vectors = [[3.1234567, 0.0, 0.0], [1.0456789, 2.8765432, 0.0], [-1.2034567, 0.9123456, 2.543211]];
+        let native = UnitCell::Vectors(vectors).dimensions();
+        let found = UnitCell::Nanometres(vectors).dimensions();
+        assert_eq!(found[..3], native.map(|value| value * 10.0)[..3]);
+        assert_eq!(found[3..], native[3..]);
+        assert_eq!(UnitCell::Nanometres(vectors).vectors(), vectors.map(|row| row.map(|value| value * 10.0)));
+    }
 }

@@ -185,8 +185,14 @@ fn number(frame: usize, atom: usize, axis: usize, quantity: Quantity) -> f32 {
 fn batch_of(first: usize, n: usize, present: Quantities) -> FrameBatch {
     let mut batch = FrameBatch::for_quantities(7, Quantities::ALL);
     for i in 0..n {
-        let header =
-            FrameHeader { index: (first + i) as u64, step: i as i64, time: i as f64, unit_cell: None, present };
+        let header = FrameHeader {
+            index: (first + i) as u64,
+            step: i as i64,
+            time: i as f64,
+            unit_cell: None,
+            lambda: None,
+            present,
+        };
         batch.push(header);
         for quantity in Quantities::ALL.iter() {
             let columns = batch.columns_of_mut(i, quantity).unwrap();

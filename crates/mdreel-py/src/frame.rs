@@ -37,6 +37,8 @@ pub struct Frames {
     times: Py<PyArray1<f64>>,
     /// Integration steps, (n,).
     steps: Py<PyArray1<i64>>,
+    /// Free-energy coupling parameters, (n,); NaN in formats that have none.
+    lambdas: Py<PyArray1<f32>>,
 }
 
 impl Frames {
@@ -54,6 +56,7 @@ impl Frames {
         let dimensions = cells(&headers, |cell| cell.dimensions().to_vec());
         let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
         let steps: Vec<i64> = headers.iter().map(|header| header.step).collect();
+        let lambdas: Vec<f32> = headers.iter().map(|header| header.lambda.unwrap_or(f32::NAN)).collect();
         Ok(Frames {
             positions: columns(positions)?,
             velocities: asked(Quantity::Velocities, velocities)?,
@@ -66,6 +69,7 @@ impl Frames {
             dimensions: dimensions.into_pyarray(py).reshape([n, 6])?.unbind(),
             times: times.into_pyarray(py).unbind(),
             steps: steps.into_pyarray(py).unbind(),
+            lambdas: lambdas.into_pyarray(py).unbind(),
         })
     }
 }

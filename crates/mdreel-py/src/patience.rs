@@ -5,10 +5,32 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
 use mdreel_core::pool::POLL_INTERVAL;
+use mdreel_core::source::Source;
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 
 use crate::error::{from_panic, to_python};
+
+/// Atoms, counted once for each frame, whose coordinates are read in a few milliseconds.
+const FEW: u64 = 1 << 19;
+
+/// Reads `n_frames` of `n_atoms` of a source, by `work`: at once if that is short, as starting a thread would take as
+/// long as reading a small frame.
+pub fn read<T: Send + 'static>(
+    py: Python<'_>,
+    source: &dyn Source,
+    [n_frames, n_atoms]: [u64; 2],
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let is_at_hand = source.n_fetched().is_none() && source.unlocated_bytes().is_none();
+    if !is_at_hand || n_frames.saturating_mul(n_atoms) > FEW {
+        return patiently(py, work);
+    }
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(result) => result.map_err(|error| to_python(py, error)),
+        Err(panic) => Err(from_panic(py, panic.as_ref())),
+    }
+}
 
 /// Does `work` on a thread of its own and waits for it. A signal handler that raises (Ctrl-C) ends the waiting; the
 /// thread then finishes what it does, and nobody asks for the result.

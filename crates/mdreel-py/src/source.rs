@@ -17,7 +17,7 @@ use crate::facts::facts;
 use crate::follow::await_frame;
 use crate::frame::{Frames, from_arrays, quantities, selection};
 use crate::origin::{Origin, open_files};
-use crate::patience::patiently;
+use crate::patience::{patiently, read};
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -160,7 +160,7 @@ impl Source {
     ) -> PyResult<Frames> {
         let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
         let wanted = quantities(&wanted).map_err(|error| to_python(py, error))?;
-        let n_atoms = atoms.len();
+        let (n_atoms, size) = (atoms.len(), [frames.len(), atoms.len() as u64]);
         if frames.is_endless() {
             let message = "frames without an end that is known cannot be read into memory";
             return Err(to_python(py, Error::Unsupported(message.into())));
@@ -168,7 +168,7 @@ impl Source {
         if let Some(last) = frames.last() {
             await_frame(py, &*source, last)?;
         }
-        let array = patiently(py, move || read_frames(&*source, &atoms, &frames, wanted))?;
+        let array = read(py, &*self.shared(), size, move || read_frames(&*source, &atoms, &frames, wanted))?;
         Frames::new(py, array, n_atoms, wanted)
     }
 

@@ -125,6 +125,7 @@ mod tests {
                 step: 0,
                 time: 2.0 * index as f64,
                 unit_cell: None,
+                lambda: None,
                 present: Quantities::POSITIONS,
             });
             for (i, [x, y, z]) in frame.iter().enumerate() {

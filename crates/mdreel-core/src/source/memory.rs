@@ -114,6 +114,7 @@ impl Reader for MemoryReader<'_> {
                 step: index as i64,
                 time: self.source.times[frame],
                 unit_cell: self.source.unit_cells.get(frame).copied().flatten(),
+                lambda: None,
                 present: Quantities::POSITIONS,
             });
             let (positions, _) =

@@ -11,8 +11,14 @@ type Points = Vec<[f64; 3]>;
 /// A frame of points that float32 holds.
 fn frame(points: &[[f64; 3]]) -> FrameBatch {
     let mut batch = FrameBatch::with_capacity(points.len(), 1);
-    let columns =
-        batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS });
+    let columns = batch.push(FrameHeader {
+        index: 0,
+        step: 0,
+        time: 0.0,
+        unit_cell: None,
+        lambda: None,
+        present: Quantities::POSITIONS,
+    });
     for (i, point) in points.iter().enumerate() {
         (columns.x[i], columns.y[i], columns.z[i]) = (point[0] as f32, point[1] as f32, point[2] as f32);
     }

@@ -95,7 +95,8 @@ mod tests {
 
     fn batch() -> FrameBatch {
         let mut batch = FrameBatch::with_capacity(2, 4);
-        let header = FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None, present: Quantities::POSITIONS };
+        let header =
+            FrameHeader { index: 0, step: 0, time: 0.0, unit_cell: None, lambda: None, present: Quantities::POSITIONS };
         batch.push(header).x.copy_from_slice(&[1.0, 2.0]);
         batch
     }

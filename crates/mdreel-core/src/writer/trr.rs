@@ -79,8 +79,7 @@ impl TrrEncoder {
             Precision::Single => out.extend((header.time as f32).to_be_bytes()),
             Precision::Double => out.extend(header.time.to_be_bytes()),
         }
-        // Lambda, which frames do not carry.
-        self.put(std::iter::once(0.0), 1.0, out);
+        self.put(std::iter::once(header.lambda.unwrap_or(0.0)), 1.0, out);
         let vectors = header.unit_cell.map_or([[0.0; 3]; 3], |cell| cell.vectors());
         self.put(vectors.into_iter().flatten(), TO_NANOMETRE, out);
         for (quantity, columns) in columns {

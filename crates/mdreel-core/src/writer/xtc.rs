@@ -121,6 +121,7 @@ impl Encoder for XtcEncoder {
 fn box_vectors(cell: Option<UnitCell>) -> [[f32; 3]; 3] {
     match cell {
         None => [[0.0; 3]; 3],
+        Some(UnitCell::Nanometres(vectors)) => vectors,
         Some(UnitCell::Vectors(vectors)) => vectors.map(|row| row.map(|v| v / 10.0)),
         Some(UnitCell::Dimensions([a, b, c, alpha, beta, gamma])) => {
             let [a, b, c] = [a, b, c].map(|length| length * NANOMETRE_PER_ANGSTROM);

@@ -34,7 +34,7 @@ pub fn check(steer: &[u8]) {
     };
     let Ok(encoder) = XtcEncoder::new(&outline, precision) else { return };
     let mut batch = FrameBatch::with_capacity(n_atoms, 1);
-    let header = FrameHeader { index: 0, step: 3, time: 1.5, unit_cell: None, present: Quantities::POSITIONS };
+    let header = FrameHeader { index: 0, step: 3, time: 1.5, unit_cell: None, lambda: None, present: Quantities::POSITIONS };
     let columns = batch.push(header);
     for (atom, &[x, y, z]) in positions.iter().enumerate() {
         (columns.x[atom], columns.y[atom], columns.z[atom]) = (x, y, z);

@@ -4,6 +4,7 @@ use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::source::bytes::Access;
+use mdreel_core::source::read::read_frames;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
 use mdreel_core::unit_cell::UnitCell;
@@ -46,7 +47,8 @@ proptest! {
         n_atoms in 1usize..14, sections in proptest::collection::vec(0u8..16, 1..12), is_double in any::<bool>(),
         kept in 0u8..8, seed in any::<u32>(),
     ) {
-        let original = file_of(&file_bytes(&frames(n_atoms, &sections, u64::from(seed))));
+        let stored = frames(n_atoms, &sections, u64::from(seed));
+        let original = file_of(&file_bytes(&stored));
         let batch = batch_of(&open(original.path(), Access::Auto)?);
         prop_assert_eq!(batch.len(), sections.len());
         let precision = if is_double { Precision::Double } else { Precision::Single };
@@ -64,7 +66,9 @@ proptest! {
         prop_assert_eq!(written.len(), batch.len());
         for (i, frame) in written.iter().enumerate() {
             let header = batch.header(i);
-            prop_assert_eq!((i64::from(frame.step), frame.time, frame.lambda), (header.step, header.time, 0.0));
+            prop_assert_eq!((i64::from(frame.step), frame.time), (header.step, header.time));
+            prop_assert_eq!(header.lambda, Some(stored[i].lambda as f32));
+            prop_assert_eq!(frame.lambda, f64::from(stored[i].lambda as f32));
             prop_assert_eq!(frame.is_double, is_double);
             let vectors = header.unit_cell.map_or([[0.0; 3]; 3], |cell| cell.vectors());
             let vectors: Vec<_> = vectors.into_iter().flatten().map(|v| number(v, 0.1)).collect();
@@ -115,8 +119,22 @@ fn written_frames_read_back_within_the_rounding_of_units() {
 fn batch_with(n_atoms: usize, step: i64) -> FrameBatch {
     let mut batch = FrameBatch::for_atoms(n_atoms);
     let unit_cell = Some(UnitCell::Dimensions([10.0, 20.0, 30.0, 90.0, 90.0, 90.0]));
-    batch.push(FrameHeader { index: 7, step, time: 0.0, unit_cell, present: Quantities::POSITIONS });
+    batch.push(FrameHeader { index: 7, step, time: 0.0, unit_cell, lambda: None, present: Quantities::POSITIONS });
     batch
+}
+
+#[test]
+fn lambda_comes_back_in_both_precisions() {
+    for precision in [Precision::Single, Precision::Double] {
+        let encoder = TrrEncoder::new(&outline(3, Quantities::ALL), precision).expect("few atoms");
+        let (mut batch, mut out) = (batch_with(3, 1), Vec::new());
+        batch.header_mut(0).lambda = Some(0.375);
+        encoder.encode(&batch, &mut out).expect("a whole frame");
+        let file = file_of(&out);
+        let source = open(file.path(), Access::Auto).expect("a valid file");
+        let frames = read_frames(&source, &AtomSelection::all(3), &FrameSet::all(1), Quantities::POSITIONS);
+        assert_eq!(frames.expect("a frame").headers[0].lambda, Some(0.375));
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl<'a> ForeignReader<'a> {
         let present = arrays.iter().filter(|(_, array)| array.is_some());
         let present =
             present.fold(Quantities::NONE, |set, &(quantity, _)| set.with(quantity, true)).both(batch.wanted());
-        batch.push(FrameHeader { index, step, time, unit_cell, present });
+        batch.push(FrameHeader { index, step, time, unit_cell, lambda: None, present });
         let last = batch.len() - 1;
         for (quantity, array) in arrays {
             let (Some(array), Some(columns)) = (array, batch.columns_of_mut(last, quantity)) else { continue };

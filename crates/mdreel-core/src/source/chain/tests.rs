@@ -178,6 +178,7 @@ impl Reader for UnlocatedReader {
                 step: 0,
                 time: 0.0,
                 unit_cell: None,
+                lambda: None,
                 present: Quantities::POSITIONS,
             };
             batch.push(header).x[0] = self.next as f32;

@@ -54,7 +54,9 @@ impl<D> Cells<D> {
 fn known(cell: UnitCell) -> Option<UnitCell> {
     let is_known = match cell {
         UnitCell::Dimensions(dimensions) => dimensions[..3].iter().any(|&length| length != 0.0),
-        UnitCell::Vectors(vectors) => vectors.iter().all(|row| row.iter().any(|&value| value != 0.0)),
+        UnitCell::Vectors(vectors) | UnitCell::Nanometres(vectors) => {
+            vectors.iter().all(|row| row.iter().any(|&value| value != 0.0))
+        }
     };
     is_known.then_some(cell)
 }

@@ -100,6 +100,7 @@ impl<'a> ChunkedReader<'a> {
                 step: self.source.steps[frame as usize],
                 time: self.source.times[frame as usize],
                 unit_cell,
+                lambda: None,
                 present: Quantities::ALL.iter().fold(Quantities::NONE, present),
             });
         }

@@ -106,6 +106,7 @@ impl<'a> DcdReader<'a> {
                         step: self.header.step(frame),
                         time: self.header.time(frame),
                         unit_cell: cell.and_then(unit_cell),
+                        lambda: None,
                         present: Quantities::POSITIONS,
                     });
                     if let (Fixed::Read(first), true) = (&self.fixed, frame > 0) {

@@ -56,7 +56,14 @@ impl<'a> NetCdf3Reader<'a> {
         for &index in self.frames.chosen() {
             // Without a variable of times, frames are 1 ps apart, as in MDAnalysis.
             let present = self.present.both(batch.wanted());
-            batch.push(FrameHeader { index, step: index as i64, time: index as f64, unit_cell: None, present });
+            batch.push(FrameHeader {
+                index,
+                step: index as i64,
+                time: index as f64,
+                unit_cell: None,
+                lambda: None,
+                present,
+            });
         }
         let mut n_frames = self.frames.chosen().len() as u64;
         for plan in &self.plans {

@@ -45,6 +45,8 @@ pub struct Header {
     pub step: i32,
     /// Time in ps, rounded to single precision as MDAnalysis has it.
     pub time: f32,
+    /// Free-energy coupling parameter, rounded alike.
+    pub lambda: f32,
 }
 
 impl Shape {
@@ -144,13 +146,13 @@ impl ChainedHeader for Header {
             return Ok(None);
         }
         let shape = Shape::new(word(10).unwrap_or_default(), std::array::from_fn(|k| word(k).unwrap_or_default()))?;
-        let time = match shape.real {
-            4 => bytes.get(76..80).and_then(|b| Some(f32::from_be_bytes(b.try_into().ok()?))),
-            _ => bytes.get(76..84).and_then(|b| Some(f64::from_be_bytes(b.try_into().ok()?) as f32)),
+        let real = |at: usize| match shape.real {
+            4 => bytes.get(at..at + 4).and_then(|b| Some(f32::from_be_bytes(b.try_into().ok()?))),
+            _ => bytes.get(at..at + 8).and_then(|b| Some(f64::from_be_bytes(b.try_into().ok()?) as f32)),
         };
-        let is_whole = bytes.len() as u64 >= shape.header_len();
         let step = word(11).unwrap_or_default() as i32;
-        Ok(time.filter(|_| is_whole).map(|time| Header { shape, step, time }))
+        let (time, lambda) = (real(INTEGERS_LEN), real(INTEGERS_LEN + shape.real as usize));
+        Ok(time.zip(lambda).map(|(time, lambda)| Header { shape, step, time, lambda }))
     }
 
     #[inline(always)]

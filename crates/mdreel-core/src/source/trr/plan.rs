@@ -48,11 +48,11 @@ impl FramePlan {
         let ([mut x, mut y, mut z], mut vectors) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
         let mut all = ColumnsMut { x: &mut x, y: &mut y, z: &mut z };
         match self.shape.real {
-            4 => copy_run(self.level, &numbers[..36], SingleTimes(ANGSTROM_PER_NANOMETRE), &mut all),
-            _ => copy_run(self.level, &numbers[..72], DoubleTimes(ANGSTROM_PER_NANOMETRE), &mut all),
+            4 => copy_run(self.level, &numbers[..36], SingleTimes(1.0), &mut all),
+            _ => copy_run(self.level, &numbers[..72], DoubleTimes(1.0), &mut all),
         }
         (0..3).for_each(|row| vectors[row] = [x[row], y[row], z[row]]);
-        vectors.iter().flatten().any(|&v| v != 0.0).then_some(UnitCell::Vectors(vectors))
+        vectors.iter().flatten().any(|&v| v != 0.0).then_some(UnitCell::Nanometres(vectors))
     }
 
     /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`.

@@ -239,6 +239,7 @@ impl<'a> TrrReader<'a> {
                     step: header.step(),
                     time: header.time(),
                     unit_cell: plan.unit_cell(self.bytes.get(slot)),
+                    lambda: Some(header.lambda),
                     present: plan.present,
                 });
                 if matches!(self.rest, Rest::Bytes { .. }) {

@@ -341,7 +341,8 @@ fn frame_header(frame: &Loaded) -> FrameHeader {
         index: frame.number,
         step: i64::from(frame.header.step),
         time: f64::from(frame.header.time),
-        unit_cell: has_cell.then(|| UnitCell::Vectors(nanometres.map(|row| row.map(|v| v * ANGSTROM_PER_NANOMETRE)))),
+        unit_cell: has_cell.then_some(UnitCell::Nanometres(nanometres)),
+        lambda: None,
         present: Quantities::POSITIONS,
     }
 }

@@ -28,7 +28,14 @@ fn frames(quantities: Quantities) -> FrameBatch {
         let scale = 1.0 + frame as f32 / 64.0;
         let cell = [30.0 * scale, 40.0 * scale, 50.0 * scale, 80.0, 90.0, 100.0];
         let unit_cell = Some(UnitCell::Dimensions(cell));
-        batch.push(FrameHeader { index: frame, step: 0, time: 0.5 * frame as f64, unit_cell, present: quantities });
+        batch.push(FrameHeader {
+            index: frame,
+            step: 0,
+            time: 0.5 * frame as f64,
+            unit_cell,
+            lambda: None,
+            present: quantities,
+        });
         for (k, quantity) in quantities.iter().enumerate() {
             let columns = batch.columns_of_mut(frame as usize, quantity).expect("a column for each quantity");
             for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {
@@ -117,7 +124,7 @@ fn encoder_refuses_frames_of_other_atoms_or_without_a_quantity_or_a_cell() {
     let encoder = NetCdf3Encoder::new(&outline(Quantities::ALL, true)).unwrap();
     let mut batch = FrameBatch::for_quantities(N_ATOMS, Quantities::ALL);
     let present = Quantities::POSITIONS.with(Quantity::Velocities, true);
-    batch.push(FrameHeader { index: 41, step: 0, time: 0.0, unit_cell: None, present });
+    batch.push(FrameHeader { index: 41, step: 0, time: 0.0, unit_cell: None, lambda: None, present });
     let error = encoder.encode(&batch, &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("frame 41 has no unit cell"), "{error}");
     let encoder = NetCdf3Encoder::new(&outline(Quantities::ALL, false)).unwrap();

@@ -24,7 +24,14 @@ fn outline(n_atoms: usize) -> Outline {
 
 fn header(index: u64) -> FrameHeader {
     let unit_cell = Some(UnitCell::Dimensions([30.0, 40.0, 50.0, 90.0, 90.0, 90.0]));
-    FrameHeader { index, step: 7 * index as i64, time: 2.5 * index as f64, unit_cell, present: Quantities::POSITIONS }
+    FrameHeader {
+        index,
+        step: 7 * index as i64,
+        time: 2.5 * index as f64,
+        unit_cell,
+        lambda: None,
+        present: Quantities::POSITIONS,
+    }
 }
 
 fn batch(frames: &[Vec<[f32; 3]>]) -> FrameBatch {

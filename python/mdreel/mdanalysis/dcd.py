@@ -1,0 +1,88 @@
+"""DCD under MDAnalysis."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates import DCD
+from numpy.typing import NDArray
+
+from mdreel.mdanalysis.reader import CoreReader
+from mdreel.sources.open import open_source
+
+
+class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
+    """DCD, read by the core. MDAnalysis reads the header, and thus decides about times.
+
+    Parameters
+    ----------
+    filename : path
+        The trajectory.
+    convert_units : bool, default True
+        Whether to give Å, in which DCD is anyway. If not, MDAnalysis reads the file itself.
+    dt : float, optional
+        Time between frames, ps, instead of the header's.
+    **kwargs
+        General options of MDAnalysis's readers.
+    """
+
+    original = DCD.DCDReader
+    ts: Any
+
+    def __init__(self, filename: Any, convert_units: bool = True, dt: float | None = None, **kwargs: Any) -> None:
+        super().__init__(filename, convert_units=convert_units, dt=dt, **kwargs)
+        header = self._file.header
+        self._first = header["istart"] / header["nsavc"]
+        self._take_over(partial(open_source, self.filename, format="DCD"))
+
+    def timeseries(
+        self,
+        asel: Any = None,
+        atomgroup: Any = None,
+        start: int | None = None,
+        stop: int | None = None,
+        step: int | None = None,
+        order: str = "afc",
+    ) -> NDArray[np.float32]:
+        """Read the positions of some atoms in many frames, as the file has them: without transformations.
+
+        Parameters
+        ----------
+        asel : MDAnalysis.AtomGroup, optional
+            MDAnalysis's old name of `atomgroup`.
+        atomgroup : MDAnalysis.AtomGroup, optional
+            The atoms; by default all. No others are read.
+        start, stop, step : int, optional
+            The frames, as of a slice.
+        order : str, default "afc"
+            The axes' order: atoms, frames, coordinates.
+
+        Returns
+        -------
+        numpy.ndarray, float32
+            Positions, Å, of the shape that `order` says.
+        """
+        return np.ascontiguousarray(super().timeseries(asel, atomgroup, start, stop, step, order))
+
+    def _positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
+        return None if self._ahead is None else self._ahead.positions(numbers, atoms)
+
+    def _reopen(self) -> None:
+        super()._reopen()
+        # MDAnalysis has read the header anew, and found what was added to the file.
+        if self._ahead is not None and (self._ahead.is_closed or self._ahead.n_frames != self.n_frames):
+            self._ahead.reopen()
+
+    def _show(self, frame: int, ts: Any) -> Any:
+        assert self._ahead is not None
+        stored = self._ahead.frame(frame)
+        if ts is self.ts:
+            # The timesteps of MDAnalysis's reader are independent of each other, which its version 3 will change.
+            ts = ts.copy()
+        self._frame = ts.frame = frame
+        ts.time = (frame + self._first) * self.ts.dt
+        ts.data["step"] = frame + 1
+        ts.dimensions = stored.dimensions
+        ts.positions = stored.positions
+        self.ts = ts
+        return ts

@@ -1,0 +1,82 @@
+"""H5MD under MDAnalysis."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates import H5MD
+from MDAnalysis.lib.mdamath import triclinic_box
+
+from mdreel.mdanalysis.reader import CoreReader
+from mdreel.sources.open import open_source
+
+
+class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
+    """H5MD, read by the core. MDAnalysis reads the structure and the observables.
+
+    Parameters
+    ----------
+    filename : path or h5py.File
+        The trajectory. What is open already, MDAnalysis reads itself.
+    convert_units : bool, default True
+        Whether to give Å, ps and so on. If not, MDAnalysis reads the file itself.
+    driver, comm : optional
+        A driver of HDF5 and a communicator of MPI: with one of them MDAnalysis reads the file itself.
+    **kwargs
+        General options of MDAnalysis's readers.
+    """
+
+    original = H5MD.H5MDReader
+
+    def __init__(
+        self, filename: Any, convert_units: bool = True, driver: str | None = None, comm: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(filename, convert_units=convert_units, driver=driver, comm=comm, **kwargs)
+        if driver is not None or comm is not None:
+            self._give_back("a driver of HDF5 was chosen")
+        elif not self._has_one_axis():
+            self._give_back("its elements have frames at different steps")
+        else:
+            group = self._particle_group.name.rsplit("/", 1)[-1]
+            edges = self._particle_group.get("box/edges/value")
+            self._has_observables = "observables" in self._file
+            of_vectors = edges is not None and edges.ndim == 3
+            # MDAnalysis takes lengths of vectors in the file's unit: of those in Å they would be rounded twice.
+            self._has_native_vectors = of_vectors and self.units["length"] != "Angstrom"
+            opening = partial(open_source, self.filename, format="H5MD", group=group)
+            self._take_over(opening, of_vectors=of_vectors)
+
+    def _has_one_axis(self) -> bool:
+        """Whether all elements are stored at the same steps: MDAnalysis does not look at them, the core does."""
+        names = [f"{name}/step" for name, has in self._has.items() if has]
+        names += ["box/edges/step"] if "box/edges/step" in self._particle_group else []
+        first, *others = (self._particle_group[name][()] for name in names)
+        return all(np.array_equal(first, other) for other in others)
+
+    def _reopen(self) -> None:
+        if self._ahead is None or self._ahead.is_closed:
+            super()._reopen()
+        if self._ahead is not None and self._ahead.is_closed:
+            self._ahead.reopen()
+        self._frame = -1
+
+    def _show(self, frame: int, ts: Any) -> Any:
+        assert self._ahead is not None
+        if frame >= self.n_frames:
+            raise OSError(f"{self.filename}: frame {frame} is behind the last of {self.n_frames}")
+        stored = self._ahead.frame(frame)
+        self._frame = ts.frame = frame
+        if self._has_observables:
+            self._copy_to_data()
+        ts.time, ts.data["step"], ts.dimensions = stored.time, stored.step, stored.dimensions
+        if self._has_native_vectors:
+            ts.dimensions = triclinic_box(*self._particle_group["box/edges/value"][frame])
+            if ts.dimensions is not None:
+                self.convert_pos_from_native(ts.dimensions[:3])
+        if self._has["position"]:
+            ts.positions = stored.positions
+        if self._has["velocity"]:
+            ts.velocities = stored.velocities
+        if self._has["force"]:
+            ts.forces = stored.forces
+        return ts

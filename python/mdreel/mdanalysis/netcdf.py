@@ -1,0 +1,55 @@
+"""AMBER NetCDF under MDAnalysis."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates import TRJ
+
+from mdreel.mdanalysis.reader import CoreReader
+from mdreel.sources.open import open_source
+
+
+class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
+    """AMBER NetCDF, read by the core. MDAnalysis reads the header, and thus decides what it accepts.
+
+    Parameters
+    ----------
+    filename : path
+        The trajectory.
+    n_atoms : int, optional
+        The number of atoms that is expected.
+    mmap : bool, optional
+        How MDAnalysis opens the file for its header.
+    **kwargs
+        General options of MDAnalysis's readers.
+    """
+
+    original = TRJ.NCDFReader
+
+    def __init__(self, filename: Any, n_atoms: int | None = None, mmap: bool | None = None, **kwargs: Any) -> None:
+        super().__init__(filename, n_atoms=n_atoms, mmap=mmap, **kwargs)
+        self._take_over(partial(open_source, self.filename, format="NCDF"))
+
+    def _next_frame(self) -> int:
+        return int(self._current_frame) + 1
+
+    def _read_frame(self, frame: int) -> Any:
+        is_there = isinstance(frame, (int, np.int64)) and 0 <= frame < self.n_frames and self.trjfile is not None
+        # MDAnalysis's errors are its own.
+        return super()._read_frame(frame) if is_there else TRJ.NCDFReader._read_frame(self, frame)  # noqa: SLF001
+
+    def _show(self, frame: int, ts: Any) -> Any:
+        assert self._ahead is not None
+        stored = self._ahead.frame(frame)
+        ts.positions = stored.positions
+        if self.has_time:
+            ts.time = stored.time
+        if self.has_velocities:
+            ts.velocities = stored.velocities
+        if self.has_forces:
+            ts.forces = stored.forces
+        if self.periodic:
+            ts.dimensions = stored.dimensions
+        self._current_frame = ts.frame = frame
+        return ts

@@ -1,0 +1,213 @@
+"""Frames of a source for one who asks for them one by one: read ahead as long as they come at even distances."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Frames, FrameSet, Source
+from mdreel.errors import FormatError
+
+# What is read ahead, unless one frame is more: as many frames as the core decodes side by side, which makes a call's
+# cost vanish and leaves the coordinates in the processor's cache.
+AHEAD_FRAMES = 16
+AHEAD_BYTES = 8 << 20
+
+
+class StoredFrame(NamedTuple):
+    """A frame as the core reads it. The arrays are views of a batch: copy what is to be changed."""
+
+    positions: NDArray[np.float32] | None  # (n_atoms, 3), Å
+    velocities: NDArray[np.float32] | None  # (n_atoms, 3), Å/ps
+    forces: NDArray[np.float32] | None  # (n_atoms, 3), kJ/(mol Å)
+    dimensions: NDArray[np.float32] | None  # (6,), Å and degrees
+    time: float  # ps
+    step: int
+    lambda_: float  # NaN in formats that have none
+
+
+class ReadAhead:
+    """Frames of a trajectory, in any order.
+
+    Parameters
+    ----------
+    open_source : callable
+        Opens the trajectory. Pickles hold this, and open it again.
+    atoms : numpy.ndarray, shape (n,), int, optional
+        The atoms wanted, in any order; by default all.
+    of_vectors : bool, default False
+        Whether cells come from vectors, of which those that span no volume are none, as MDAnalysis has it.
+
+    Attributes
+    ----------
+    n_atoms, n_frames : int
+        Atoms of the trajectory, and its frames.
+    """
+
+    # What was read ahead, and of which frames.
+    _numbers: range
+    _batch: list[StoredFrame]
+    # The frame asked for last, its distance from the one before, and how many were read for it.
+    _last: int
+    _step: int
+    _n_ahead: int
+
+    def __init__(
+        self, open_source: Callable[[], Source], atoms: NDArray[np.int64] | None = None, of_vectors: bool = False
+    ) -> None:
+        self._open_source, self._atoms, self._of_vectors = open_source, atoms, of_vectors
+        self.reopen()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._open_source, self._atoms, self._of_vectors)
+
+    def reopen(self) -> None:
+        """Open the trajectory again: as it is now."""
+        self._source: Source | None = self._open_source()
+        self.n_atoms, self.n_frames = self._source.n_atoms, self._source.n_frames
+        self._wanted, self._places = _ascending(self._atoms, self.n_atoms)
+        self._quantities = self._source.quantities
+        frame_bytes = 12 * len(self._wanted) * max(len(self._quantities), 1)
+        self._most = min(max(AHEAD_BYTES // max(frame_bytes, 1), 1), AHEAD_FRAMES)
+        self._forget()
+
+    def warn_of_torn_end(self) -> None:
+        """Warn if there is a torn frame behind the last whole one: MDAnalysis has no way to say so, and reads on."""
+        try:
+            if self._source is not None:
+                self._source.check_end()
+        except FormatError as error:
+            warnings.warn(str(error), stacklevel=2)
+
+    def close(self) -> None:
+        """Close the file, and forget what was read."""
+        self._source = None
+        self._forget()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._source is None
+
+    def frame(self, number: int) -> StoredFrame:
+        """Read a frame, or take it from those that were read ahead.
+
+        Parameters
+        ----------
+        number : int
+            Its number, from 0.
+
+        Returns
+        -------
+        StoredFrame
+            The frame.
+
+        Raises
+        ------
+        OSError
+            If the trajectory is closed.
+        FormatError
+            If the frame is damaged.
+        """
+        if number not in self._numbers:
+            step = number - self._last
+            self._n_ahead = min(2 * self._n_ahead, self._most) if step == self._step else 1
+            self._step = step or 1
+            self._fetch_from(number)
+        self._last = number
+        return self._batch[self._numbers.index(number)]
+
+    def fetch(self, numbers: range) -> None:
+        """Read frames, for calls of `frame` that will follow.
+
+        Parameters
+        ----------
+        numbers : range
+            Their numbers.
+        """
+        # The old frames go first, so that the new ones get their memory: fresh memory costs as much as decoding.
+        self._numbers, self._batch = range(0), []
+        self._batch = self._taken_apart(self._read(numbers, self._wanted, self._quantities))
+        self._numbers = numbers
+
+    def positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
+        """Read the positions of some atoms in many frames at once.
+
+        Parameters
+        ----------
+        numbers : range
+            The frames' numbers; at least one.
+        atoms : numpy.ndarray, shape (n,), int, optional
+            The atoms, in any order; by default all.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_frames, n, 3), float32, or None
+            Positions, Å. None if a frame has none.
+        """
+        wanted, places = _ascending(atoms, self.n_atoms)
+        frames = self._read(numbers, wanted, ["positions"])
+        if not frames.has_positions.all():
+            return None
+        return frames.positions if places is None else frames.positions[:, places]
+
+    def _forget(self) -> None:
+        self._numbers, self._batch = range(0), []
+        self._last, self._step, self._n_ahead = -1, 1, 1
+
+    def _fetch_from(self, number: int) -> None:
+        end = max(number + self._n_ahead * self._step, -1) if self._step < 0 else number + self._n_ahead * self._step
+        numbers = range(number, min(end, self.n_frames), self._step)
+        try:
+            self.fetch(numbers)
+        except FormatError:
+            if len(numbers) == 1:
+                raise
+            # A frame ahead is damaged: that shall be known when it is asked for, not now.
+            self._n_ahead = 1
+            self.fetch(numbers[:1])
+
+    def _read(self, numbers: range, atoms: NDArray[np.uint32], quantities: list[str]) -> Frames:
+        if self._source is None:
+            raise OSError("the trajectory is closed")
+        if numbers.step > 0:
+            frames = FrameSet.range(numbers.start, numbers.step, len(numbers))
+        else:
+            frames = FrameSet.list(np.array(numbers, np.uint64))
+        return self._source.read(frames, atoms, quantities)
+
+    def _taken_apart(self, frames: Frames) -> list[StoredFrame]:
+        has_cell = frames.has_cell
+        if self._of_vectors:
+            lengths_and_angles = frames.dimensions
+            # NaN, the angle with a vector of no length, is not above 0.
+            has_cell = has_cell & (lengths_and_angles > 0).all(axis=1) & (lengths_and_angles[:, 3:] < 180).all(axis=1)
+        columns = zip(
+            self._rows(frames.positions, frames.has_positions),
+            self._rows(frames.velocities, frames.has_velocities),
+            self._rows(frames.forces, frames.has_forces),
+            (cell if has else None for cell, has in zip(frames.dimensions, has_cell, strict=True)),
+            frames.times.tolist(),
+            frames.steps.tolist(),
+            frames.lambdas.tolist(),
+            strict=True,
+        )
+        return [StoredFrame(*values) for values in columns]
+
+    def _rows(self, values: NDArray[np.float32] | None, has: NDArray[np.bool_]) -> list[NDArray[np.float32] | None]:
+        if values is None:
+            return [None] * len(has)
+        if self._places is not None:
+            values = values[:, self._places]
+        return [row if present else None for row, present in zip(values, has, strict=True)]
+
+
+def _ascending(atoms: NDArray[np.int64] | None, n_atoms: int) -> tuple[NDArray[np.uint32], NDArray[np.intp] | None]:
+    """Indices as the core takes them, and where among them each wanted atom is; None if that is their order."""
+    if atoms is None:
+        return np.arange(n_atoms, dtype=np.uint32), None
+    unique, places = np.unique(atoms, return_inverse=True)
+    in_order = len(unique) == len(atoms) and bool((np.diff(atoms) > 0).all())
+    return unique.astype(np.uint32), None if in_order else places

@@ -1,0 +1,143 @@
+"""XTC and TRR under MDAnalysis, without its files of offsets: the core has an index of its own."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates import TRR, XTC
+from MDAnalysis.coordinates.base import ReaderBase
+from MDAnalysis.coordinates.XDR import XDRBaseReader
+from MDAnalysis.lib.util import NamedStream, store_init_arguments
+
+from mdreel.errors import UnsupportedError
+from mdreel.mdanalysis.read_ahead import ReadAhead
+from mdreel.mdanalysis.reader import CoreReader, show_arrays
+from mdreel.sources.open import open_source
+
+
+class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
+    """What the readers of XTC and TRR have in common.
+
+    Parameters
+    ----------
+    filename : path
+        The trajectory.
+    convert_units : bool, default True
+        Whether to give Å. If not, MDAnalysis reads the file itself.
+    sub : array_like, optional
+        Indices of the atoms that the topology has, of those in the file. No others are decoded.
+    refresh_offsets : bool, default False
+        Without a meaning: the index is held against the file whenever that is opened.
+    dt : float, optional
+        Time between frames, ps, that takes the place of the file's times.
+    **kwargs
+        General options of MDAnalysis's readers.
+
+    Raises
+    ------
+    FormatError
+        If the file is not what its format says.
+    """
+
+    @store_init_arguments  # type: ignore[untyped-decorator]
+    def __init__(
+        self,
+        filename: Any,
+        convert_units: bool = True,
+        sub: Any = None,
+        refresh_offsets: bool = False,
+        dt: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        ReaderBase.__init__(self, filename, convert_units=convert_units, **kwargs)
+        opened = self._opened(sub)
+        if opened is None:
+            self.__init__(filename, convert_units, sub, refresh_offsets, dt, **kwargs)  # type: ignore[misc]
+            return
+        opened.warn_of_torn_end()
+        self._ahead, self._sub = opened, sub
+        self.n_atoms = opened.n_atoms if sub is None else len(sub)
+        opened.fetch(range(min(2, opened.n_frames)))
+        if opened.n_frames == 1:
+            dt = 0
+        elif dt is None:
+            dt = opened.frame(1).time - opened.frame(0).time
+        else:
+            self._ts_kwargs["dt"] = dt
+        self.ts = self._Timestep(self.n_atoms, **self._ts_kwargs)
+        self._show(0, self.ts)
+        self.ts.dt = dt
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames in the trajectory."""
+        assert self._ahead is not None
+        return self._ahead.n_frames
+
+    @property
+    def _xdr(self) -> Any:
+        """MDAnalysis's way to the file, for those who use it: opened when it is first asked for."""
+        if "_file_of_mdanalysis" not in self.__dict__:
+            file = self._file_of_mdanalysis = self._file(self.filename)
+            assert len(file) == len(file.offsets)
+        return self._file_of_mdanalysis
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._ahead is not None:
+            self._ahead.close()
+        file = self.__dict__.pop("_file_of_mdanalysis", None)
+        if file is not None:
+            file.close()
+
+    def _opened(self, sub: Any) -> ReadAhead | None:
+        """The trajectory; None if MDAnalysis has to read it, whose own reader this is then."""
+        if isinstance(self.filename, NamedStream) or not self.convert_units:
+            self._give_back("it is no path, or its units are not to be converted")
+            return None
+        opening = partial(open_source, self.filename, format=self.format)
+        try:
+            atoms = None if sub is None else np.arange(opening().n_atoms)[sub]
+            return ReadAhead(opening, atoms, of_vectors=True)
+        except UnsupportedError as error:
+            self._give_back(str(error))
+            return None
+
+    def _reopen(self) -> None:
+        assert self._ahead is not None
+        if self._ahead.is_closed:
+            self._ahead.reopen()
+        self.ts.frame = 0
+        self._frame = -1
+
+    def _positions(self, numbers: range, atoms: Any) -> Any:
+        return super()._positions(numbers, atoms) if self._sub is None else None
+
+    def _show(self, frame: int, ts: Any) -> Any:
+        assert self._ahead is not None
+        stored = self._ahead.frame(frame)
+        self._frame = ts.frame = frame
+        dt = self._kwargs["dt"]
+        ts.time = stored.time if dt is None else frame * dt
+        ts.data["step"] = stored.step
+        ts.dimensions = stored.dimensions
+        show_arrays(stored, ts)
+        return ts
+
+
+class XTCReader(XDRReader, XTC.XTCReader):  # type: ignore[misc]
+    """XTC, read by the core; see `XDRReader`."""
+
+    original = XTC.XTCReader
+
+
+class TRRReader(XDRReader, TRR.TRRReader):  # type: ignore[misc]
+    """TRR, read by the core; see `XDRReader`."""
+
+    original = TRR.TRRReader
+
+    def _show(self, frame: int, ts: Any) -> Any:
+        assert self._ahead is not None
+        super()._show(frame, ts)
+        ts.data["lambda"] = self._ahead.frame(frame).lambda_
+        return ts
