@@ -17,6 +17,7 @@ use crate::block::{Block, FrameSet, plan_frames};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantity};
 use crate::pool::{Monitor, Shared, Worker, run_blocks};
+use crate::source::tolerant::{Damage, OnError, account};
 use crate::source::{AtomSelection, Reader, Source, StoredFrames};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 use crate::writer::format::{OutputFormat, Settings};
@@ -72,7 +73,8 @@ impl Output {
 
 /// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
 /// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
-/// format. Returns what everything cost; an error leaves no file.
+/// format. Returns what everything cost, and what was left out if `source` is one that goes on at damage; an error leaves
+/// no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -80,13 +82,13 @@ pub fn convert(
     output: &Output,
     n_workers: usize,
     monitor: &mut dyn Monitor,
-) -> Result<Vec<Span>> {
+) -> Result<(Vec<Span>, Vec<Damage>)> {
     atoms.check(source.n_atoms())?;
     if let Some(range) = consecutive(frames)
         && output.stored(source, atoms, &range)?.is_some()
     {
         let segment = Segment { output: output.clone(), frames: range };
-        return split(source, atoms, std::slice::from_ref(&segment), 1, monitor);
+        return Ok((split(source, atoms, std::slice::from_ref(&segment), 1, monitor)?, Vec::new()));
     }
     let epoch = Instant::now();
     let mut coordinator = Recorder::new(epoch, COORDINATOR);
@@ -103,22 +105,27 @@ pub fn convert(
         let reader = source.reader(atoms, wanted)?;
         let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
         let batch = FrameBatch::for_quantities(atoms.len(), wanted);
-        Ok(EncodingWorker { reader, encoder: &*encoder, blocks: &blocks, batch, recorder, free_since })
+        let stops = source.on_error() == OnError::Stop;
+        Ok(EncodingWorker { reader, stops, encoder: &*encoder, blocks: &blocks, batch, recorder, free_since })
     };
-    let mut spans = Vec::new();
+    let (mut spans, mut damage) = (Vec::new(), Vec::new());
     run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: EncodedBlock| {
         let start_ns = coordinator.now();
         writer.append(&block.bytes, block.n_frames)?;
         coordinator.record(SpanKind::Write, start_ns, block.n_frames, block.bytes.len() as u64);
         spans.append(&mut block.spans);
+        damage.append(&mut block.damage);
         Ok(())
     })?;
     let start_ns = coordinator.now();
-    check_count(writer.n_frames(), frames.len())?;
+    if damage.is_empty() {
+        check_count(writer.n_frames(), frames.len())?;
+    }
+    let damage = account(source, damage, writer.n_frames())?;
     writer.finish()?;
     coordinator.record(SpanKind::Write, start_ns, 0, 0);
     spans.append(&mut coordinator.take());
-    Ok(spans)
+    Ok((spans, damage))
 }
 
 /// The range that frames are, if they are one.
@@ -146,10 +153,13 @@ struct EncodedBlock {
     bytes: Vec<u8>,
     n_frames: u64,
     spans: Vec<Span>,
+    damage: Vec<Damage>,
 }
 
 struct EncodingWorker<'a> {
     reader: Box<dyn Reader + 'a>,
+    /// Whether nothing is wanted behind damage.
+    stops: bool,
     encoder: &'a dyn Encoder,
     blocks: &'a [Block],
     batch: FrameBatch,
@@ -180,7 +190,11 @@ impl Worker for EncodingWorker<'_> {
             shared.add_frames(self.batch.len());
             tick();
         }
+        let damage = self.reader.damage();
+        if self.stops && !damage.is_empty() {
+            shared.end_with(block);
+        }
         self.free_since = self.recorder.now();
-        Ok(EncodedBlock { bytes, n_frames, spans: self.recorder.take() })
+        Ok(EncodedBlock { bytes, n_frames, spans: self.recorder.take(), damage })
     }
 }

@@ -17,6 +17,7 @@ mod numbered;
 pub mod open;
 pub mod pieces;
 pub mod read;
+pub mod tolerant;
 pub mod trr;
 pub mod xtc;
 
@@ -27,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 use bytes::FileBytes;
+use tolerant::{Damage, OnError};
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +134,24 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
+    /// What stands behind the last whole frame of each file that is torn, in order.
+    fn damaged_ends(&self) -> Result<Vec<Damage>> {
+        match self.check_end() {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => Ok(vec![Damage::of(self.n_frames()?, error)?]),
+        }
+    }
+
+    /// What its readers do where a frame is damaged.
+    fn on_error(&self) -> OnError {
+        OnError::Raise
+    }
+
+    /// Where a frame begins in its file, if frames stand in one piece; may have to locate them first.
+    fn frame_offset(&self, _frame: u64) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
     /// frames from anywhere. One range for each file.
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
@@ -193,5 +213,10 @@ pub trait Reader: Send {
     /// What was located since `start`, for an extent in bytes.
     fn located(&mut self) -> LocatedFrames {
         LocatedFrames::default()
+    }
+
+    /// What was found damaged and left out since `start`.
+    fn damage(&mut self) -> Vec<Damage> {
+        Vec::new()
     }
 }

@@ -11,6 +11,7 @@ use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
+use crate::source::tolerant::{OnError, Tolerant};
 use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 
@@ -142,6 +143,24 @@ impl Opened {
             Opened::Memory(memory) => Arc::clone(memory) as _,
             Opened::Other(source, _) => Arc::clone(source),
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
+        }
+    }
+
+    /// The trajectory as a source that does `on_error` where a frame is damaged.
+    pub fn source_on_error(&self, on_error: OnError) -> Arc<dyn Source> {
+        match on_error {
+            OnError::Raise => self.source(),
+            OnError::Stop | OnError::Skip => Arc::new(Tolerant::new(self.past_damage(), on_error)),
+        }
+    }
+
+    /// The trajectory with the frames that are found behind damage, where a format lets them be found.
+    fn past_damage(&self) -> Arc<dyn Source> {
+        match self {
+            Opened::Xtc(xtc) => Arc::new(xtc.past_damage()),
+            Opened::Trr(trr) => Arc::new(trr.past_damage()),
+            Opened::Chain(chain, parts) => Arc::new(chain.map(|i| parts[i].past_damage())),
+            Opened::Dcd(_) | Opened::Ncdf(_) | Opened::Memory(_) | Opened::Other(..) => self.source(),
         }
     }
 

@@ -44,6 +44,12 @@ impl Trr {
         Ok(Trr { frames: LocatedFile::open(file, keep)? })
     }
 
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    #[must_use]
+    pub fn past_damage(&self) -> Self {
+        Trr { frames: self.frames.past_damage() }
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
@@ -79,6 +85,10 @@ impl Source for Trr {
 
     fn check_end(&self) -> Result<()> {
         self.frames.check_end()
+    }
+
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.frames.range(frame).map(|range| Some(range.start))
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {

@@ -45,6 +45,12 @@ impl Xtc {
         Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect() })
     }
 
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    #[must_use]
+    pub fn past_damage(&self) -> Self {
+        Xtc { frames: self.frames.past_damage(), level: self.level }
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
@@ -89,6 +95,10 @@ impl Source for Xtc {
 
     fn check_end(&self) -> Result<()> {
         self.frames.check_end()
+    }
+
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.frames.range(frame).map(|range| Some(range.start))
     }
 
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
