@@ -72,12 +72,14 @@ def run(
             if progress and outcome is not None:
                 bar.update(len(outcome.series))
         if outcome is not None:
+            if outcome.damage and not len(outcome.series):
+                raise FormatError(outcome.damage[0].message)
             break
         job.source.check_end()  # nothing is gained by reading a torn file again
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()
-    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns))
+    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns), outcome.damage)
 
 
 def _say_which_frame(source: Source) -> None:

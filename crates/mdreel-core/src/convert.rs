@@ -71,10 +71,20 @@ impl Output {
     }
 }
 
+/// A file that was written.
+#[derive(Debug)]
+pub struct Converted {
+    /// Frames in it.
+    pub n_frames: u64,
+    /// What everything cost.
+    pub spans: Vec<Span>,
+    /// Frames that were left out, if the source is one that goes on at damage.
+    pub damage: Vec<Damage>,
+}
+
 /// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
 /// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
-/// format. Returns what everything cost, and what was left out if `source` is one that goes on at damage; an error leaves
-/// no file.
+/// format. An error leaves no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -82,13 +92,14 @@ pub fn convert(
     output: &Output,
     n_workers: usize,
     monitor: &mut dyn Monitor,
-) -> Result<(Vec<Span>, Vec<Damage>)> {
+) -> Result<Converted> {
     atoms.check(source.n_atoms())?;
     if let Some(range) = consecutive(frames)
         && output.stored(source, atoms, &range)?.is_some()
     {
         let segment = Segment { output: output.clone(), frames: range };
-        return Ok((split(source, atoms, std::slice::from_ref(&segment), 1, monitor)?, Vec::new()));
+        let spans = split(source, atoms, std::slice::from_ref(&segment), 1, monitor)?;
+        return Ok(Converted { n_frames: frames.len(), spans, damage: Vec::new() });
     }
     let epoch = Instant::now();
     let mut coordinator = Recorder::new(epoch, COORDINATOR);
@@ -121,11 +132,15 @@ pub fn convert(
     if damage.is_empty() {
         check_count(writer.n_frames(), frames.len())?;
     }
-    let damage = account(source, damage, writer.n_frames())?;
+    let n_frames = writer.n_frames();
+    let damage = account(source, damage)?;
+    if let (0, Some(first)) = (n_frames, damage.first()) {
+        return Err(first.clone().into_error());
+    }
     writer.finish()?;
     coordinator.record(SpanKind::Write, start_ns, 0, 0);
     spans.append(&mut coordinator.take());
-    Ok((spans, damage))
+    Ok(Converted { n_frames, spans, damage })
 }
 
 /// The range that frames are, if they are one.

@@ -88,7 +88,7 @@ pub fn run<K: Kernel>(
         return Ok(None);
     }
     spans.append(&mut coordinator.take());
-    let damage = account(source, damage, result.n_frames())?;
+    let damage = account(source, damage)?;
     Ok(Some(Outcome { result, spans, damage }))
 }
 

@@ -138,7 +138,7 @@ pub trait Source: Send + Sync {
     fn damaged_ends(&self) -> Result<Vec<Damage>> {
         match self.check_end() {
             Ok(()) => Ok(Vec::new()),
-            Err(error) => Ok(vec![Damage::of(self.n_frames()?, error)?]),
+            Err(error) => Ok(vec![Damage { at_end: true, ..Damage::of(self.n_frames()?, error)? }]),
         }
     }
 

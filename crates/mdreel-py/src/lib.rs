@@ -3,8 +3,10 @@
 
 mod block;
 mod chain;
+mod check;
 mod chunked;
 mod convert;
+mod damage;
 mod error;
 mod facts;
 mod foreign;
@@ -28,6 +30,8 @@ mod _core {
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
     use crate::chain::chain_sources;
+    #[pymodule_export]
+    use crate::check::check;
     #[pymodule_export]
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]

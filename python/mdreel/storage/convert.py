@@ -10,6 +10,7 @@ from mdreel._core import FrameSet, Source
 from mdreel._core import convert as convert_core
 from mdreel.analysis.analysis import Trajectory
 from mdreel.blocks import select_frames
+from mdreel.damage import damaged_frames, warn_of_damage
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
@@ -32,6 +33,7 @@ def convert(
     n_workers: int | None = None,
     progress: bool = False,
     force: bool = False,
+    on_error: str = "raise",
 ) -> Written:
     """Write a trajectory to a file; its ending is its format.
 
@@ -55,6 +57,9 @@ def convert(
         Whether progress is shown, on a terminal or in a notebook.
     force : bool
         Whether an existing file may be replaced. It stays until the new one is whole.
+    on_error : {"raise", "stop", "skip"}
+        What is done where a frame is damaged: it is an error, the file ends before it, or it is left out. What is left
+        out is in `Written.damage`, and warned of.
 
     Returns
     -------
@@ -66,7 +71,7 @@ def convert(
     UnsupportedError
         If no format has the ending of `output`.
     FormatError
-        If the trajectory is not what its format says.
+        If the trajectory is not what its format says; whatever `on_error`, if no frame of it can be read.
     FrameIndexError
         If a frame does not exist, or none is left.
     MismatchError
@@ -80,17 +85,27 @@ def convert(
     -----
     Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
     apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
-    files are copied to an XTC file as bytes, without loss. Memory does not grow with the length of the trajectory.
+    files are copied to an XTC file as bytes, without loss; where `on_error` is not ``"raise"``, every frame is decoded
+    to see whether it is whole, and encoded again. Memory does not grow with the length of the trajectory.
     """
     path = check_trajectory(output, precision, force)
-    source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
+    source = (trajectory if isinstance(trajectory, Source) else open_source(trajectory)).with_on_error(on_error)
     indices = atoms_of(source, atoms)
     selected = select_frames(source, start, stop, step, frames)
     if selected is None:
         source.check_end()
         selected = FrameSet.range(0, 1, source.n_frames)
-    warn_of_times(path, source, source.times()[selected.numbers()])
+    if on_error == "raise":
+        warn_of_times(path, source, source.times()[selected.numbers()])
     n_threads = Threads(n_workers).n_workers
     with naming(source), Progress("converting", len(selected), enabled=progress) as bar:
-        columns = convert_core(source, indices, selected, path, precision, n_threads, bar.update if progress else None)
-    return Written((path,), len(selected), len(indices), Timing(spans_from_columns(columns)))
+        n_frames, columns, records = convert_core(
+            source, indices, selected, path, precision, n_threads, bar.update if progress else None
+        )
+    damage = damaged_frames(records)
+    if on_error != "raise":
+        left_out = [one.frame for one in damage if one.frame is not None]
+        numbers = selected.numbers()
+        warn_of_times(path, source, source.times()[numbers[~np.isin(numbers, left_out)][:n_frames]])
+    warn_of_damage(damage, on_error, stacklevel=2)
+    return Written((path,), n_frames, len(indices), Timing(spans_from_columns(columns)), damage)

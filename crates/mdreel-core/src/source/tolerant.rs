@@ -49,8 +49,10 @@ impl OnError {
 /// A frame that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Its number in the trajectory; of what stands behind the last whole frame of a file, the number behind that.
+    /// Its number in the trajectory.
     pub frame: u64,
+    /// Whether it stands behind the last whole frame of a file: the number may be that of a frame of the next file.
+    pub at_end: bool,
     /// The file, and which frame and byte of it.
     pub place: Place,
     /// What was expected and what was found.
@@ -61,7 +63,9 @@ impl Damage {
     /// The damage of which `error` speaks, if it is any.
     pub fn of(frame: u64, error: Error) -> Result<Self> {
         match error {
-            Error::Format { place, message } if place.frame.is_some() => Ok(Damage { frame, place, message }),
+            Error::Format { place, message } if place.frame.is_some() => {
+                Ok(Damage { frame, at_end: false, place, message })
+            }
             error => Err(error),
         }
     }
@@ -73,8 +77,8 @@ impl Damage {
 }
 
 /// All damage of a pass over `source`, in the order of frames, each frame once: what readers `found`, and what stands
-/// behind the last whole frames of its files. An error if nothing is left of the frames asked for.
-pub fn account(source: &dyn Source, mut found: Vec<Damage>, n_left: u64) -> Result<Vec<Damage>> {
+/// behind the last whole frames of its files.
+pub fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
     match source.on_error() {
         OnError::Raise => return Ok(found),
         OnError::Stop if !found.is_empty() => found.truncate(1),
@@ -83,10 +87,7 @@ pub fn account(source: &dyn Source, mut found: Vec<Damage>, n_left: u64) -> Resu
     }
     found.sort_by_key(|damage| damage.frame);
     found.dedup();
-    match found.first() {
-        Some(first) if n_left == 0 => Err(first.clone().into_error()),
-        _ => Ok(found),
-    }
+    Ok(found)
 }
 
 /// A source that is read for what is whole in it. It is read by frames.
