@@ -70,7 +70,7 @@ def write_sound(folder: Path, kind: str, n_frames: int = N_FRAMES, n_atoms: int 
             starts = [size - (n_frames - i) * file._framesize for i in range(n_frames)]
     elif kind == "nc":
         make = Make(variables=("time", "coordinates"), n_frames=n_frames, n_atoms=n_atoms)
-        write_netcdf(path, make, {"coordinates": positions})
+        write_netcdf(path, make, {"coordinates": positions, "time": np.arange(n_frames)})
         size = 4 + 12 * n_atoms
         starts = [path.stat().st_size - (n_frames - i) * size for i in range(n_frames)]
     else:

@@ -254,3 +254,6 @@ impl Reader for TolerantReader<'_> {
         std::mem::take(&mut self.damage)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use crate::source::frame_index::FrameIndex;
 
 /// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in it,
 /// as does a frame that says to be longer than it is: both are [`Gap`]s.
+/// What is left of a frame that says to be shorter than it is cannot be told from another one that was damaged.
 pub fn scan_past_damage<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -32,7 +33,7 @@ pub fn scan_past_damage<H: ChainedHeader>(
             && let Some(next) = frame_within::<H>(file, n_atoms, last.offset, start)?
         {
             let message = format!(
-                "the header says that the frame has {} bytes, but another frame begins after {}",
+                "the header says that the frame has {} bytes, but the next frame begins after {}",
                 start - last.offset,
                 next - last.offset
             );
@@ -41,15 +42,15 @@ pub fn scan_past_damage<H: ChainedHeader>(
             continue;
         }
         // Bytes may be missing, as where a file was appended to a torn one: headers may stand at any byte.
-        let Some(next) = search::<H>(file, n_atoms, start + 1..file.len(), 1, |_| Ok(true))? else {
-            return Ok(Located { index, rest: Some(fault), gaps });
-        };
-        let Ok(behind) = header_at::<H>(file, next, n_atoms)?.map(|header| location(&header, next)) else {
+        let next = search::<H>(file, n_atoms, start + 1..file.len(), 1, |_| Ok(true))?;
+        let found = next.map(|next| Ok((next, header_at::<H>(file, next, n_atoms)?))).transpose()?;
+        let Some((next, Ok(header))) = found else {
             return Ok(Located { index, rest: Some(fault), gaps });
         };
         let message = format!("{}; the next frame was found at byte {next}", fault.message);
         gaps.push(Gap { frame: index.len() as u64, fault: Fault { message, ..fault } });
         // The one frame that is lost most often has the time between its neighbours'.
+        let behind = location(&header, next);
         let before = last.unwrap_or(behind);
         let (time, step) = (f64::midpoint(before.time, behind.time), i64::midpoint(before.step, behind.step));
         index.extend([FrameLocation { offset: start, step, time }]);
