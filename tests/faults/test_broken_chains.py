@@ -100,7 +100,9 @@ def test_index_of_a_damaged_file_is_not_kept(sound: Sound) -> None:
     assert frame_by_frame(skipping(path)) == expected(sound, 4)
 
 
-def test_index_of_before_the_damage_gives_the_same_frames(sound: Sound) -> None:
+@pytest.mark.parametrize("kind", ["xtc", "trr"])
+def test_index_of_before_the_damage_gives_the_same_frames(tmp_path: Path, kind: str) -> None:
+    sound = write_sound(tmp_path, kind, n_atoms=400)  # an index knows the ends of its file
     path = sound.written(sound.content)
     assert open_source(path).n_frames == N_FRAMES
     times = path.stat()
@@ -112,7 +114,7 @@ def test_index_of_before_the_damage_gives_the_same_frames(sound: Sound) -> None:
 
 def test_chain_goes_on_behind_a_torn_segment_or_stops_there(sound: Sound, tmp_path: Path) -> None:
     torn = sound.written(sound.content[:-5])
-    output = tmp_path / "all.trr"
+    output = tmp_path / f"all{sound.path.suffix}"
     with pytest.warns(DamagedFrameWarning):
         skipped = concat([torn, sound.path], output, on_error="skip")
     assert skipped.n_frames == 17

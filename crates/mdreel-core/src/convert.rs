@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use segments::Verbatim;
 pub use segments::{Segment, split};
 
 use crate::block::{Block, FrameSet, plan_frames};
@@ -56,6 +57,12 @@ impl Output {
         FileWriter::create(&self.path, self.format.encoder(outline, &settings)?)
     }
 
+    /// Whether the bytes of single frames can be copied, if they are whole.
+    fn copies(&self, source: &dyn Source, atoms: &AtomSelection) -> bool {
+        let is_plain = atoms.len() == source.n_atoms() && self.settings.precision.is_none();
+        is_plain && source.stored_format() == Some(self.format.name)
+    }
+
     /// The bytes of `frames`, if to copy them is all that is to be done.
     fn stored<'a>(
         &self,
@@ -63,7 +70,8 @@ impl Output {
         atoms: &AtomSelection,
         frames: &Range<u64>,
     ) -> Result<Option<Vec<StoredFrames<'a>>>> {
-        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() {
+        // Which frames are whole shows when they are decoded.
+        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() || source.on_error() != OnError::Raise {
             return Ok(None);
         }
         let stored = source.stored_frames(frames.clone())?;
@@ -105,7 +113,11 @@ pub fn convert(
     let mut coordinator = Recorder::new(epoch, COORDINATOR);
     let outline = output.outline(source, atoms, frames)?;
     let wanted = outline.quantities;
-    let mut writer = output.begin(source, &outline)?;
+    let copies = source.on_error() != OnError::Raise && output.copies(source, atoms);
+    let mut writer = match copies {
+        true => FileWriter::create(&output.path, Arc::new(Verbatim) as Arc<dyn Encoder>)?,
+        false => output.begin(source, &outline)?,
+    };
     let encoder = Arc::clone(writer.encoder());
     coordinator.record(SpanKind::Open, 0, 0, 0);
     let frame_bytes = 12 * atoms.len().max(1) as u64 * wanted.count() as u64;
@@ -117,7 +129,8 @@ pub fn convert(
         let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
         let batch = FrameBatch::for_quantities(atoms.len(), wanted);
         let stops = source.on_error() == OnError::Stop;
-        Ok(EncodingWorker { reader, stops, encoder: &*encoder, blocks: &blocks, batch, recorder, free_since })
+        let copied = copies.then_some(source);
+        Ok(EncodingWorker { reader, stops, copied, encoder: &*encoder, blocks: &blocks, batch, recorder, free_since })
     };
     let (mut spans, mut damage) = (Vec::new(), Vec::new());
     run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: EncodedBlock| {
@@ -155,6 +168,17 @@ fn consecutive(frames: &FrameSet) -> Option<Range<u64>> {
     Some(first..first + n)
 }
 
+/// Appends the frames of a batch as they are stored.
+fn copy_frames(source: &dyn Source, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
+    for run in batch.headers().chunk_by(|before, next| next.index == before.index + 1) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        for part in source.stored_frames(first.index..last.index + 1)?.unwrap_or_default() {
+            out.extend(part.file.read_vec(part.bytes)?);
+        }
+    }
+    Ok(())
+}
+
 /// A source that ends early would leave a file that looks whole.
 fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
     if n_written == n_wanted {
@@ -175,6 +199,8 @@ struct EncodingWorker<'a> {
     reader: Box<dyn Reader + 'a>,
     /// Whether nothing is wanted behind damage.
     stops: bool,
+    /// Whose stored frames are copied, once they are known to be whole, rather than encoded.
+    copied: Option<&'a dyn Source>,
     encoder: &'a dyn Encoder,
     blocks: &'a [Block],
     batch: FrameBatch,
@@ -198,7 +224,10 @@ impl Worker for EncodingWorker<'_> {
                 break;
             }
             let (start_ns, n_before) = (self.recorder.now(), bytes.len());
-            self.encoder.encode(&self.batch, &mut bytes)?;
+            match self.copied {
+                Some(source) => copy_frames(source, &self.batch, &mut bytes)?,
+                None => self.encoder.encode(&self.batch, &mut bytes)?,
+            }
             let n = self.batch.len() as u64;
             self.recorder.record(SpanKind::Compute, start_ns, n, (bytes.len() - n_before) as u64);
             n_frames += n;

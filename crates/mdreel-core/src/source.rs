@@ -180,6 +180,11 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// The format in which all of its frames stand alone, so that any of them laid behind one another are a file.
+    fn stored_format(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
     fn precision(&self) -> Option<f32> {
         None

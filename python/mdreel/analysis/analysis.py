@@ -40,6 +40,8 @@ class Analysis:
     ----------
     results : Results
         What was found, after `run`.
+    damage : tuple of DamagedFrame
+        What was left out of it, after a `run` that was asked to go on where a frame is damaged.
     """
 
     def __init__(self, atomgroup: "AtomGroup", trajectory: Trajectory | None = None) -> None:

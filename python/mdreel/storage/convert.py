@@ -86,7 +86,7 @@ def convert(
     Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
     apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
     files are copied to an XTC file as bytes, without loss; where `on_error` is not ``"raise"``, every frame is decoded
-    to see whether it is whole, and encoded again. Memory does not grow with the length of the trajectory.
+    as well, to see whether it is whole. Memory does not grow with the length of the trajectory.
     """
     path = check_trajectory(output, precision, force)
     source = (trajectory if isinstance(trajectory, Source) else open_source(trajectory)).with_on_error(on_error)

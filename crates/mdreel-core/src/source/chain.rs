@@ -259,6 +259,11 @@ impl Source for ChainSource {
         self.segments.iter().filter_map(|segment| segment.source.precision()).reduce(f32::max)
     }
 
+    fn stored_format(&self) -> Option<&'static str> {
+        let format = self.segments[0].source.stored_format();
+        format.filter(|_| self.segments.iter().all(|segment| segment.source.stored_format() == format))
+    }
+
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         let mut all = Vec::new();
         for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {

@@ -4,9 +4,10 @@
 //! blocks nor on the batches in which they were read. Only what a format says of a frame is tolerated
 //! ([`Error::Format`] with a frame); storage that fails, or a file that was cut meanwhile, stays an error.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AtomSelection, Reader, Source};
+use super::{AtomSelection, Reader, Source, StoredFrames};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Place, Result};
 use crate::frame::{FrameBatch, Quantities};
@@ -138,6 +139,14 @@ impl Source for Tolerant {
 
     fn n_fetched(&self) -> Option<u64> {
         self.inner.n_fetched()
+    }
+
+    fn stored_format(&self) -> Option<&'static str> {
+        self.inner.stored_format()
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.inner.stored_frames(frames)
     }
 
     fn precision(&self) -> Option<f32> {

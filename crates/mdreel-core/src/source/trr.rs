@@ -99,6 +99,10 @@ impl Source for Trr {
         Ok(self.frames.locate(parts))
     }
 
+    fn stored_format(&self) -> Option<&'static str> {
+        Some("TRR")
+    }
+
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         self.frames.stored_frames("TRR", frames).map(Some)
     }

@@ -113,6 +113,10 @@ impl Source for Xtc {
         self.facts().precision
     }
 
+    fn stored_format(&self) -> Option<&'static str> {
+        Some("XTC")
+    }
+
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         self.frames.stored_frames("XTC", frames).map(Some)
     }
