@@ -1,6 +1,6 @@
 """Small trajectories of every format, and where their frames are: to be damaged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import h5py
@@ -26,7 +26,7 @@ class Sound:
     """
 
     path: Path
-    content: bytes
+    content: bytes = field(repr=False)
     ranges: list[tuple[int, int]]
 
     def damaged(self, byte: int, value: int | None = None) -> Path:

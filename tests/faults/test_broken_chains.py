@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from damaged_files import N_FRAMES, Sound, frame_by_frame, write_sound
 from mdreel._core import FrameSet, Source
 from mdreel.errors import DamagedFrameWarning, FormatError
 from mdreel.sources.open import open_source
+from mdreel.storage.check import check
 from mdreel.storage.concat import concat
 from mdreel.storage.convert import convert
 
@@ -85,6 +88,31 @@ def test_torn_end_is_reported_and_the_frames_before_it_are_taken(sound: Sound, c
         assert damage.byte == start
         assert f"frame 8, byte {start}: the last frame is torn" in damage.message
         assert open_source(written.paths[0]).n_frames == 8
+
+
+Edit = tuple[int, int, bytes]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edits=st.lists(st.tuples(st.integers(100, 3000), st.integers(0, 300), st.binary(max_size=40)), max_size=6))
+def test_file_that_was_edited_anywhere_gives_what_is_whole(sound: Sound, edits: list[Edit]) -> None:
+    content = sound.content
+    for start, n_cut, inserted in edits:
+        content = content[:start] + inserted + content[start + n_cut :]
+    assume(len(content) > 600)  # the first frame may be damaged, but must have its header
+    source = skipping(sound.written(content))
+    n_frames = source.n_frames
+    whole = frame_by_frame(source)
+    # All of the file that is not in frames is damage that is named.
+    report = check(sound.path.with_name(f"damaged{sound.path.suffix}"))
+    damaged = [one.frame for one in report.defects if one.kind == "damaged frame"]
+    assert sorted([*whole, *damaged]) == list(range(n_frames))
+    # Frames whose bytes are all there, behind the first, are found wherever they are.
+    frames = expected(sound)
+    found = list(whole.values())
+    for k, (start, end) in enumerate(sound.ranges[1:], start=1):
+        if sound.content[start:end] in content:
+            assert frames[k] in found
 
 
 def test_index_of_a_damaged_file_is_not_kept(sound: Sound) -> None:

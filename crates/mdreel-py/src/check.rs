@@ -2,7 +2,6 @@
 
 use mdreel_core::kernel::check::Check;
 use mdreel_core::run as core;
-use mdreel_core::source::AtomSelection;
 use pyo3::prelude::*;
 
 use crate::block::Blocks;
@@ -28,9 +27,9 @@ pub fn check<'py>(
     monitor: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Finding>, Vec<Record>, u64, Columns<'py>)> {
     let source = source.shared();
-    let kernel = Check::new(source.n_atoms());
     let work = |monitor: &mut Attendant| {
-        let atoms = AtomSelection::all(source.n_atoms());
+        let atoms = Check::atoms(&*source);
+        let kernel = Check::new(atoms.len());
         let Some(outcome) = core::run(&*source, &atoms, &kernel, &blocks.0, n_workers, monitor)? else {
             return Ok(None);
         };

@@ -4,6 +4,7 @@ use super::Kernel;
 use crate::error::Result;
 use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::reduce::Partial;
+use crate::source::{AtomSelection, Source};
 use crate::unit_cell::UnitCell;
 
 /// Relative error of a time in single precision, with room for sums.
@@ -69,6 +70,13 @@ impl Check {
     /// A check of all of `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Self {
         Check { n_atoms }
+    }
+
+    /// The atoms of which `source` can hold anything. A frame of a box alone may claim any number of them, for which no
+    /// memory is to be taken: every atom that is there needs two bits, but for the nine of an XTC frame without.
+    pub fn atoms(source: &dyn Source) -> AtomSelection {
+        let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
+        AtomSelection::all(if n_atoms as u64 > most { 0 } else { n_atoms })
     }
 }
 

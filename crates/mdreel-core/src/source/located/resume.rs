@@ -28,25 +28,23 @@ pub fn scan_past_damage<H: ChainedHeader>(
             }
             Err(fault) => Fault { byte: start + fault.byte, ..fault },
         };
+        // A frame may say to be longer than it is, so the search begins within the last one. Bytes may be missing, as
+        // where a file was appended to a torn one: headers may stand at any byte.
         let last = index.len().checked_sub(1).and_then(|i| index.get(i));
-        if let Some(last) = last
-            && let Some(next) = frame_within::<H>(file, n_atoms, last.offset, start)?
-        {
-            let message = format!(
-                "the header says that the frame has {} bytes, but the next frame begins after {}",
-                start - last.offset,
-                next - last.offset
-            );
-            gaps.push(Gap { frame: index.len() as u64 - 1, fault: Fault { byte: last.offset, message } });
-            index.end = next;
-            continue;
-        }
-        // Bytes may be missing, as where a file was appended to a torn one: headers may stand at any byte.
-        let next = search::<H>(file, n_atoms, start + 1..file.len(), 1, |_| Ok(true))?;
+        let behind = last.map_or(start, |last| last.offset) + 1..file.len();
+        let next = search::<H>(file, n_atoms, behind, 1, |_| Ok(true))?;
         let found = next.map(|next| Ok((next, header_at::<H>(file, next, n_atoms)?))).transpose()?;
         let Some((next, Ok(header))) = found else {
             return Ok(Located { index, rest: Some(fault), gaps });
         };
+        index.end = next;
+        if let Some(last) = last.filter(|_| next < start) {
+            let (claimed, got) = (start - last.offset, next - last.offset);
+            let message =
+                format!("the header says that the frame has {claimed} bytes, but the next frame begins after {got}");
+            gaps.push(Gap { frame: index.len() as u64 - 1, fault: Fault { byte: last.offset, message } });
+            continue;
+        }
         let message = format!("{}; the next frame was found at byte {next}", fault.message);
         gaps.push(Gap { frame: index.len() as u64, fault: Fault { message, ..fault } });
         // The one frame that is lost most often has the time between its neighbours'.
@@ -54,14 +52,6 @@ pub fn scan_past_damage<H: ChainedHeader>(
         let before = last.unwrap_or(behind);
         let (time, step) = (f64::midpoint(before.time, behind.time), i64::midpoint(before.step, behind.step));
         index.extend([FrameLocation { offset: start, step, time }]);
-        index.end = next;
     }
     Ok(Located { index, rest: None, gaps })
-}
-
-/// A frame that begins within what the frame at `offset` says to be its own, up to `end`.
-fn frame_within<H: ChainedHeader>(file: &FileBytes, n_atoms: usize, offset: u64, end: u64) -> Result<Option<u64>> {
-    search::<H>(file, n_atoms, offset + 1..end, 1, |next| {
-        Ok(next == file.len() || header_at::<H>(file, next, n_atoms)?.is_ok())
-    })
 }
