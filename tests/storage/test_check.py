@@ -95,8 +95,8 @@ def test_check_reports_what_whole_frames_say(tmp_path: Path) -> None:
     messages = [one.message for one in report.defects]
     assert messages[0] == "there is no cell, but 8 other frames have one"
     assert messages[1] == "the time repeats: 2 ps after 2 ps in frame 2"
-    assert messages[2] == "positions of 2 atoms are not finite, the first of them of atom 19: [10.0, NaN, 10.0]"
-    assert messages[3].startswith("velocities of 2 atoms")
+    assert messages[2] == "positions of 2 of 21 atoms are not finite, the first is atom 19: [10.0, NaN, 10.0]"
+    assert messages[3].startswith("velocities of 2 of 21 atoms")
     assert messages[4] == "the time goes back: 2.5 ps after 3 ps in frame 4"
     assert [(note.kind, note.frame) for note in report.notes] == [("interval", 7)]
 

@@ -175,8 +175,8 @@ fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
     let rows = columns.x.iter().zip(columns.y).zip(columns.z).map(|((&x, &y), &z)| [x, y, z]);
     let mut wrong = rows.enumerate().filter(|(_, row)| row.iter().any(|value| !value.is_finite()));
     let (atom, row) = wrong.next()?;
-    let (n_atoms, name) = (1 + wrong.count(), quantity.name());
-    Some(format!("{name} of {n_atoms} atoms are not finite, the first of them of atom {atom}: {row:?}"))
+    let (n_wrong, n_atoms, name) = (1 + wrong.count(), columns.x.len(), quantity.name());
+    Some(format!("{name} of {n_wrong} of {n_atoms} atoms are not finite, the first is atom {atom}: {row:?}"))
 }
 
 fn wrong_cell(cell: &UnitCell) -> Option<String> {
@@ -256,7 +256,7 @@ mod tests {
         let mut checked = check.empty();
         check.map(&batch, &mut checked).unwrap();
         let message = checked.into_findings()[0].message.clone();
-        assert_eq!(message, "positions of 2 atoms are not finite, the first of them of atom 0: [inf, 1.0, 1.0]");
+        assert_eq!(message, "positions of 2 of 2 atoms are not finite, the first is atom 0: [inf, 1.0, 1.0]");
     }
 
     #[test]

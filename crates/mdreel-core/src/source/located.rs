@@ -211,10 +211,14 @@ impl<H: ChainedHeader> LocatedFile<H> {
             None => Ok(()),
             Some(fault) => {
                 let n = located.index.len();
-                let message = format!(
-                    "{}; {n} whole frames come before it (ask for no more than these to use them)",
-                    fault.message
-                );
+                let message = match self.past_damage {
+                    // Not all that come before it are whole, and nobody has to ask for less.
+                    true => fault.message.clone(),
+                    false => format!(
+                        "{}; {n} whole frames come before it (ask for no more than these to use them)",
+                        fault.message
+                    ),
+                };
                 Err(Error::format(self.file.path(), Some(n as u64), Some(fault.byte), message))
             }
         }

@@ -150,7 +150,8 @@ impl Opened {
     pub fn source_on_error(&self, on_error: OnError) -> Arc<dyn Source> {
         match on_error {
             OnError::Raise => self.source(),
-            OnError::Stop | OnError::Skip => Arc::new(Tolerant::new(self.past_damage(), on_error)),
+            OnError::Stop => Arc::new(Tolerant::stopping(self.past_damage())),
+            OnError::Skip => Arc::new(Tolerant::skipping(self.past_damage())),
         }
     }
 

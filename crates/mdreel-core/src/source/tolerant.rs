@@ -94,13 +94,19 @@ pub fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage
 /// A source that is read for what is whole in it. It is read by frames.
 pub struct Tolerant {
     inner: Arc<dyn Source>,
-    on_error: OnError,
+    /// Whether the trajectory ends where damage begins.
+    stops: bool,
 }
 
 impl Tolerant {
-    /// `inner`, which finds its frames behind damage as well as it can.
-    pub fn new(inner: Arc<dyn Source>, on_error: OnError) -> Self {
-        Tolerant { inner, on_error }
+    /// `inner` up to the first damaged frame that is asked for.
+    pub fn stopping(inner: Arc<dyn Source>) -> Self {
+        Tolerant { inner, stops: true }
+    }
+
+    /// `inner` without its damaged frames. It should find frames behind damage as well as it can.
+    pub fn skipping(inner: Arc<dyn Source>) -> Self {
+        Tolerant { inner, stops: false }
     }
 }
 
@@ -126,7 +132,7 @@ impl Source for Tolerant {
     }
 
     fn on_error(&self) -> OnError {
-        self.on_error
+        if self.stops { OnError::Stop } else { OnError::Skip }
     }
 
     fn damaged_ends(&self) -> Result<Vec<Damage>> {
@@ -163,13 +169,10 @@ impl Source for Tolerant {
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         // Of several files, none behind the first torn one is read when the trajectory ends there.
-        let end = match self.on_error {
-            OnError::Stop => self.inner.damaged_ends()?.into_iter().next(),
-            _ => None,
-        };
+        let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
         Ok(Box::new(TolerantReader {
             inner: self.inner.reader(atoms, wanted)?,
-            stops: self.on_error == OnError::Stop,
+            stops: self.stops,
             end,
             extent: FrameSet::all(0),
             n_readable: 0,

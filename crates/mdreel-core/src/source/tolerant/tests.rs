@@ -95,9 +95,8 @@ impl Kernel for Numbers {
     }
 }
 
-fn read(source: Broken, on_error: OnError, blocks: &[Block], n_workers: usize) -> Result<(Vec<u64>, Vec<u64>)> {
-    let source = Tolerant::new(Arc::new(source), on_error);
-    let outcome = run(&source, &AtomSelection::all(1), &Numbers, blocks, n_workers, &mut Unattended)?;
+fn read(source: &dyn Source, blocks: &[Block], n_workers: usize) -> Result<(Vec<u64>, Vec<u64>)> {
+    let outcome = run(source, &AtomSelection::all(1), &Numbers, blocks, n_workers, &mut Unattended)?;
     let Some(Outcome { result, damage, .. }) = outcome else { panic!("there are no blocks of bytes") };
     Ok((result.frames().collect(), damage.iter().map(|damage| damage.frame).collect()))
 }
@@ -112,24 +111,24 @@ proptest! {
         n_workers in 1usize..4,
     ) {
         let damaged: Vec<u64> = damaged.into_iter().collect();
-        let broken = || Broken { n_frames: 60, damaged: damaged.clone(), torn };
+        let broken = || Arc::new(Broken { n_frames: 60, damaged: damaged.clone(), torn });
         let blocks = plan_frames(&FrameSet::List(order.clone().into()), n_parts);
         let ends = torn.then_some(60);
         let is_damaged = |frame: &u64| damaged.contains(frame);
 
-        let (whole, left_out) = read(broken(), OnError::Skip, &blocks, n_workers).unwrap();
+        let (whole, left_out) = read(&Tolerant::skipping(broken()), &blocks, n_workers).unwrap();
         let (mut lost, expected): (Vec<u64>, Vec<u64>) = order.iter().copied().partition(is_damaged);
         lost.sort_unstable();
         lost.dedup();
         prop_assert_eq!(whole, expected);
         prop_assert_eq!(left_out, lost.into_iter().chain(ends).collect::<Vec<_>>());
 
-        let (before, at) = read(broken(), OnError::Stop, &blocks, n_workers).unwrap();
+        let (before, at) = read(&Tolerant::stopping(broken()), &blocks, n_workers).unwrap();
         let n_before = order.iter().take_while(|&frame| !is_damaged(frame)).count();
         prop_assert_eq!(&before, &order[..n_before]);
         prop_assert_eq!(at, order.get(n_before).copied().or(ends).into_iter().collect::<Vec<_>>());
 
-        let raised = read(broken(), OnError::Raise, &blocks, n_workers);
+        let raised = read(&*broken(), &blocks, n_workers);
         match order.get(n_before) {
             Some(frame) => {
                 let message = raised.unwrap_err().to_string();
