@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "RmsdKernel",
     "Source",
     "chain_sources",
+    "check",
     "chunk_outline",
     "chunked_source",
     "convert",
@@ -41,6 +43,7 @@ _Columns: TypeAlias = tuple[
     NDArray[np.uint64],
     NDArray[np.uint64],
 ]
+_Damage: TypeAlias = tuple[int | None, Path, int | None, str]
 
 @final
 class Source:
@@ -56,6 +59,9 @@ class Source:
     def memory(
         positions: NDArray[np.float32], times: NDArray[np.float64], dimensions: NDArray[np.float32] | None = None
     ) -> Source: ...
+    def with_on_error(self, on_error: str) -> Source: ...
+    @property
+    def on_error(self) -> str: ...
     @property
     def format(self) -> str: ...
     @property
@@ -140,7 +146,10 @@ def run(
     blocks: Blocks,
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
-) -> tuple[NDArray[np.float64], _Columns] | None: ...
+) -> tuple[NDArray[np.float64], _Columns, list[_Damage]] | None: ...
+def check(
+    source: Source, blocks: Blocks, n_workers: int, monitor: Callable[[int], object] | None = None
+) -> tuple[list[tuple[str, int, int | None, str]], list[_Damage], int, _Columns]: ...
 def convert(
     source: Source,
     atoms: NDArray[np.uint32],
@@ -149,7 +158,7 @@ def convert(
     precision: float | None,
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
-) -> _Columns: ...
+) -> tuple[int, _Columns, list[_Damage]]: ...
 def split(
     source: Source,
     atoms: NDArray[np.uint32],

@@ -29,6 +29,10 @@ class UnsupportedError(MdreelError, NotImplementedError):
     """Valid, but not supported."""
 
 
+class DamagedFrameWarning(UserWarning):
+    """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

@@ -80,9 +80,16 @@ def run(
     if frames is None:
         job.source.check_end()
     if not len(outcome.series):
-        n_came = job.source.n_frames
-        raise FrameIndexError(f"{name_of(job.source)}: no frame is left: the trajectory has ended with {n_came} frames")
-    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns))
+        raise _nothing_left(job.source, outcome)
+    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns), outcome.damage)
+
+
+def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:
+    """Say why there is no result."""
+    if outcome.damage:
+        return FormatError(outcome.damage[0].message)
+    n_came = source.n_frames
+    return FrameIndexError(f"{name_of(source)}: no frame is left: the trajectory has ended with {n_came} frames")
 
 
 def _say_which_frame(source: Source) -> None:

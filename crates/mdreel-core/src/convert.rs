@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chunks::{ChunkSink, chunk_outline, convert_to_chunks};
+use segments::Verbatim;
 pub use segments::{Segment, split};
 
 use crate::block::{FrameSet, plan_frames};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantity};
 use crate::pool::Monitor;
+use crate::source::tolerant::{Damage, OnError};
 use crate::source::{AtomSelection, Source, StoredFrames};
 use crate::span::{Span, SpanKind};
 use crate::writer::format::{OutputFormat, Settings};
@@ -58,6 +60,12 @@ impl Output {
         FileWriter::create(&self.path, self.format.encoder(outline, &settings)?)
     }
 
+    /// Whether the bytes of single frames can be copied, if they are whole.
+    fn copies(&self, source: &dyn Source, atoms: &AtomSelection) -> bool {
+        let is_plain = atoms.len() == source.n_atoms() && self.settings.precision.is_none();
+        is_plain && source.stored_format() == Some(self.format.name)
+    }
+
     /// The bytes of `frames`, if to copy them is all that is to be done.
     fn stored<'a>(
         &self,
@@ -65,7 +73,8 @@ impl Output {
         atoms: &AtomSelection,
         frames: &Range<u64>,
     ) -> Result<Option<Vec<StoredFrames<'a>>>> {
-        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() {
+        // Which frames are whole shows when they are decoded.
+        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() || source.on_error() != OnError::Raise {
             return Ok(None);
         }
         let stored = source.stored_frames(frames.clone())?;
@@ -73,9 +82,20 @@ impl Output {
     }
 }
 
+/// A file that was written.
+#[derive(Debug)]
+pub struct Converted {
+    /// Frames in it.
+    pub n_frames: u64,
+    /// What everything cost.
+    pub spans: Vec<Span>,
+    /// Frames that were left out, if the source is one that goes on at damage.
+    pub damage: Vec<Damage>,
+}
+
 /// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
 /// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
-/// format. Returns what everything cost; an error leaves no file.
+/// format. An error leaves no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -83,38 +103,41 @@ pub fn convert(
     output: &Output,
     n_workers: usize,
     monitor: &mut dyn Monitor,
-) -> Result<Vec<Span>> {
+) -> Result<Converted> {
     atoms.check(source.n_atoms())?;
     if let Some(range) = consecutive(frames)
         && output.stored(source, atoms, &range)?.is_some()
     {
         let segment = Segment { output: output.clone(), frames: range };
-        return split(source, atoms, std::slice::from_ref(&segment), 1, monitor);
+        let spans = split(source, atoms, std::slice::from_ref(&segment), 1, monitor)?;
+        return Ok(Converted { n_frames: frames.len(), spans, damage: Vec::new() });
     }
     let mut conversion = Conversion::begin();
     let outline = output.outline(source, atoms, frames)?;
-    let mut writer = output.begin(source, &outline)?;
+    let copies = source.on_error() != OnError::Raise && output.copies(source, atoms);
+    let mut writer = match copies {
+        true => FileWriter::create(&output.path, Arc::new(Verbatim) as Arc<dyn Encoder>)?,
+        false => output.begin(source, &outline)?,
+    };
     let encoder = Arc::clone(writer.encoder());
     conversion.record(SpanKind::Open);
     let frame_bytes = 12 * atoms.len().max(1) as u64 * outline.quantities.count() as u64;
     let blocks = plan_frames(frames, frames.len().div_ceil((BLOCK_BYTES / frame_bytes).max(1)));
-    let make_coder = || Appending { encoder: &*encoder, bytes: Vec::new() };
-    conversion.run(
-        source,
-        (atoms, outline.quantities),
-        &blocks,
-        n_workers,
-        monitor,
-        make_coder,
-        |bytes, n_frames| {
-            writer.append(&bytes, n_frames)?;
-            Ok(bytes.len() as u64)
-        },
-    )?;
-    check_count(writer.n_frames(), frames.len())?;
+    let make_coder = || Appending { copied: copies.then_some(source), encoder: &*encoder, bytes: Vec::new() };
+    let wanted = (atoms, outline.quantities);
+    let damage = conversion.run(source, wanted, &blocks, n_workers, monitor, make_coder, |bytes, n_frames| {
+        writer.append(&bytes, n_frames)?;
+        Ok(bytes.len() as u64)
+    })?;
+    let n_frames = writer.n_frames();
+    match damage.first() {
+        Some(first) if n_frames == 0 => return Err(first.clone().into_error()),
+        Some(_) => {}
+        None => check_count(n_frames, frames.len())?,
+    }
     writer.finish()?;
     conversion.record(SpanKind::Write);
-    Ok(conversion.end())
+    Ok(Converted { n_frames, spans: conversion.end(), damage })
 }
 
 /// The range that frames are, if they are one.
@@ -129,6 +152,17 @@ fn consecutive(frames: &FrameSet) -> Option<Range<u64>> {
     Some(first..first + n)
 }
 
+/// Appends the frames of a batch as they are stored.
+fn copy_frames(source: &dyn Source, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
+    for run in batch.headers().chunk_by(|before, next| next.index == before.index + 1) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        for part in source.stored_frames(first.index..last.index + 1)?.unwrap_or_default() {
+            out.extend(part.file.read_vec(part.bytes)?);
+        }
+    }
+    Ok(())
+}
+
 /// A source that ends early would leave a file that looks whole.
 fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
     if n_written == n_wanted {
@@ -139,6 +173,8 @@ fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
 
 /// Makes bytes that are appended to a file.
 struct Appending<'a> {
+    /// Whose stored frames are copied, once they are known to be whole, rather than encoded.
+    copied: Option<&'a dyn Source>,
     encoder: &'a dyn Encoder,
     bytes: Vec<u8>,
 }
@@ -148,7 +184,10 @@ impl BlockCoder for Appending<'_> {
 
     fn add(&mut self, batch: &FrameBatch, _is_wanted: &mut dyn FnMut() -> bool) -> Result<u64> {
         let n_before = self.bytes.len();
-        self.encoder.encode(batch, &mut self.bytes)?;
+        match self.copied {
+            Some(source) => copy_frames(source, batch, &mut self.bytes)?,
+            None => self.encoder.encode(batch, &mut self.bytes)?,
+        }
         Ok((self.bytes.len() - n_before) as u64)
     }
 

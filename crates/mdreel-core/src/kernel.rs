@@ -1,5 +1,6 @@
 //! Kernels: the computations that turn frames into partial results.
 
+pub mod check;
 pub mod rmsd;
 
 use crate::error::Result;

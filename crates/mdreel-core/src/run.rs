@@ -9,6 +9,7 @@ use crate::kernel::Kernel;
 use crate::pool::{Monitor, POLL_INTERVAL, Shared, Worker, run_blocks};
 use crate::reduce::Partial;
 use crate::source::growth::Growth;
+use crate::source::tolerant::{Damage, OnError, account};
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
@@ -19,6 +20,8 @@ pub struct Outcome<P> {
     pub result: P,
     /// What everything cost.
     pub spans: Vec<Span>,
+    /// Frames that were left out, if the source is one that goes on at damage.
+    pub damage: Vec<Damage>,
 }
 
 /// Maps the blocks of `source` with `kernel` on `n_workers` threads and merges the partial results in block order.
@@ -45,6 +48,7 @@ pub fn run<K: Kernel>(
     let mut coordinator = Recorder::new(epoch, COORDINATOR);
     let mut spans = Vec::new();
     let mut located = Vec::new();
+    let mut damage = Vec::new();
     let mut result = kernel.empty();
     result.reserve(blocks.n_known_frames());
     let make_worker = |index: usize| {
@@ -55,6 +59,7 @@ pub fn run<K: Kernel>(
         let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
         Ok(BlockWorker {
             reader,
+            stops: source.on_error() == OnError::Stop,
             kernel,
             blocks,
             growth: source.growth(),
@@ -72,6 +77,7 @@ pub fn run<K: Kernel>(
         let n_frames = output.partial.n_frames();
         result.merge(output.partial);
         spans.append(&mut output.spans);
+        damage.append(&mut output.damage);
         coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
         Ok(())
     });
@@ -83,17 +89,21 @@ pub fn run<K: Kernel>(
         return Ok(None);
     }
     spans.append(&mut coordinator.take());
-    Ok(Some(Outcome { result, spans }))
+    let damage = account(source, damage)?;
+    Ok(Some(Outcome { result, spans, damage }))
 }
 
 struct BlockOutput<P> {
     partial: P,
     spans: Vec<Span>,
     located: Option<LocatedFrames>,
+    damage: Vec<Damage>,
 }
 
 struct BlockWorker<'a, K> {
     reader: Box<dyn Reader + 'a>,
+    /// Whether nothing is wanted behind damage.
+    stops: bool,
     kernel: &'a K,
     blocks: &'a Blocks,
     growth: Option<&'a dyn Growth>,
@@ -119,8 +129,12 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
             _ => self.map_extent(&extent, block, &mut partial, shared, tick)?,
         }
         let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located());
+        let damage = self.reader.damage();
+        if self.stops && !damage.is_empty() {
+            shared.end_with(block);
+        }
         self.free_since = self.recorder.now();
-        Ok(BlockOutput { partial, spans: self.recorder.take(), located })
+        Ok(BlockOutput { partial, spans: self.recorder.take(), located, damage })
     }
 }
 

@@ -19,6 +19,7 @@ mod numbered;
 pub mod open;
 pub mod pieces;
 pub mod read;
+pub mod tolerant;
 pub mod trr;
 pub mod xtc;
 
@@ -30,6 +31,7 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 use bytes::FileBytes;
 use growth::Growth;
+use tolerant::{Damage, OnError};
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +137,24 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
+    /// What stands behind the last whole frame of each file that is torn, in order.
+    fn damaged_ends(&self) -> Result<Vec<Damage>> {
+        match self.check_end() {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => Ok(vec![Damage { at_end: true, ..Damage::of(self.n_frames()?, error)? }]),
+        }
+    }
+
+    /// What its readers do where a frame is damaged.
+    fn on_error(&self) -> OnError {
+        OnError::Raise
+    }
+
+    /// Where a frame begins in its file, if frames stand in one piece; may have to locate them first.
+    fn frame_offset(&self, _frame: u64) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
     /// frames from anywhere. One range for each file.
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
@@ -166,6 +186,11 @@ pub trait Source: Send + Sync {
     /// have to locate them first.
     fn stored_frames(&self, _frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         Ok(None)
+    }
+
+    /// The format in which all of its frames stand alone, so that any of them laid behind one another are a file.
+    fn stored_format(&self) -> Option<&'static str> {
+        None
     }
 
     /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
@@ -201,5 +226,10 @@ pub trait Reader: Send {
     /// What was located since `start`, for an extent in bytes.
     fn located(&mut self) -> LocatedFrames {
         LocatedFrames::default()
+    }
+
+    /// What was found damaged and left out since `start`.
+    fn damage(&mut self) -> Vec<Damage> {
+        Vec::new()
     }
 }

@@ -9,13 +9,15 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
 use crate::block::FrameSet;
+use crate::damage::{Record, records};
 use crate::error::to_python;
 use crate::frame::selection;
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Write frames to a file, encoded by `n_workers` threads; returns columns of spans. See `mdreel.storage.convert`.
+/// Write frames to a file, encoded by `n_workers` threads; returns the number of frames written, columns of spans,
+/// and what was left out as damaged. See `mdreel.storage.convert`.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
 #[pyfunction]
@@ -30,12 +32,13 @@ pub fn convert<'py>(
     precision: Option<f32>,
     n_workers: usize,
     monitor: Option<Py<PyAny>>,
-) -> PyResult<Columns<'py>> {
+) -> PyResult<(u64, Columns<'py>, Vec<Record>)> {
     let atoms = selection(&atoms)?;
     let source = source.shared();
     let output = Output::new(&path, Settings { precision }).map_err(|error| to_python(py, error))?;
     let work = |monitor: &mut Attendant| core::convert(&*source, &atoms, &frames.0, &output, n_workers, monitor);
-    Ok(columns(py, &attended(py, monitor, work)?))
+    let written = attended(py, monitor, work)?;
+    Ok((written.n_frames, columns(py, &written.spans), records(written.damage)))
 }
 
 /// Write consecutive frames to a file each, `n_workers` files at a time; returns columns of spans. See

@@ -3,9 +3,11 @@
 
 mod block;
 mod chain;
+mod check;
 mod chunked;
 mod chunks;
 mod convert;
+mod damage;
 mod error;
 mod facts;
 mod follow;
@@ -33,6 +35,8 @@ mod _core {
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
     use crate::chain::chain_sources;
+    #[pymodule_export]
+    use crate::check::check;
     #[pymodule_export]
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]

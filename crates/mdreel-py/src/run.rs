@@ -5,15 +5,17 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::block::Blocks;
+use crate::damage::{Record, records};
 use crate::frame::selection;
 use crate::kernel::RmsdKernel;
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-type Outcome<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>);
+type Outcome<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>, Vec<Record>);
 
-/// Map blocks with a kernel on `n_workers` threads: frames, times (ps), values, columns of spans.
+/// Map blocks with a kernel on `n_workers` threads: frames, times (ps), values, columns of spans, and
+/// what was left out as damaged.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the run. None is
 /// returned when blocks of bytes did not join: plan by frames then.
@@ -35,5 +37,5 @@ pub fn run<'py>(
     let rows = outcome.result.into_rows();
     let shape = [rows.len(), 3];
     let series = rows.into_flattened().into_pyarray(py).reshape(shape)?;
-    Ok(Some((series, columns(py, &outcome.spans))))
+    Ok(Some((series, columns(py, &outcome.spans), records(outcome.damage))))
 }

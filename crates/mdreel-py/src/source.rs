@@ -7,6 +7,7 @@ use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
 use mdreel_core::source::open::Opened;
 use mdreel_core::source::read::read_frames;
+use mdreel_core::source::tolerant::OnError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -25,7 +26,10 @@ use crate::patience::{patiently, read};
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
-    origin: Option<Origin>,
+    /// What is done where a frame is damaged, and the source that does it.
+    on_error: OnError,
+    source: Arc<dyn core::Source>,
+    origin: Option<Arc<Origin>>,
     /// The facts about each file, where Python found them.
     facts: Option<Py<PyAny>>,
 }
@@ -33,7 +37,7 @@ pub struct Source {
 impl Source {
     /// The core's source.
     pub fn shared(&self) -> Arc<dyn core::Source> {
-        self.opened.source()
+        Arc::clone(&self.source)
     }
 
     /// What was opened.
@@ -43,7 +47,12 @@ impl Source {
 
     /// A source that was opened with the help of Python, and the facts about it: those of one file, or a list.
     pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
-        Source { opened, origin: Some(origin), facts: Some(facts.unbind()) }
+        Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
+    }
+
+    fn new(opened: Opened, origin: Option<Origin>) -> Self {
+        let (source, origin) = (opened.source(), origin.map(Arc::new));
+        Source { opened, on_error: OnError::Raise, source, origin, facts: None }
     }
 }
 
@@ -61,7 +70,7 @@ impl Source {
     ) -> PyResult<Self> {
         let names = [access, index, overlaps];
         let opened = open_files(&paths, format.as_deref(), names)?;
-        Ok(Source { opened, origin: Some(Origin::new(paths, format, names)), facts: None })
+        Ok(Source::new(opened, Some(Origin::new(paths, format, names))))
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
@@ -75,8 +84,26 @@ impl Source {
         dimensions: Option<PyReadonlyArray2<'_, f32>>,
     ) -> PyResult<Self> {
         let memory = from_arrays(py, &positions, &times, dimensions.as_ref())?;
-        let opened = Opened::Memory(Arc::new(memory));
-        Ok(Source { opened, origin: None, facts: None })
+        Ok(Source::new(Opened::Memory(Arc::new(memory)), None))
+    }
+
+    /// The same trajectory, read on: where a frame is damaged, that is an error (`raise`), the end (`stop`), or the frame
+    /// is left out (`skip`).
+    fn with_on_error(&self, py: Python<'_>, on_error: &str) -> PyResult<Self> {
+        let chosen = OnError::from_name(on_error).and_then(|on_error| {
+            let source =
+                if on_error == self.on_error { self.shared() } else { self.opened.source_on_error(on_error)? };
+            Ok((on_error, source))
+        });
+        let (on_error, source) = chosen.map_err(|error| to_python(py, error))?;
+        let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
+        Ok(Source { opened: self.opened.clone(), on_error, source, origin, facts })
+    }
+
+    /// What is done where a frame is damaged: `raise`, `stop` or `skip`.
+    #[getter]
+    fn on_error(&self) -> &'static str {
+        self.on_error.name()
     }
 
     /// The format's name; `chain` for several files, `memory` for arrays.
@@ -177,6 +204,11 @@ impl Source {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
+        if self.on_error != OnError::Raise {
+            let plain = self.with_on_error(py, OnError::Raise.name())?;
+            let method = py.get_type::<Source>().getattr("with_on_error")?;
+            return Ok((method, (plain, self.on_error.name()).into_pyobject(py)?.into_any()));
+        }
         origin.again(py)
     }
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel.analysis.selection import Selection
+from mdreel.damage import DamagedFrame
 from mdreel.errors import MismatchError
 from mdreel.executors.job import Outcome
 from mdreel.results.results import Results
@@ -39,6 +40,8 @@ class Analysis:
     ----------
     results : Results
         What was found, after `run`.
+    damage : tuple of DamagedFrame
+        What was left out of it, after a `run` that was asked to go on where a frame is damaged.
     """
 
     def __init__(self, atomgroup: "AtomGroup", trajectory: Trajectory | None = None) -> None:
@@ -67,6 +70,11 @@ class Analysis:
     def timing(self) -> Timing:
         """Where the time of the last run went."""
         return Timing(self._done().spans)
+
+    @property
+    def damage(self) -> tuple[DamagedFrame, ...]:
+        """What the last run left out, if it was asked to go on where a frame is damaged."""
+        return self._done().damage
 
     def _open(self) -> Source:
         """Open the trajectory; it must have the atoms of the Universe."""
@@ -109,4 +117,5 @@ class Analysis:
     def _facts(self) -> list[tuple[str, str]]:
         """Return what a reader wants to see first: names and texts."""
         times = self.times
-        return [("time", f"{times[0]:,.6g} to {times[-1]:,.6g} ps")]
+        facts = [("time", f"{times[0]:,.6g} to {times[-1]:,.6g} ps")]
+        return [*facts, ("damaged, left out", f"{len(self.damage):,}")] if self.damage else facts

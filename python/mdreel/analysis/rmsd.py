@@ -11,6 +11,7 @@ from mdreel._core import FrameSet, RmsdKernel, Source
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.selection import Selection
 from mdreel.blocks import select_frames
+from mdreel.damage import warn_of_damage
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import find_executor
@@ -121,6 +122,7 @@ class RMSD(Analysis):
         n_workers: int | None = None,
         n_parts: int | None = None,
         progress: bool = False,
+        on_error: str = "raise",
     ) -> Self:
         """Compute the RMSD of frames.
 
@@ -138,6 +140,9 @@ class RMSD(Analysis):
             How many blocks; by default as many as suit the file and the number of workers.
         progress : bool
             Whether progress is shown, on a terminal or in a notebook.
+        on_error : {"raise", "stop", "skip"}
+            What is done where a frame is damaged: it is an error, the trajectory ends before it, or it is left out.
+            What is left out is in `damage`, and warned of.
 
         Returns
         -------
@@ -149,9 +154,10 @@ class RMSD(Analysis):
         FrameIndexError
             If a frame does not exist, or none is left.
         FormatError, OSError
-            If the trajectory cannot be read.
+            If the trajectory cannot be read; whatever `on_error`, if no frame of it can, or the reference cannot.
         MismatchError
-            If the trajectory has other atoms than the Universe.
+            If the trajectory has other atoms than the Universe, or a coordinate is no finite number: such a frame is
+            not damaged, and not left out.
         UnsupportedError
             If the trajectory of the Universe cannot be read by mdreel.
 
@@ -161,7 +167,7 @@ class RMSD(Analysis):
         """
         started_ns = perf_counter_ns()
         executor = find_executor(backend, n_workers)
-        source = self._open()
+        source = self._open().with_on_error(on_error)
         selected = select_frames(source, start, stop, step, frames)
         kernel = RmsdKernel(self._reference_positions(source), self._weights, self._superposition)
         job = Job(source, self._selection.atoms, kernel)
@@ -169,6 +175,7 @@ class RMSD(Analysis):
             job, selected, executor, n_parts=n_parts, title="RMSD", progress=progress, started_ns=started_ns
         )
         self.results.rmsd = self._outcome.series
+        warn_of_damage(self._outcome.damage, on_error, stacklevel=2)
         return self
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":

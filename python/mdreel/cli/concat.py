@@ -40,6 +40,7 @@ def concat(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     n_workers: options.Threads = 0,
+    on_error: options.OnErrorOption = options.OnError.RAISE,
 ) -> None:
     """Write several trajectories to one file, one after another."""
     check_usage(output, precision, topology, selection)
@@ -56,5 +57,6 @@ def concat(
             n_workers=n_workers or None,
             progress=not quiet,
             force=force,
+            on_error=on_error.value,
         )
     report(written, quiet, verbose)

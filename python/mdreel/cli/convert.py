@@ -27,6 +27,7 @@ def convert(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     n_workers: options.Threads = 0,
+    on_error: options.OnErrorOption = options.OnError.RAISE,
 ) -> None:
     """Write a trajectory, or some of its atoms and frames, in another format."""
     check_window((begin, end, interval), (start, stop, step))
@@ -37,7 +38,7 @@ def convert(
 
     with failing_by_file(trajectories):
         source = open_source(trajectories)
-        frames = frames_in_window(source, begin, end, interval)
+        frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
         written = convert_trajectory(
             source,
             output,
@@ -50,5 +51,6 @@ def convert(
             n_workers=n_workers or None,
             progress=not quiet,
             force=force,
+            on_error=on_error.value,
         )
     report(written, quiet, verbose)

@@ -12,6 +12,7 @@ class ExitCode(IntEnum):
     """What the shell is told."""
 
     DONE = 0
+    DEFECT = 1
     USAGE = 2
     INPUT = 3
     OUTPUT = 4

@@ -13,6 +13,8 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
+from mdreel.cli.check import check
 from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
@@ -60,6 +62,7 @@ def _mdreel(
 
 app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
+app.command(cls=SectionedCommand, short_help="Report all that is wrong.", epilog=CHECK_EXAMPLES)(check)
 app.command(cls=SectionedCommand, short_help="Write a trajectory in another format.", epilog=CONVERT_EXAMPLES)(convert)
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
@@ -124,6 +127,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show our own warnings in one line; those of MDAnalysis and NumPy are for programmers."""
+    """Show our own warnings without their place; those of MDAnalysis and NumPy are for programmers."""
     if Path(__file__).parents[1] in Path(filename).parents:
-        typer.echo(f"mdreel: warning: {' '.join(str(message).split())}", err=True)
+        # A warning of several frames has one on a line.
+        for text in str(message).splitlines():
+            typer.echo(f"mdreel: warning: {' '.join(text.split())}", err=True)

@@ -1,5 +1,6 @@
 """Options that several commands share, spelled once."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,15 @@ EXECUTION = "Execution"
 
 # What can be written: told here once more, as help must not wait for the core to be loaded. A test compares.
 ENDINGS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
+
+
+class OnError(StrEnum):
+    """What is done where a frame is damaged."""
+
+    RAISE = "raise"
+    STOP = "stop"
+    SKIP = "skip"
+
 
 Trajectories = Annotated[
     list[Path],
@@ -93,6 +103,14 @@ Precision = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace files that exist.")]
+OnErrorOption = Annotated[
+    OnError,
+    typer.Option(
+        "--on-error",
+        rich_help_panel=EXECUTION,
+        help="Where a frame is damaged: fail, end before it, or leave it out.",
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(

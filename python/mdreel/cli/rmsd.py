@@ -113,6 +113,7 @@ def rmsd(
     ] = Backend.THREADS,
     n_workers: options.Threads = 0,
     n_parts: options.Parts = None,
+    on_error: options.OnErrorOption = options.OnError.RAISE,
     follow: following.Follow = False,
     end_frames: following.EndFrames = None,
     end_idle: following.EndIdle = None,
@@ -129,6 +130,7 @@ def rmsd(
 
     from mdreel.analysis.rmsd import RMSD
     from mdreel.cli.system import open_topology, select
+    from mdreel.damage import facts_of_damage
     from mdreel.sources.open import open_source
 
     with failing_with(ExitCode.INPUT):
@@ -137,7 +139,7 @@ def rmsd(
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
     with failing_with(ExitCode.INPUT):
-        frames = frames_in_window(source, begin, end, interval)
+        frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
         analysis = RMSD(
             atoms,
             reference_atoms,
@@ -154,6 +156,7 @@ def rmsd(
             n_workers=1 if backend is Backend.SERIAL else n_workers or None,
             n_parts=n_parts,
             progress=not quiet,
+            on_error=on_error.value,
         )
     metadata: dict[str, Any] = {
         "title": "RMSD",
@@ -164,6 +167,7 @@ def rmsd(
         "weights": weights.value,
         "superposition": not no_superposition,
         "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
+        **facts_of_damage(analysis.damage, on_error.value),
     }
     _write(analysis, metadata, output, plot, force)
     if not quiet:

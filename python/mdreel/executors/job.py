@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Blocks, RmsdKernel, Source
 from mdreel._core import run as run_core
+from mdreel.damage import DamagedFrame, damaged_frames
 from mdreel.spans import spans_from_columns
 
 Monitor: TypeAlias = Callable[[int], object]
@@ -25,10 +26,13 @@ class Outcome:
         Frame number, time (ps), and the kernel's value of each frame, in the kernel's unit.
     spans : ndarray, shape (n_spans,), SPAN
         What it cost.
+    damage : tuple of DamagedFrame
+        What was left out, if the source goes on where a frame is damaged.
     """
 
     series: NDArray[np.float64]
     spans: NDArray[np.void]
+    damage: tuple[DamagedFrame, ...] = ()
 
     @property
     def frames(self) -> NDArray[np.uint64]:
@@ -84,5 +88,5 @@ class Job:
         outcome = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
         if outcome is None:
             return None
-        series, columns = outcome
-        return Outcome(series, spans_from_columns(columns))
+        series, columns, damage = outcome
+        return Outcome(series, spans_from_columns(columns), damaged_frames(damage))

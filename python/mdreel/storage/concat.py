@@ -19,6 +19,7 @@ def concat(
     n_workers: int | None = None,
     progress: bool = False,
     force: bool = False,
+    on_error: str = "raise",
 ) -> Written:
     """Write several trajectories to one file, one after another.
 
@@ -30,7 +31,7 @@ def concat(
         The file. It appears when it is whole.
     overlaps : {"keep", "drop"}
         What is done where the times of files overlap: all frames are kept, or each file ends where the next one begins.
-    atoms, precision, n_workers, progress, force
+    atoms, precision, n_workers, progress, force, on_error
         As of `convert`.
 
     Returns
@@ -47,9 +48,17 @@ def concat(
 
     Notes
     -----
-    All atoms of XTC files are copied to an XTC file as bytes, without loss; so are those of TRR files to TRR.
+    All atoms of XTC files are copied to an XTC file as bytes, without loss; so are those of TRR files to TRR. With
+    ``on_error="stop"`` nothing is taken from files behind one that is torn.
     """
     source = open_source(paths, overlaps=overlaps)
     return convert(
-        source, output, atoms=atoms, precision=precision, n_workers=n_workers, progress=progress, force=force
+        source,
+        output,
+        atoms=atoms,
+        precision=precision,
+        n_workers=n_workers,
+        progress=progress,
+        force=force,
+        on_error=on_error,
     )

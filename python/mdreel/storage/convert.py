@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from mdreel._core import Source
 from mdreel._core import convert as convert_core
 from mdreel.analysis.analysis import Trajectory
+from mdreel.damage import damaged_frames, warn_of_damage
+from mdreel.errors import UnsupportedError
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
@@ -33,6 +35,7 @@ def convert(
     n_workers: int | None = None,
     progress: bool = False,
     force: bool = False,
+    on_error: str = "raise",
 ) -> Written:
     """Write a trajectory to a file; its ending is its format.
 
@@ -56,6 +59,9 @@ def convert(
         Whether progress is shown, on a terminal or in a notebook.
     force : bool
         Whether an existing file may be replaced. It stays until the new one is whole.
+    on_error : {"raise", "stop", "skip"}
+        What is done where a frame is damaged: it is an error, the file ends before it, or it is left out. What is left
+        out is in `Written.damage`, and warned of.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def convert(
         If no format has the ending of `output`, or it is one of H5MD's and h5py is not installed; if the trajectory
         grows.
     FormatError
-        If the trajectory is not what its format says.
+        If the trajectory is not what its format says; whatever `on_error`, if no frame of it can be read.
     FrameIndexError
         If a frame does not exist, or none is left.
     MismatchError
@@ -82,19 +88,34 @@ def convert(
     -----
     Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
     apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
-    files are copied to an XTC file as bytes, without loss. H5MD files are stored in chunks of whole frames; `repack`
-    makes other ones. Memory does not grow with the length of the trajectory.
+    files are copied to an XTC file as bytes, without loss; where `on_error` is not ``"raise"``, every frame is decoded
+    as well, to see whether it is whole. H5MD files are stored in chunks of whole frames; `repack` makes other ones.
+    Memory does not grow with the length of the trajectory.
     """
     path = check_trajectory(output, precision, force)
-    source = trajectory if isinstance(trajectory, Source) else open_source(trajectory)
+    source = (trajectory if isinstance(trajectory, Source) else open_source(trajectory)).with_on_error(on_error)
     indices = atoms_of(source, atoms)
     selected = frames_of(source, start, stop, step, frames)
-    warn_of_times(path, source, source.times()[selected.numbers()])
+    if on_error == "raise":
+        warn_of_times(path, source, source.times()[selected.numbers()])
     n_threads = Threads(n_workers).n_workers
     if find_format(path).name == H5MD:
+        if on_error != "raise":
+            raise UnsupportedError(
+                f"{path}: frames that are left out would shift the chunks of H5MD: with on_error={on_error!r}, convert to "
+                "another format first"
+            )
         return write_h5md(
             source, indices, selected, path, settings=H5mdSettings(), n_workers=n_threads, progress=progress
         )
     with naming(source), Progress("converting", len(selected), enabled=progress) as bar:
-        columns = convert_core(source, indices, selected, path, precision, n_threads, bar.update if progress else None)
-    return Written((path,), len(selected), len(indices), Timing(spans_from_columns(columns)))
+        n_frames, columns, records = convert_core(
+            source, indices, selected, path, precision, n_threads, bar.update if progress else None
+        )
+    damage = damaged_frames(records)
+    if on_error != "raise":
+        left_out = [one.frame for one in damage if one.frame is not None]
+        numbers = selected.numbers()
+        warn_of_times(path, source, source.times()[numbers[~np.isin(numbers, left_out)][:n_frames]])
+    warn_of_damage(damage, on_error, stacklevel=2)
+    return Written((path,), n_frames, len(indices), Timing(spans_from_columns(columns)), damage)

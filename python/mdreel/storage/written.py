@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from mdreel.damage import DamagedFrame
 from mdreel.spans import Timing
 
 
@@ -20,12 +21,15 @@ class Written:
         Atoms in each frame.
     timing : Timing
         Where the time went.
+    damage : tuple of DamagedFrame
+        What was left out, if it was asked to go on where a frame is damaged.
     """
 
     paths: tuple[Path, ...]
     n_frames: int
     n_atoms: int
     timing: Timing
+    damage: tuple[DamagedFrame, ...] = ()
 
     @property
     def n_bytes(self) -> int:

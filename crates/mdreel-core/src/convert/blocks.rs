@@ -6,6 +6,7 @@ use crate::block::Block;
 use crate::error::Result;
 use crate::frame::{FrameBatch, Quantities};
 use crate::pool::{Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
+use crate::source::tolerant::{Damage, OnError, account};
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
@@ -46,7 +47,7 @@ impl Conversion {
     }
 
     /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in their
-    /// order. It returns how many bytes it wrote.
+    /// order. It returns how many bytes it wrote. Returns what was left out, if the source is one that goes on at damage.
     #[expect(clippy::too_many_arguments, reason = "what a run is about, and who does which part of it")]
     pub fn run<C: BlockCoder>(
         &mut self,
@@ -57,23 +58,27 @@ impl Conversion {
         monitor: &mut dyn Monitor,
         make_coder: impl Fn() -> C + Sync,
         mut write: impl FnMut(C::Coded, u64) -> Result<u64>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Damage>> {
         let epoch = self.epoch;
+        let stops = source.on_error() == OnError::Stop;
         let make_worker = |index: usize| {
             let mut recorder = Recorder::new(epoch, index as u32);
             let start_ns = recorder.now();
             let reader = source.reader(atoms, wanted)?;
             let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
             let batch = FrameBatch::for_quantities(atoms.len(), wanted);
-            Ok(CodingWorker { reader, coder: make_coder(), blocks, batch, recorder, free_since })
+            Ok(CodingWorker { reader, stops, coder: make_coder(), blocks, batch, recorder, free_since })
         };
+        let mut damage = Vec::new();
         run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: CodedBlock<C::Coded>| {
             let start_ns = self.coordinator.now();
             let n_bytes = write(block.coded, block.n_frames)?;
             self.since = self.coordinator.record(SpanKind::Write, start_ns, block.n_frames, n_bytes);
             self.spans.append(&mut block.spans);
+            damage.append(&mut block.damage);
             Ok(())
-        })
+        })?;
+        account(source, damage)
     }
 
     /// What everything cost.
@@ -88,10 +93,13 @@ struct CodedBlock<T> {
     coded: T,
     n_frames: u64,
     spans: Vec<Span>,
+    damage: Vec<Damage>,
 }
 
 struct CodingWorker<'a, C> {
     reader: Box<dyn Reader + 'a>,
+    /// Whether nothing is wanted behind damage.
+    stops: bool,
     coder: C,
     blocks: &'a [Block],
     batch: FrameBatch,
@@ -128,6 +136,10 @@ impl<C: BlockCoder> Worker for CodingWorker<'_, C> {
         let start_ns = self.recorder.now();
         let coded = self.coder.finish(&mut is_wanted)?;
         self.free_since = self.recorder.record(SpanKind::Compute, start_ns, 0, 0);
-        Ok(CodedBlock { coded, n_frames, spans: self.recorder.take() })
+        let damage = self.reader.damage();
+        if self.stops && !damage.is_empty() {
+            shared.end_with(block);
+        }
+        Ok(CodedBlock { coded, n_frames, spans: self.recorder.take(), damage })
     }
 }

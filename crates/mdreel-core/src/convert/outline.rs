@@ -1,9 +1,10 @@
 //! What a file says of its frames before the first one, found out from the first two and the last.
 
 use crate::block::FrameSet;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::{FrameHeader, Quantities, Quantity};
 use crate::source::read::read_frames;
+use crate::source::tolerant::OnError;
 use crate::source::{AtomSelection, Source};
 use crate::writer::Outline;
 
@@ -19,19 +20,15 @@ pub(super) fn outline_of(
     quantities: Quantities,
     alike: bool,
 ) -> Result<Outline> {
-    let n_frames = frames.len();
-    let looked_at = [0, 1, n_frames.wrapping_sub(1)].into_iter().filter(|&i| i < n_frames).map(|i| frames.get(i));
-    // The headers are wanted, no atoms.
-    let none = AtomSelection::all(0);
-    let read = read_frames(source, &none, &FrameSet::List(looked_at.collect()), quantities)?;
+    let seen = frames_looked_at(source, atoms, frames, quantities)?;
     let held = |header: &FrameHeader| header.present.with(Quantity::Positions, true);
     let quantities = match alike {
-        true => read.headers.iter().fold(quantities, |common, header| common.both(held(header))),
+        true => seen.iter().fold(quantities, |common, (_, header)| common.both(held(header))),
         false => quantities,
     };
-    let first = read.headers.first();
-    let (steps_per_frame, interval) = match read.headers.as_slice() {
-        [first, second, last] => (second.step.wrapping_sub(first.step), interval(first, second, last, n_frames)),
+    let first = seen.first().map(|(_, header)| header);
+    let (steps_per_frame, interval) = match seen.as_slice() {
+        [first, second, last] => (second.1.step.wrapping_sub(first.1.step), interval(first, second, last)),
         _ => (1, 0.0),
     };
     Ok(Outline {
@@ -45,11 +42,69 @@ pub(super) fn outline_of(
     })
 }
 
+/// A frame of those to be written: its place among them, and its header.
+type Seen = (u64, FrameHeader);
+
+/// The first two frames and the last: of two or one, the last again; none of none.
+fn frames_looked_at(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    frames: &FrameSet,
+    quantities: Quantities,
+) -> Result<Vec<Seen>> {
+    if source.on_error() != OnError::Raise {
+        return whole_frames_looked_at(source, atoms, frames, quantities);
+    }
+    let n_frames = frames.len();
+    let places: Vec<u64> = [0, 1, n_frames.wrapping_sub(1)].into_iter().filter(|&i| i < n_frames).collect();
+    let looked_at = FrameSet::List(places.iter().map(|&i| frames.get(i)).collect());
+    // The headers are wanted, no atoms.
+    let read = read_frames(source, &AtomSelection::all(0), &looked_at, quantities)?;
+    Ok(places.into_iter().zip(read.headers).collect())
+}
+
+/// The same of those frames that are not damaged, which shows when their atoms are read.
+fn whole_frames_looked_at(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    frames: &FrameSet,
+    quantities: Quantities,
+) -> Result<Vec<Seen>> {
+    let stops = source.on_error() == OnError::Stop;
+    let look = |i: u64| match read_frames(source, atoms, &FrameSet::List([frames.get(i)].into()), quantities) {
+        Ok(read) => Ok(read.headers.first().map(|header| (i, *header))),
+        Err(Error::Format { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let mut seen = Vec::new();
+    for i in 0..frames.len() {
+        match look(i)? {
+            Some(frame) => seen.push(frame),
+            None if stops => break,
+            None => {}
+        }
+        if seen.len() == 2 {
+            break;
+        }
+    }
+    // Where the frames stop nobody knows yet.
+    let last = match seen.last() {
+        Some(&(second, _)) if !stops => {
+            (second + 1..frames.len()).rev().find_map(|i| look(i).transpose()).transpose()?
+        }
+        _ => None,
+    };
+    if seen.len() == 2 {
+        seen.push(last.unwrap_or(seen[1]));
+    }
+    Ok(seen)
+}
+
 /// The time between frames: over all of them, which is free of the rounding of each time, where that agrees with the
 /// first two.
-fn interval(first: &FrameHeader, second: &FrameHeader, last: &FrameHeader, n_frames: u64) -> f64 {
+fn interval((begin, first): &Seen, (_, second): &Seen, (end, last): &Seen) -> f64 {
     let of_first = second.time - first.time;
-    let of_all = (last.time - first.time) / (n_frames - 1) as f64;
+    let of_all = (last.time - first.time) / (end - begin) as f64;
     let error = TIME_ERROR * (first.time.abs() + second.time.abs());
     if (of_all - of_first).abs() <= error { of_all } else { of_first }
 }

@@ -56,7 +56,7 @@ struct SegmentWorker<'a> {
 }
 
 /// Frames that are copied, not encoded.
-struct Verbatim;
+pub(super) struct Verbatim;
 
 impl Encoder for Verbatim {
     fn begin(&self, _out: &mut Vec<u8>) -> Result<()> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
+use crate::source::tolerant::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::span::Recorder;
 
@@ -62,6 +63,17 @@ impl ChainSource {
             })
             .collect();
         Ok(ChainSource { segments, overlaps, first_frames: OnceLock::new() })
+    }
+
+    /// The same chain with other sources of the same files: `source` gives that of the i-th.
+    pub fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
+        let mapped = |(i, segment): (usize, &Segment)| Segment {
+            source: source(i),
+            path: segment.path.clone(),
+            bytes: segment.bytes.clone(),
+        };
+        let segments = self.segments.iter().enumerate().map(mapped).collect();
+        ChainSource { segments, overlaps: self.overlaps, first_frames: OnceLock::new() }
     }
 
     fn first_frames(&self) -> Result<&[u64]> {
@@ -187,6 +199,16 @@ impl Source for ChainSource {
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
     }
 
+    fn damaged_ends(&self) -> Result<Vec<Damage>> {
+        let mut all = Vec::new();
+        for (segment, &end) in self.segments.iter().zip(&self.first_frames()?[1..]) {
+            let ends = segment.source.damaged_ends()?;
+            // Numbers go on in the next segment, whatever this one should have had.
+            all.extend(ends.into_iter().map(|damage| Damage { frame: end, ..damage }));
+        }
+        Ok(all)
+    }
+
     fn quantities(&self) -> Quantities {
         let of_segments = self.segments.iter().map(|segment| segment.source.quantities());
         of_segments.fold(Quantities::NONE, Quantities::either)
@@ -235,6 +257,11 @@ impl Source for ChainSource {
 
     fn precision(&self) -> Option<f32> {
         self.segments.iter().filter_map(|segment| segment.source.precision()).reduce(f32::max)
+    }
+
+    fn stored_format(&self) -> Option<&'static str> {
+        let format = self.segments[0].source.stored_format();
+        format.filter(|_| self.segments.iter().all(|segment| segment.source.stored_format() == format))
     }
 
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {

@@ -129,6 +129,10 @@ impl Source for Dcd {
         self.layout.check_last_frame(&self.file, self.header.n_frames_counted)
     }
 
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        Ok(Some(self.layout.offset(frame)))
+    }
+
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         Ok(Box::new(DcdReader::new(&self.file, &self.header, &self.layout, atoms)?))
     }

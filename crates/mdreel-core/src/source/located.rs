@@ -4,10 +4,11 @@
 //! hopping from header to header, or takes it from readers that went through the file by ranges of bytes, and keeps it
 //! as a frame index.
 
+mod resume;
 mod scan;
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::bytes::FileBytes;
 use super::fault::Fault;
@@ -15,7 +16,7 @@ use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
-pub use scan::{Located, check_header, find_frame, header_at, location};
+pub use scan::{Gap, Located, check_header, find_frame, header_at, location};
 
 /// The header of a frame, from which follows where the next frame starts.
 pub trait ChainedHeader: Copy + Send + Sync {
@@ -52,10 +53,12 @@ pub trait ChainedHeader: Copy + Send + Sync {
 #[derive(Debug)]
 pub struct LocatedFile<H> {
     /// The file.
-    pub file: FileBytes,
+    pub file: Arc<FileBytes>,
     /// The first header.
     pub first: H,
     keep: Keep,
+    /// Whether frames are searched for behind damage.
+    past_damage: bool,
     /// Set once it was looked for a kept index.
     looked: OnceLock<()>,
     located: OnceLock<Located>,
@@ -82,7 +85,18 @@ impl<H: ChainedHeader> LocatedFile<H> {
         if let Err(fault) = check_header::<H>(&start, 0, file.len(), first.n_atoms()) {
             return Err(fault.error(file.path(), Some(0), 0));
         }
-        Ok(LocatedFile { file, first, keep, looked: OnceLock::new(), located: OnceLock::new() })
+        Ok(LocatedFile::new(Arc::new(file), first, keep, false))
+    }
+
+    fn new(file: Arc<FileBytes>, first: H, keep: Keep, past_damage: bool) -> Self {
+        LocatedFile { file, first, keep, past_damage, looked: OnceLock::new(), located: OnceLock::new() }
+    }
+
+    /// The same file, whose frames are also looked for behind damage. What damage leaves unreadable has a number among
+    /// the frames, and reading it is an error. Nothing of that is kept for others.
+    #[must_use]
+    pub fn past_damage(&self) -> Self {
+        LocatedFile::new(Arc::clone(&self.file), self.first, self.keep, true)
     }
 
     /// Atoms in each frame.
@@ -110,6 +124,9 @@ impl<H: ChainedHeader> LocatedFile<H> {
     /// part is located.
     fn known(&self) -> Option<&Located> {
         self.looked.get_or_init(|| {
+            if self.past_damage {
+                return;
+            }
             let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
             // That it fails will be told when it has to be known.
             let _ = self.make(Some(index));
@@ -121,15 +138,30 @@ impl<H: ChainedHeader> LocatedFile<H> {
     pub fn located(&self) -> Result<&Located> {
         match self.known() {
             Some(located) => Ok(located),
+            None if self.past_damage => {
+                let known = FrameIndex::load(&self.file, self.keep);
+                let located = resume::scan_past_damage::<H>(&self.file, self.n_atoms(), known)?;
+                Ok(self.located.get_or_init(|| located))
+            }
             None => self.make(None),
         }
+    }
+
+    /// The bytes of a frame.
+    pub fn range(&self, frame: u64) -> Result<Range<u64>> {
+        let located = self.located()?;
+        if let Ok(i) = located.gaps.binary_search_by_key(&frame, |gap| gap.frame) {
+            return Err(located.gaps[i].fault.error(self.file.path(), Some(frame), 0));
+        }
+        let (path, n_frames) = (self.file.path(), located.index.len() as u64);
+        located.index.range(frame as usize).ok_or_else(|| Error::FrameIndex { path: path.to_owned(), frame, n_frames })
     }
 
     /// Locates the frames behind those that `known` covers, or waits while another process does.
     fn make(&self, known: Option<FrameIndex>) -> Result<&Located> {
         let covered = known.as_ref().map_or(0, |index| index.end);
         if covered == self.file.len() {
-            return Ok(self.located.get_or_init(|| Located { index: known.unwrap_or_default(), rest: None }));
+            return Ok(self.located.get_or_init(|| Located { index: known.unwrap_or_default(), ..Located::default() }));
         }
         let (known, mut claim) = match Claim::take(&self.file, self.keep, covered, PATIENCE) {
             Turn::Ours(claim) => (known, Some(claim)),
@@ -163,12 +195,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         if frames.is_empty() {
             return Ok(Vec::new());
         }
-        let index = &self.located()?.index;
-        let range = |frame: u64| {
-            let (path, n_frames) = (self.file.path().to_owned(), index.len() as u64);
-            index.range(frame as usize).ok_or(Error::FrameIndex { path, frame, n_frames })
-        };
-        let bytes = range(frames.start)?.start..range(frames.end - 1)?.end;
+        let bytes = self.range(frames.start)?.start..self.range(frames.end - 1)?.end;
         Ok(vec![StoredFrames { format, file: &self.file, bytes, n_frames: frames.end - frames.start }])
     }
 
@@ -184,10 +211,14 @@ impl<H: ChainedHeader> LocatedFile<H> {
             None => Ok(()),
             Some(fault) => {
                 let n = located.index.len();
-                let message = format!(
-                    "{}; {n} whole frames come before it (ask for no more than these to use them)",
-                    fault.message
-                );
+                let message = match self.past_damage {
+                    // Not all that come before it are whole, and nobody has to ask for less.
+                    true => fault.message.clone(),
+                    false => format!(
+                        "{}; {n} whole frames come before it (ask for no more than these to use them)",
+                        fault.message
+                    ),
+                };
                 Err(Error::format(self.file.path(), Some(n as u64), Some(fault.byte), message))
             }
         }
@@ -213,7 +244,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         if index.end != self.file.len() {
             return false;
         }
-        self.set_located(Located { index, rest: None }, 0);
+        self.set_located(Located { index, ..Located::default() }, 0);
         true
     }
 }

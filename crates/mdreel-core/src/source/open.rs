@@ -11,6 +11,7 @@ use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
+use crate::source::tolerant::{OnError, Tolerant};
 use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 
@@ -142,6 +143,30 @@ impl Opened {
             Opened::Memory(memory) => Arc::clone(memory) as _,
             Opened::Other(source, _) => Arc::clone(source),
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
+        }
+    }
+
+    /// The trajectory as a source that does `on_error` where a frame is damaged.
+    pub fn source_on_error(&self, on_error: OnError) -> Result<Arc<dyn Source>> {
+        let name = on_error.name();
+        if on_error != OnError::Raise && self.source().growth().is_some() {
+            let message = format!("on_error={name:?} is for trajectories that are there: this one still grows");
+            return Err(Error::Unsupported(message));
+        }
+        Ok(match on_error {
+            OnError::Raise => self.source(),
+            OnError::Stop => Arc::new(Tolerant::stopping(self.past_damage())),
+            OnError::Skip => Arc::new(Tolerant::skipping(self.past_damage())),
+        })
+    }
+
+    /// The trajectory with the frames that are found behind damage, where a format lets them be found.
+    fn past_damage(&self) -> Arc<dyn Source> {
+        match self {
+            Opened::Xtc(xtc) => Arc::new(xtc.past_damage()),
+            Opened::Trr(trr) => Arc::new(trr.past_damage()),
+            Opened::Chain(chain, parts) => Arc::new(chain.map(|i| parts[i].past_damage())),
+            Opened::Dcd(_) | Opened::Ncdf(_) | Opened::Memory(_) | Opened::Other(..) => self.source(),
         }
     }
 

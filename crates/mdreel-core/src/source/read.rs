@@ -32,7 +32,7 @@ impl FrameArray {
     }
 }
 
-/// Reads `wanted` quantities in `frames` of `source`. The first frame alone is read without locating the others.
+/// Reads `wanted` quantities in `frames` of `source`; one that is damaged is always an error. The first frame alone is read without locating the others.
 pub fn read_frames(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -79,6 +79,9 @@ pub fn read_frames(
             }
         }
         recorder.take();
+    }
+    if let Some(damage) = reader.damage().into_iter().next() {
+        return Err(damage.into_error());
     }
     let n_read = array.headers.len() as u64;
     if n_read != frames.len() {

@@ -49,6 +49,12 @@ impl Trr {
         &self.frames.file
     }
 
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    #[must_use]
+    pub fn past_damage(&self) -> Self {
+        Trr { frames: self.frames.past_damage() }
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
@@ -86,12 +92,20 @@ impl Source for Trr {
         self.frames.check_end()
     }
 
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.frames.range(frame).map(|range| Some(range.start))
+    }
+
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         self.frames.unlocated_bytes()
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(self.frames.locate(parts))
+    }
+
+    fn stored_format(&self) -> Option<&'static str> {
+        Some("TRR")
     }
 
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {

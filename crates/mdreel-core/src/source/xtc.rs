@@ -50,6 +50,12 @@ impl Xtc {
         &self.frames.file
     }
 
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    #[must_use]
+    pub fn past_damage(&self) -> Self {
+        Xtc { frames: self.frames.past_damage(), level: self.level }
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
@@ -96,6 +102,10 @@ impl Source for Xtc {
         self.frames.check_end()
     }
 
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.frames.range(frame).map(|range| Some(range.start))
+    }
+
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         self.frames.unlocated_bytes()
     }
@@ -106,6 +116,10 @@ impl Source for Xtc {
 
     fn precision(&self) -> Option<f32> {
         self.facts().precision
+    }
+
+    fn stored_format(&self) -> Option<&'static str> {
+        Some("XTC")
     }
 
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {

@@ -16,13 +16,24 @@ const FRAMES_PER_BEAT: usize = 16;
 /// No header is longer.
 const LONGEST: usize = 128;
 
-/// What the file ends with.
-#[derive(Debug, Clone, PartialEq)]
+/// Where the frames of a file are, and what it ends with.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Located {
     /// The whole frames.
     pub index: FrameIndex,
     /// What is wrong behind the last whole frame, if anything: a torn frame, or something else.
     pub rest: Option<Fault>,
+    /// Entries of the index that are no frames, in order; only where the search went on behind damage.
+    pub gaps: Vec<Gap>,
+}
+
+/// A stretch of bytes that stands in the index as a frame, and is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gap {
+    /// Its number in the index.
+    pub frame: u64,
+    /// What is wrong, and at which byte of the file.
+    pub fault: Fault,
 }
 
 /// The header at `offset`, which must be that of a whole frame of `n_atoms` atoms within the file.
@@ -81,11 +92,11 @@ pub fn scan<H: ChainedHeader>(
             }
             Err(fault) => {
                 let rest = Some(Fault { byte: start + fault.byte, ..fault });
-                return Ok(Located { index, rest });
+                return Ok(Located { index, rest, gaps: Vec::new() });
             }
         }
     }
-    Ok(Located { index, rest: None })
+    Ok(Located { index, rest: None, gaps: Vec::new() })
 }
 
 /// A frame's place in the index.
@@ -103,30 +114,37 @@ pub fn find_frame<H: ChainedHeader>(
     if range.start == 0 {
         return Ok((!range.is_empty()).then_some(0));
     }
-    let range = range.start..range.end.min(file.len());
-    if range.is_empty() {
-        return Ok(None);
-    }
-    let mut at = range.start.next_multiple_of(4);
+    search::<H>(file, n_atoms, range, 4, |next| Ok(next == file.len() || header_at::<H>(file, next, n_atoms)?.is_ok()))
+}
+
+/// The first whole frame that starts in `range`, at a multiple of `step` bytes, and of which the byte where it ends is
+/// `believed`.
+pub fn search<H: ChainedHeader>(
+    file: &FileBytes,
+    n_atoms: usize,
+    range: std::ops::Range<u64>,
+    step: usize,
+    mut believed: impl FnMut(u64) -> Result<bool>,
+) -> Result<Option<u64>> {
+    let end = range.end.min(file.len());
+    let mut at = range.start.next_multiple_of(step as u64);
     // Who knows where a frame starts asks for that place: it is looked at before more is read.
-    let mut look = 4;
-    while at < range.end {
-        let end = file.len().min(at + look + H::MAX_LEN as u64);
-        let bytes = file.read_vec(at..end)?;
-        let last = (range.end - at).min(look) as usize;
-        for i in (0..last).step_by(4) {
+    let mut look = step as u64;
+    while at < end {
+        let bytes = file.read_vec(at..file.len().min(at + look + H::MAX_LEN as u64))?;
+        let last = (end - at).min(look) as usize;
+        for i in (0..last).step_by(step) {
             if !H::looks_right(&bytes[i..], n_atoms as u32) {
                 continue;
             }
             let offset = at + i as u64;
             let Ok(header) = check_header::<H>(&bytes[i..], offset, file.len(), n_atoms) else { continue };
-            let next = offset + header.frame_len();
-            if next == file.len() || header_at::<H>(file, next, n_atoms)?.is_ok() {
+            if believed(offset + header.frame_len())? {
                 return Ok(Some(offset));
             }
         }
         at += last as u64;
-        at = at.next_multiple_of(4);
+        at = at.next_multiple_of(step as u64);
         look = (4 * look).clamp(FIRST_LOOK, LONGEST_LOOK);
     }
     Ok(None)

@@ -116,11 +116,7 @@ impl<'a> TrrReader<'a> {
                     return Ok(None);
                 }
                 let number = set.get(next + n_chosen);
-                let index = &self.file.located()?.index;
-                let Some(range) = index.range(number as usize) else {
-                    let n_frames = index.len() as u64;
-                    return Err(Error::FrameIndex { path: self.file.file.path().to_owned(), frame: number, n_frames });
-                };
+                let range = self.file.range(number)?;
                 // Ranges are loaded in ascending order: a step back ends the load.
                 if last.is_some_and(|(offset, len)| range.start < offset + len) {
                     return Ok(None);

@@ -102,17 +102,13 @@ impl<'a> XtcReader<'a> {
     /// Brings the next frames of a list of frames into memory.
     fn load_listed(&mut self) -> Result<u64> {
         let Rest::Frames { set, next } = &self.rest else { return Ok(0) };
-        let index = &self.file.located()?.index;
         self.ranges.clear();
         let mut numbers = Vec::new();
         let mut total = 0;
         let mut i = *next;
         while i < set.len() && numbers.len() < MAX_LOADED && (total < WINDOW || numbers.len() < LANES) {
             let number = set.get(i);
-            let Some(whole) = index.range(number as usize) else {
-                let n_frames = index.len() as u64;
-                return Err(Error::FrameIndex { path: self.file.file.path().to_owned(), frame: number, n_frames });
-            };
+            let whole = self.file.range(number)?;
             let frame_len = whole.end - whole.start;
             let range = whole.start..whole.start + self.prefix(frame_len);
             // Ranges are loaded in ascending order: a step back ends the batch.

@@ -1,0 +1,57 @@
+//! Locating frames across damage: where the chain of headers breaks, the next header is searched for.
+
+use super::ChainedHeader;
+use super::scan::{Gap, Located, header_at, location, search};
+use crate::error::Result;
+use crate::source::FrameLocation;
+use crate::source::bytes::FileBytes;
+use crate::source::fault::Fault;
+use crate::source::frame_index::FrameIndex;
+
+/// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in it,
+/// as does a frame that says to be longer than it is: both are [`Gap`]s.
+/// What is left of a frame that says to be shorter than it is cannot be told from another one that was damaged.
+pub fn scan_past_damage<H: ChainedHeader>(
+    file: &FileBytes,
+    n_atoms: usize,
+    known: Option<FrameIndex>,
+) -> Result<Located> {
+    let mut index = known.unwrap_or_default();
+    let mut gaps = Vec::new();
+    while index.end < file.len() {
+        let start = index.end;
+        let fault = match header_at::<H>(file, start, n_atoms)? {
+            Ok(header) => {
+                index.extend([location(&header, start)]);
+                index.end = start + header.frame_len();
+                continue;
+            }
+            Err(fault) => Fault { byte: start + fault.byte, ..fault },
+        };
+        // A frame may say to be longer than it is, so the search begins within the last one. Bytes may be missing, as
+        // where a file was appended to a torn one: headers may stand at any byte.
+        let last = index.len().checked_sub(1).and_then(|i| index.get(i));
+        let behind = last.map_or(start, |last| last.offset) + 1..file.len();
+        let next = search::<H>(file, n_atoms, behind, 1, |_| Ok(true))?;
+        let found = next.map(|next| Ok((next, header_at::<H>(file, next, n_atoms)?))).transpose()?;
+        let Some((next, Ok(header))) = found else {
+            return Ok(Located { index, rest: Some(fault), gaps });
+        };
+        index.end = next;
+        if let Some(last) = last.filter(|_| next < start) {
+            let (claimed, got) = (start - last.offset, next - last.offset);
+            let message =
+                format!("the header says that the frame has {claimed} bytes, but the next frame begins after {got}");
+            gaps.push(Gap { frame: index.len() as u64 - 1, fault: Fault { byte: last.offset, message } });
+            continue;
+        }
+        let message = format!("{}; the next frame was found at byte {next}", fault.message);
+        gaps.push(Gap { frame: index.len() as u64, fault: Fault { message, ..fault } });
+        // The one frame that is lost most often has the time between its neighbours'.
+        let behind = location(&header, next);
+        let before = last.unwrap_or(behind);
+        let (time, step) = (f64::midpoint(before.time, behind.time), i64::midpoint(before.step, behind.step));
+        index.extend([FrameLocation { offset: start, step, time }]);
+    }
+    Ok(Located { index, rest: None, gaps })
+}
