@@ -20,7 +20,8 @@ TREE = {
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
-    assert defined == {errors.MdreelError, *TREE}
+    assert defined == {errors.MdreelError, errors.DamagedFrameWarning, *TREE}
+    assert issubclass(errors.DamagedFrameWarning, UserWarning)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())

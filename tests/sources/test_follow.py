@@ -265,6 +265,8 @@ def test_follow_refuses_what_needs_the_number_of_frames(tmp_path: Path, whole: d
     with pytest.raises(UnsupportedError, match="splits need the number of frames"):
         split(source, tmp_path / "out.dcd", n_parts=2)
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UnsupportedError, match="still grows"):
+        rmsd(atoms, source, on_error="skip")
 
 
 @pytest.mark.parametrize("waiting", ["first frame", "frame", "threads", "serial"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from damaged_files import N_FRAMES, write_sound
-from mdreel.errors import DamagedFrameWarning, FormatError
+from mdreel.errors import DamagedFrameWarning, FormatError, UnsupportedError
 from mdreel.sources.open import open_source
 from mdreel.storage.convert import convert
 
@@ -66,3 +66,10 @@ def test_convert_leaves_no_file_when_nothing_is_whole(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="frame 0"):
             convert(path, tmp_path / "out.xtc", on_error=on_error)
     assert not list(tmp_path.glob("out*"))
+
+
+def test_convert_to_h5md_refuses_to_leave_frames_out(tmp_path: Path) -> None:
+    sound = write_sound(tmp_path, "xtc")
+    with pytest.raises(UnsupportedError, match="convert to another format first"):
+        convert(sound.path, tmp_path / "out.h5md", on_error="skip")
+    assert not (tmp_path / "out.h5md").exists()

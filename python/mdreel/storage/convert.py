@@ -102,8 +102,8 @@ def convert(
     if find_format(path).name == H5MD:
         if on_error != "raise":
             raise UnsupportedError(
-                f"{path}: frames that are left out would shift the chunks of H5MD: with on_error={on_error!r}, convert to "
-                "another format first"
+                f"{path}: frames that are left out would shift the chunks of H5MD: with on_error={on_error!r}, convert "
+                "to another format first"
             )
         return write_h5md(
             source, indices, selected, path, settings=H5mdSettings(), n_workers=n_threads, progress=progress
