@@ -11,6 +11,7 @@ from typing_extensions import Buffer
 
 __all__ = [
     "Blocks",
+    "FrameReader",
     "FrameSet",
     "Frames",
     "LentFile",
@@ -82,6 +83,11 @@ class Source:
     @property
     def quantities(self) -> list[str]: ...
     def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
+    def reader(self, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> FrameReader: ...
+
+@final
+class FrameReader:
+    def read(self, frames: FrameSet) -> Frames: ...
 
 @final
 class Frames:

@@ -14,34 +14,37 @@ from mdreel.sources.open import open_source
 N_FRAMES = 98
 
 
-class RecordedSource:
-    """A source that keeps which frames were read."""
+class Recorded:
+    """A source, or a reader of it, and which frames were read."""
 
-    def __init__(self, path: Path) -> None:
-        self._source = open_source(path)
-        self.reads: list[list[int]] = []
+    def __init__(self, inner: Any, reads: list[list[int]]) -> None:
+        self._inner = inner
+        self.reads = reads
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
+        return getattr(self._inner, name)
+
+    def reader(self, *arguments: Any) -> "Recorded":
+        return Recorded(self._inner.reader(*arguments), self.reads)
 
     def read(self, frames: FrameSet, *arguments: Any) -> Frames:
         self.reads.append(frames.numbers().tolist())
-        return self._source.read(frames, *arguments)
+        return self._inner.read(frames, *arguments)
 
 
 @pytest.fixture
-def source(adk_dcd: Path) -> RecordedSource:
-    return RecordedSource(adk_dcd)
+def source(adk_dcd: Path) -> Recorded:
+    return Recorded(open_source(adk_dcd), [])
 
 
 @pytest.fixture
-def ahead(source: RecordedSource) -> ReadAhead:
+def ahead(source: Recorded) -> ReadAhead:
     return ReadAhead(lambda: source)
 
 
 @pytest.mark.parametrize("step", [1, 2, 5, -1, -3])
 def test_frames_at_even_distances_are_read_ahead_once(
-    source: RecordedSource, ahead: ReadAhead, adk_positions: np.ndarray, step: int
+    source: Recorded, ahead: ReadAhead, adk_positions: np.ndarray, step: int
 ) -> None:
     wanted = range(N_FRAMES)[::step]
     for number in wanted:
@@ -54,14 +57,14 @@ def test_frames_at_even_distances_are_read_ahead_once(
     assert len(source.reads) <= 12
 
 
-def test_scattered_frames_are_read_alone(source: RecordedSource, ahead: ReadAhead, adk_positions: np.ndarray) -> None:
+def test_scattered_frames_are_read_alone(source: Recorded, ahead: ReadAhead, adk_positions: np.ndarray) -> None:
     wanted = [5, 97, 3, 50, 49, 12, 90]
     for number in wanted:
         np.testing.assert_array_equal(ahead.frame(number).positions, adk_positions[number])
     assert sum(len(numbers) for numbers in source.reads) <= len(wanted) + 1
 
 
-def test_frames_read_ahead_stay_within_their_memory(source: RecordedSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_read_ahead_stay_within_their_memory(source: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "AHEAD_BYTES", 12 * 3341 * 6)
     ahead = ReadAhead(lambda: source)
     for number in range(N_FRAMES):
@@ -74,7 +77,7 @@ def test_frames_read_ahead_stay_within_their_memory(source: RecordedSource, monk
     assert source.reads == [[0], [1], [2], [3], [4]]
 
 
-def test_some_atoms_come_in_the_order_asked_for(source: RecordedSource, adk_positions: np.ndarray) -> None:
+def test_some_atoms_come_in_the_order_asked_for(source: Recorded, adk_positions: np.ndarray) -> None:
     atoms = np.array([900, 4, 4, 3000])
     ahead = ReadAhead(lambda: source, atoms)
     np.testing.assert_array_equal(ahead.frame(3).positions, adk_positions[3, atoms])

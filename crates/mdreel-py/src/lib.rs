@@ -19,6 +19,7 @@ mod origin;
 mod patience;
 mod plan;
 mod pool;
+mod reader;
 mod remote;
 mod run;
 mod source;
@@ -55,6 +56,8 @@ mod _core {
     use crate::lent_file::LentFile;
     #[pymodule_export]
     use crate::plan::plan;
+    #[pymodule_export]
+    use crate::reader::FrameReader;
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -6,7 +6,6 @@ use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
 use mdreel_core::source::open::Opened;
-use mdreel_core::source::read::read_frames;
 use mdreel_core::source::tolerant::OnError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
@@ -15,10 +14,10 @@ use pyo3::types::{PyDict, PyList};
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::follow::await_frame;
-use crate::frame::{Frames, from_arrays, quantities, selection};
+use crate::frame::{Frames, from_arrays};
 use crate::origin::{Origin, open_files};
-use crate::patience::{patiently, read};
+use crate::patience::patiently;
+use crate::reader::FrameReader;
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -176,6 +175,12 @@ impl Source {
         self.shared().quantities().iter().map(Quantity::name).collect()
     }
 
+    /// A reader of the positions of these atoms, and what else is wanted, for one who will read often.
+    #[pyo3(signature = (atoms, wanted=vec!["positions".to_owned()]))]
+    fn reader(&self, atoms: PyReadonlyArray1<'_, u32>, wanted: Vec<String>) -> PyResult<FrameReader> {
+        FrameReader::new(self, &atoms, &wanted)
+    }
+
     /// Read frames: the positions of these atoms, and what else is wanted. Waits for frames of a source that grows.
     #[pyo3(signature = (frames, atoms, wanted=vec!["positions".to_owned()]))]
     fn read(
@@ -185,18 +190,7 @@ impl Source {
         atoms: PyReadonlyArray1<'_, u32>,
         wanted: Vec<String>,
     ) -> PyResult<Frames> {
-        let (source, frames, atoms) = (self.shared(), frames.0.clone(), selection(&atoms)?);
-        let wanted = quantities(&wanted).map_err(|error| to_python(py, error))?;
-        let (n_atoms, size) = (atoms.len(), [frames.len(), atoms.len() as u64]);
-        if frames.is_endless() {
-            let message = "frames without an end that is known cannot be read into memory";
-            return Err(to_python(py, Error::Unsupported(message.into())));
-        }
-        if let Some(last) = frames.last() {
-            await_frame(py, &*source, last)?;
-        }
-        let array = read(py, &*self.shared(), size, move || read_frames(&*source, &atoms, &frames, wanted))?;
-        Frames::new(py, array, n_atoms, wanted)
+        FrameReader::new(self, &atoms, &wanted)?.read(py, frames)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

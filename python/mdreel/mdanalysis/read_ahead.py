@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Frames, FrameSet, Source
+from mdreel._core import FrameReader, Frames, FrameSet, Source
 from mdreel.errors import FormatError
 
 # What is read ahead, unless one frame is more: as many frames as the core decodes side by side, which makes a call's
@@ -70,6 +70,7 @@ class ReadAhead:
         self._wanted, self._places = _ascending(self._atoms, self.n_atoms)
         self._quantities = self._source.quantities
         frame_bytes = 12 * len(self._wanted) * max(len(self._quantities), 1)
+        self._reader: FrameReader | None = self._source.reader(self._wanted, self._quantities)
         self._most = min(max(AHEAD_BYTES // max(frame_bytes, 1), 1), AHEAD_FRAMES)
         self._forget()
 
@@ -83,7 +84,7 @@ class ReadAhead:
 
     def close(self) -> None:
         """Close the file, and forget what was read."""
-        self._source = None
+        self._source = self._reader = None
         self._forget()
 
     @property
@@ -129,7 +130,9 @@ class ReadAhead:
         """
         # The old frames go first, so that the new ones get their memory: fresh memory costs as much as decoding.
         self._numbers, self._batch = range(0), []
-        self._batch = self._taken_apart(self._read(numbers, self._wanted, self._quantities))
+        if self._reader is None:
+            raise OSError("the trajectory is closed")
+        self._batch = self._taken_apart(self._reader.read(_frame_set(numbers)))
         self._numbers = numbers
 
     def positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
@@ -147,8 +150,10 @@ class ReadAhead:
         numpy.ndarray, shape (n_frames, n, 3), float32, or None
             Positions, Å. None if a frame has none.
         """
+        if self._source is None:
+            raise OSError("the trajectory is closed")
         wanted, places = _ascending(atoms, self.n_atoms)
-        frames = self._read(numbers, wanted, ["positions"])
+        frames = self._source.read(_frame_set(numbers), wanted)
         if not frames.has_positions.all():
             return None
         return frames.positions if places is None else frames.positions[:, places]
@@ -168,15 +173,6 @@ class ReadAhead:
             # A frame ahead is damaged: that shall be known when it is asked for, not now.
             self._n_ahead = 1
             self.fetch(numbers[:1])
-
-    def _read(self, numbers: range, atoms: NDArray[np.uint32], quantities: list[str]) -> Frames:
-        if self._source is None:
-            raise OSError("the trajectory is closed")
-        if numbers.step > 0:
-            frames = FrameSet.range(numbers.start, numbers.step, len(numbers))
-        else:
-            frames = FrameSet.list(np.array(numbers, np.uint64))
-        return self._source.read(frames, atoms, quantities)
 
     def _taken_apart(self, frames: Frames) -> list[StoredFrame]:
         has_cell = frames.has_cell
@@ -202,6 +198,12 @@ class ReadAhead:
         if self._places is not None:
             values = values[:, self._places]
         return [row if present else None for row, present in zip(values, has, strict=True)]
+
+
+def _frame_set(numbers: range) -> FrameSet:
+    if numbers.step > 0:
+        return FrameSet.range(numbers.start, numbers.step, len(numbers))
+    return FrameSet.list(np.array(numbers, np.uint64))
 
 
 def _ascending(atoms: NDArray[np.int64] | None, n_atoms: int) -> tuple[NDArray[np.uint32], NDArray[np.intp] | None]:

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities, Quantity};
-use crate::source::{AtomSelection, Source};
+use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{NO_BLOCK, Recorder};
 
 /// Frames with their coordinates.
@@ -32,45 +32,79 @@ impl FrameArray {
     }
 }
 
-/// Reads `wanted` quantities in `frames` of `source`; one that is damaged is always an error. The first frame alone is read without locating the others.
-pub fn read_frames(
-    source: &dyn Source,
-    atoms: &AtomSelection,
-    frames: &FrameSet,
+/// Reads frames into arrays, again and again: what was planned for the atoms is kept.
+pub struct ArrayReader<'a> {
+    source: &'a dyn Source,
+    n_atoms: usize,
     wanted: Quantities,
-) -> Result<FrameArray> {
-    let wanted = wanted.with(Quantity::Positions, true);
-    atoms.check(source.n_atoms())?;
-    let extent = match (first_byte(source), frames.len(), frames.last()) {
-        (Some(byte), 1, Some(0)) => Extent::Bytes(byte..byte + 1),
-        _ => Extent::Frames(frames.clone()),
-    };
-    let n_values = frames.len().checked_mul(3 * atoms.len() as u64).and_then(|n| usize::try_from(n).ok());
-    let mut array =
-        FrameArray { headers: Vec::new(), positions: Vec::new(), velocities: Vec::new(), forces: Vec::new() };
-    let mut fits = |quantity| n_values.is_some_and(|n| array.values_mut(quantity).try_reserve_exact(n).is_ok());
-    if !wanted.iter().all(&mut fits) {
-        return Err(Error::Unsupported(format!(
-            "{} frames of {} atoms do not fit into memory: read fewer at a time",
-            frames.len(),
-            atoms.len()
-        )));
+    reader: Box<dyn Reader + 'a>,
+    batch: FrameBatch,
+    recorder: Recorder,
+}
+
+impl<'a> ArrayReader<'a> {
+    /// For the positions of `atoms`, and what else is `wanted`.
+    pub fn new(source: &'a dyn Source, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Self> {
+        let wanted = wanted.with(Quantity::Positions, true);
+        atoms.check(source.n_atoms())?;
+        let recorder = Recorder::new(Instant::now(), NO_BLOCK);
+        let batch = FrameBatch::for_quantities(atoms.len(), wanted);
+        Ok(ArrayReader { source, n_atoms: atoms.len(), wanted, reader: source.reader(atoms, wanted)?, batch, recorder })
     }
-    let mut recorder = Recorder::new(Instant::now(), NO_BLOCK);
-    let mut batch = FrameBatch::for_quantities(atoms.len(), wanted);
-    let mut reader = source.reader(atoms, wanted)?;
-    reader.start(&extent)?;
-    loop {
-        reader.read(&mut batch, &mut recorder)?;
-        if batch.is_empty() {
-            break;
+
+    /// Reads `frames`; one that is damaged is always an error. The first frame alone is read without locating the others.
+    pub fn read(&mut self, frames: &FrameSet) -> Result<FrameArray> {
+        let extent = match (first_byte(self.source), frames.len(), frames.last()) {
+            (Some(byte), 1, Some(0)) => Extent::Bytes(byte..byte + 1),
+            _ => Extent::Frames(frames.clone()),
+        };
+        let mut array = self.room(frames)?;
+        self.reader.start(&extent)?;
+        loop {
+            self.reader.read(&mut self.batch, &mut self.recorder)?;
+            if self.batch.is_empty() {
+                break;
+            }
+            array.headers.extend_from_slice(self.batch.headers());
+            for i in 0..self.batch.len() {
+                self.append(i, &mut array);
+            }
+            self.recorder.take();
         }
-        array.headers.extend_from_slice(batch.headers());
-        for (i, quantity) in (0..batch.len()).flat_map(|i| wanted.iter().map(move |quantity| (i, quantity))) {
+        if let Some(damage) = self.reader.damage().into_iter().next() {
+            return Err(damage.into_error());
+        }
+        let n_read = array.headers.len() as u64;
+        if n_read != frames.len() {
+            let path = Path::new("<trajectory>").into();
+            return Err(Error::FrameIndex { path, frame: n_read, n_frames: n_read });
+        }
+        Ok(array)
+    }
+
+    /// An array with room for `frames`.
+    fn room(&self, frames: &FrameSet) -> Result<FrameArray> {
+        let n_values = frames.len().checked_mul(3 * self.n_atoms as u64).and_then(|n| usize::try_from(n).ok());
+        let mut array =
+            FrameArray { headers: Vec::new(), positions: Vec::new(), velocities: Vec::new(), forces: Vec::new() };
+        let mut fits = |quantity| n_values.is_some_and(|n| array.values_mut(quantity).try_reserve_exact(n).is_ok());
+        if !self.wanted.iter().all(&mut fits) {
+            return Err(Error::Unsupported(format!(
+                "{} frames of {} atoms do not fit into memory: read fewer at a time",
+                frames.len(),
+                self.n_atoms
+            )));
+        }
+        Ok(array)
+    }
+
+    /// Adds the coordinates of the `i`-th frame of the batch.
+    fn append(&self, i: usize, array: &mut FrameArray) {
+        for quantity in self.wanted.iter() {
             let values = array.values_mut(quantity);
             let n_before = values.len();
-            values.resize(n_before + 3 * atoms.len(), f32::NAN);
-            if let Some(columns) = batch.columns_of(i, quantity) {
+            values.resize(n_before + 3 * self.n_atoms, f32::NAN);
+            if let Some(columns) = self.batch.columns_of(i, quantity) {
                 let columns = columns.x.iter().zip(columns.y).zip(columns.z);
                 // Into a slice, not a growing vector: so that the compiler can use vector instructions.
                 for (row, ((&x, &y), &z)) in values[n_before..].as_chunks_mut().0.iter_mut().zip(columns) {
@@ -78,17 +112,17 @@ pub fn read_frames(
                 }
             }
         }
-        recorder.take();
     }
-    if let Some(damage) = reader.damage().into_iter().next() {
-        return Err(damage.into_error());
-    }
-    let n_read = array.headers.len() as u64;
-    if n_read != frames.len() {
-        let path = Path::new("<trajectory>").into();
-        return Err(Error::FrameIndex { path, frame: n_read, n_frames: n_read });
-    }
-    Ok(array)
+}
+
+/// Reads `wanted` quantities in `frames` of `source`, once; see [`ArrayReader`].
+pub fn read_frames(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    frames: &FrameSet,
+    wanted: Quantities,
+) -> Result<FrameArray> {
+    ArrayReader::new(source, atoms, wanted)?.read(frames)
 }
 
 /// Where the first frame begins, if frames have not been located.
