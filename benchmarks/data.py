@@ -46,8 +46,8 @@ class System:
         Topology that MDAnalysis reads.
     reference
         The first frame, as a PDB file: topology for mdtraj, reference for GROMACS.
-    folder
-        Where the trajectories are.
+    stem
+        Where the trajectories are, without their endings.
     start, end
         Files of 0-based atom indices, one a line: the Cα atoms, and as many atoms at the end of the frame.
     """
@@ -56,13 +56,13 @@ class System:
     n_frames: int
     topology: Path
     reference: Path
-    folder: Path
+    stem: Path
     start: Path
     end: Path
 
     def trajectory(self, form: str) -> Path:
         """Return the trajectory of one format, one of ``FORMS``."""
-        return self.folder / f"{self.name}-{self.n_frames}{FORMS[form]}"
+        return self.stem.with_suffix(FORMS[form])
 
 
 def describe(name: str, n_frames: int, folder: Path) -> System:
@@ -73,7 +73,7 @@ def describe(name: str, n_frames: int, folder: Path) -> System:
         n_frames=n_frames,
         topology=folder / topology,
         reference=folder / f"{name}.pdb",
-        folder=folder,
+        stem=folder / f"{name}-{n_frames}",
         start=folder / f"{name}-start.txt",
         end=folder / f"{name}-end.txt",
     )

@@ -15,7 +15,6 @@ CONVERTERS = {
     "mdreel": "python:mdreel",
     "mdconvert": "program:mdconvert",
     "trjconv": "program:gmx",
-    "mdanalysis": "python:MDAnalysis",
 }
 """Who converts, and what that needs."""
 
@@ -23,7 +22,6 @@ LABELS = {
     "mdreel": "mdreel convert",
     "mdconvert": "mdconvert (mdtraj)",
     "trjconv": "gmx trjconv",
-    "mdanalysis": "MDAnalysis, reader and writer",
 }
 
 N_SEGMENTS = 500
@@ -47,7 +45,7 @@ def _convert(system: System, name: str, form: str, peers: tuple[str, ...]) -> Ca
 
 
 def _from_dcd(system: System, name: str) -> Case:
-    return _convert(system, name, "dcd", ("mdconvert", "mdanalysis"))
+    return _convert(system, name, "dcd", ("mdconvert",))
 
 
 def _from_trr(system: System, name: str) -> Case:

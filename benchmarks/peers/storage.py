@@ -27,21 +27,10 @@ def _trjconv(job: Job) -> list[str]:
     return [*program, "-split", str(_n_frames(Path(job.trajectory)) // N_SEGMENTS)]
 
 
-def _mdanalysis(job: Job) -> list[str]:
-    text = (
-        "import MDAnalysis as mda, sys\n"
-        "universe = mda.Universe(*sys.argv[1:3])\n"
-        "with mda.Writer('out.xtc', universe.atoms.n_atoms) as writer:\n"
-        "    for _ in universe.trajectory: writer.write(universe.atoms)\n"
-    )
-    return [sys.executable, "-W", "ignore", "-c", text, job.topology, job.trajectory]
-
-
 COMMANDS: dict[str, Callable[[Job], list[str]]] = {
     "mdreel": _mdreel,
     "mdconvert": lambda job: ["mdconvert", job.trajectory, "-o", "out.xtc"],
     "trjconv": _trjconv,
-    "mdanalysis": _mdanalysis,
     "cp": lambda job: ["cp", job.trajectory, "out.xtc"],
 }
 """The command line of each program."""
