@@ -74,7 +74,8 @@ def _contenders(case: dict[str, Any]) -> str:
     lines = [f"| | cores | µs a frame | time / time of {ours} (lowest to highest) |", "|---|--:|--:|--:|"]
     for one in case["contenders"]:
         if "seconds" not in one:
-            lines.append(f"| {one['label']} | {one['cores']} | not measured | {one['problem']} |")
+            why = one["problem"].strip().splitlines()[-1]
+            lines.append(f"| {one['label']} | {one['cores']} | not measured | {why} |")
             continue
         times = _spread(one["times_ours"]) if one["times_ours"] else ""
         lines.append(f"| {one['label']} | {one['cores']} | {number(one['microseconds_per_frame'])} | {times} |")
@@ -108,10 +109,10 @@ def short(cases: Sequence[dict[str, Any]]) -> str:
     if not cases:
         return ""
     rows = [(case, {name: best(case, name) for name in FAMILIES}) for case in cases]
-    used = [name for name in FAMILIES if any(best[name] for _, best in rows)]
+    used = [name for name in FAMILIES if any(ways[name] for _, ways in rows)]
     lines = ["| µs a frame | " + " | ".join(FAMILIES[name] for name in used) + " |", "|---" + "|--:" * len(used) + "|"]
-    for case, best in rows:
-        lines.append("| " + " | ".join([case["title"], *(_cell(best[name]) for name in used)]) + " |")
+    for case, ways in rows:
+        lines.append("| " + " | ".join([case["title"], *(_cell(ways[name]) for name in used)]) + " |")
     rounds = min(case["rounds"] for case, _ in rows)
     data = "; ".join(
         dict.fromkeys(f"{case['data']['file']} has {case['data']['n_frames']:,} frames" for case, _ in rows)

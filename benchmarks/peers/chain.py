@@ -45,7 +45,7 @@ def prepare(job: Job) -> Work:
     work = {"mdreel": mdreel, "mdreel-file": mdreel, "mdanalysis": mdanalysis, "mdtraj": mdtraj}[job.way]
     if job.way == "mdanalysis":
         atoms.universe.load_new(segments)
-    elif job.way == "mdreel":
+    elif job.way.startswith("mdreel"):
         mdreel()
 
     def removed() -> Series:

@@ -24,9 +24,10 @@ def prepare(job: Job) -> Work:
         def read() -> Read:
             source = open_source(job.trajectory)
             wanted = np.arange(source.n_atoms, dtype=np.uint32) if chosen is None else chosen
+            reader = source.reader(wanted)
             n_frames, batch = source.n_frames, max(1, BATCH_BYTES // (12 * len(wanted)))
             for first in range(0, n_frames, batch):
-                last = source.read(FrameSet.range(first, 1, min(batch, n_frames - first)), wanted).positions[-1]
+                last = reader.read(FrameSet.range(first, 1, min(batch, n_frames - first))).positions[-1]
             return Read.of(n_frames, last)
 
         return read

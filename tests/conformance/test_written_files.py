@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import DCD_TRICLINIC, XTC
+from MDAnalysisTests.datafiles import DCD_TRICLINIC, XTC, TRR_xvf
 
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
 from mdreel._core import Source
@@ -84,6 +84,22 @@ def test_mdtraj_reads_the_xtc_that_we_write(tmp_path: Path, source: Source) -> N
         np.testing.assert_allclose(boxes * 10, ours.vectors, rtol=1e-6)
 
 
+def test_mdtraj_reads_the_trr_that_we_write(tmp_path: Path, source: Source) -> None:
+    from mdtraj.formats import TRRTrajectoryFile
+
+    convert(source, tmp_path / "a.trr")
+    ours = frames_of_mdreel(tmp_path / "a.trr")
+    with TRRTrajectoryFile(str(tmp_path / "a.trr")) as file:
+        positions, times, steps, boxes, _ = file.read()
+    np.testing.assert_allclose(positions * np.float32(10), ours.positions, rtol=3e-7)
+    np.testing.assert_array_equal(times, ours.times)
+    np.testing.assert_array_equal(steps, np.arange(7))
+    if np.isnan(ours.vectors).all():
+        assert not boxes.any()
+    else:
+        np.testing.assert_allclose(boxes * 10, ours.vectors, rtol=1e-6)
+
+
 @pytest.mark.skipif(shutil.which("gmx") is None, reason="gmx is not installed")
 def test_gmx_check_finds_every_frame_of_the_xtc_that_we_write(tmp_path: Path) -> None:
     convert(XTC, tmp_path / "a.xtc", precision=500)
@@ -93,3 +109,16 @@ def test_gmx_check_finds_every_frame_of_the_xtc_that_we_write(tmp_path: Path) ->
     assert "# Atoms  47681" in said
     assert "Precision 0.002 (nm)" in said
     assert ["Coords", "10", "100"] in [line.split() for line in said.splitlines()]
+
+
+@pytest.mark.skipif(shutil.which("gmx") is None, reason="gmx is not installed")
+def test_gmx_check_finds_all_quantities_of_the_trr_that_we_write(tmp_path: Path) -> None:
+    convert(TRR_xvf, tmp_path / "a.trr")
+    command = ["gmx", "-quiet", "-nobackup", "check", "-f", "a.trr"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    words = [line.split() for line in (done.stdout + done.stderr).splitlines()]
+    counts = {
+        line[0]: line[1] for line in words if len(line) > 1 and line[0] in ("Coords", "Velocities", "Forces", "Box")
+    }
+    n_frames = str(len(frames_of_mdanalysis(Path(TRR_xvf)).times))
+    assert counts == dict.fromkeys(("Coords", "Velocities", "Forces", "Box"), n_frames)

@@ -1,5 +1,6 @@
 """Opening files: by content, and with errors that say what was found."""
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -74,6 +75,12 @@ def test_open_keeps_the_errors_of_the_system(tmp_path: Path) -> None:
     assert missing.value.filename == str(tmp_path / "missing.xtc")
     with pytest.raises(IsADirectoryError):
         open_source(tmp_path)
+
+
+def test_open_does_not_wait_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.xtc")
+    with pytest.raises(UnsupportedError, match=r"pipe\.xtc: .*not a regular file"):
+        open_source(tmp_path / "pipe.xtc")
 
 
 def test_open_says_that_a_file_may_not_be_read() -> None:

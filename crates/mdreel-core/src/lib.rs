@@ -9,6 +9,7 @@ pub mod convert;
 pub mod error;
 pub mod frame;
 pub mod kernel;
+pub mod large_pages;
 pub mod plan;
 pub mod pool;
 pub mod reduce;

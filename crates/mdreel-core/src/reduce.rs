@@ -1,6 +1,8 @@
 //! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
 //! result do not depend on who computed what.
 
+use crate::large_pages;
+
 /// What a block of frames became.
 pub trait Partial: Send {
     /// Number of frames in it.
@@ -57,6 +59,7 @@ impl Partial for Series {
 
     fn reserve(&mut self, n_frames: u64) {
         self.rows.reserve(n_frames as usize);
+        large_pages::ask_for(&mut self.rows);
     }
 
     fn merge(&mut self, next: Self) {

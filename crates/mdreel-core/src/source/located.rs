@@ -26,6 +26,8 @@ pub trait ChainedHeader: Copy + Send + Sync {
     const MAX_LEN: usize;
     /// Which byte of the header says the number of atoms.
     const ATOMS_AT: u64;
+    /// Whether frames are mostly as long as the first, so that it pays to look where they would start then.
+    const MOSTLY_ALIKE: bool;
 
     /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
     ///
@@ -117,7 +119,23 @@ impl<H: ChainedHeader> LocatedFile<H> {
 
     /// The first frame that starts in `range`.
     pub fn find_frame(&self, range: Range<u64>) -> Result<Option<u64>> {
-        find_frame::<H>(&self.file, self.n_atoms(), range)
+        match self.guess_frame(&range)? {
+            Some(offset) => Ok(Some(offset)),
+            None => find_frame::<H>(&self.file, self.n_atoms(), range),
+        }
+    }
+
+    /// The first frame that starts in `range` if all before it are as long as the first: there is a header, and one such
+    /// frame in front of it, which starts before the range.
+    fn guess_frame(&self, range: &Range<u64>) -> Result<Option<u64>> {
+        let len = self.first.frame_len();
+        let offset = range.start.next_multiple_of(len);
+        if !H::MOSTLY_ALIKE || offset == 0 || offset >= range.end.min(self.file.len()) {
+            return Ok(None);
+        }
+        let is_frame =
+            |at: u64| Ok(header_at::<H>(&self.file, at, self.n_atoms())?.is_ok_and(|h| h.frame_len() == len));
+        Ok((is_frame(offset - len)? && is_frame(offset)?).then_some(offset))
     }
 
     /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities, Quantity};
+use crate::large_pages;
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{NO_BLOCK, Recorder};
 
@@ -87,7 +88,12 @@ impl<'a> ArrayReader<'a> {
         let n_values = frames.len().checked_mul(3 * self.n_atoms as u64).and_then(|n| usize::try_from(n).ok());
         let mut array =
             FrameArray { headers: Vec::new(), positions: Vec::new(), velocities: Vec::new(), forces: Vec::new() };
-        let mut fits = |quantity| n_values.is_some_and(|n| array.values_mut(quantity).try_reserve_exact(n).is_ok());
+        let mut fits = |quantity| {
+            let values = array.values_mut(quantity);
+            let fits = n_values.is_some_and(|n| values.try_reserve_exact(n).is_ok());
+            large_pages::ask_for(values);
+            fits
+        };
         if !self.wanted.iter().all(&mut fits) {
             return Err(Error::Unsupported(format!(
                 "{} frames of {} atoms do not fit into memory: read fewer at a time",
@@ -102,15 +108,23 @@ impl<'a> ArrayReader<'a> {
     fn append(&self, i: usize, array: &mut FrameArray) {
         for quantity in self.wanted.iter() {
             let values = array.values_mut(quantity);
-            let n_before = values.len();
-            values.resize(n_before + 3 * self.n_atoms, f32::NAN);
-            if let Some(columns) = self.batch.columns_of(i, quantity) {
-                let columns = columns.x.iter().zip(columns.y).zip(columns.z);
-                // Into a slice, not a growing vector: so that the compiler can use vector instructions.
-                for (row, ((&x, &y), &z)) in values[n_before..].as_chunks_mut().0.iter_mut().zip(columns) {
-                    *row = [x, y, z];
-                }
+            let n_after = values.len() + 3 * self.n_atoms;
+            let Some(columns) = self.batch.columns_of(i, quantity) else {
+                values.resize(n_after, f32::NAN);
+                continue;
+            };
+            // Written once, into memory that was taken before: large arrays do not stay in the cache.
+            values.reserve(3 * self.n_atoms);
+            let rows = values.spare_capacity_mut().as_chunks_mut().0;
+            assert!([columns.x, columns.y, columns.z].iter().all(|column| column.len() == self.n_atoms));
+            let columns = columns.x.iter().zip(columns.y).zip(columns.z);
+            for ([x, y, z], ((&from_x, &from_y), &from_z)) in rows[..self.n_atoms].iter_mut().zip(columns) {
+                x.write(from_x);
+                y.write(from_y);
+                z.write(from_z);
             }
+            // SAFETY: all of these numbers were written, three for each of `n_atoms` atoms, as many as a column has.
+            unsafe { values.set_len(n_after) };
         }
     }
 }

@@ -71,6 +71,12 @@ pub(super) struct Handle {
 impl Handle {
     /// Opens `path`; returns what the system says of the file as well.
     pub fn open(path: &Path, access: Access) -> Result<(Self, std::fs::Metadata)> {
+        // Asked before it is opened: a pipe would keep its reader waiting for a writer.
+        let kind = std::fs::metadata(path).map_err(|error| Error::io(path, error))?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            let message = "not a regular file; trajectories are read by position, not from pipes or devices";
+            return Err(Error::Unsupported(format!("{}: {message}", path.display())));
+        }
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         let metadata = file.metadata().map_err(|error| Error::io(path, error))?;
         if metadata.is_dir() {

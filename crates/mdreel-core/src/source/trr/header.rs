@@ -124,6 +124,7 @@ impl ChainedHeader for Header {
     const NAME: &'static str = "a TRR";
     const MAX_LEN: usize = MAX_HEADER_LEN;
     const ATOMS_AT: u64 = 64;
+    const MOSTLY_ALIKE: bool = true;
 
     fn parse(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let word = |k: usize| {

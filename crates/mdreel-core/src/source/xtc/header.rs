@@ -66,6 +66,7 @@ impl ChainedHeader for Header {
     const NAME: &'static str = "an XTC";
     const MAX_LEN: usize = MAX_HEADER_LEN;
     const ATOMS_AT: u64 = 4;
+    const MOSTLY_ALIKE: bool = false;
 
     fn parse(bytes: &[u8]) -> Result<Option<Header>, Fault> {
         let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
