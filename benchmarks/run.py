@@ -133,9 +133,13 @@ def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
     figures = [kept for name in ("memory", "startup") if (kept := results.load(chosen.results, name))]
-    page = table.full(list(cases.values()), figures)
-    results.write(chosen.results / "table.md", page)
-    print(page)
+    pages = {
+        "table.md": table.full([cases[name] for name in RMSD if name in cases], figures),
+        "formats.md": table.full([cases[name] for name in (*READING, *STORAGE) if name in cases], []),
+    }
+    for name, page in pages.items():
+        results.write(chosen.results / name, page)
+        print(page)
     short = {
         REPOSITORY / "README.md": table.short([cases[name] for name in RMSD if name in cases]),
         HERE / "README.md": formats_table.short([cases[name] for name in READING if name in cases]),

@@ -129,7 +129,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
     /// frame in front of it, which starts before the range.
     fn guess_frame(&self, range: &Range<u64>) -> Result<Option<u64>> {
         let len = self.first.frame_len();
-        let offset = range.start.next_multiple_of(len);
+        let Some(offset) = range.start.checked_next_multiple_of(len) else { return Ok(None) };
         if !H::MOSTLY_ALIKE || offset == 0 || offset >= range.end.min(self.file.len()) {
             return Ok(None);
         }
