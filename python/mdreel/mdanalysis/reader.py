@@ -123,6 +123,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
 
     def _show(self, frame: int, ts: Any) -> Any:
         """Read a frame into a timestep."""
+        # Not an abstract method: the metaclass is that of MDAnalysis's readers, and each format's reader has its own.
         raise NotImplementedError
 
     def _take_over(self, open_source: Callable[[], Source], of_vectors: bool = False) -> bool:
