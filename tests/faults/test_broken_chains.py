@@ -93,7 +93,8 @@ def test_torn_end_is_reported_and_the_frames_before_it_are_taken(sound: Sound, c
 Edit = tuple[int, int, bytes]
 
 
-# The same edits in every run: one that random edits found is not mended, a byte lost in the last four of an XTC frame.
+# The same edits in every run: where one takes a byte of padding, a frame and the next may share a byte of zero, and the
+# last assertion asks for both, of which one is named as damaged.
 @settings(
     derandomize=True, max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
