@@ -183,9 +183,15 @@ def _water(place: str, bound: float, water: System, name: str) -> Case:
 
 
 def _scaling(adk: System, name: str) -> Case:
-    # The file twice, one after the other: a run of some seconds.
+    # The file twice, one after the other: a run of some seconds. Two processes read it once each, at the same time.
     twice = replace(adk, n_frames=2 * adk.n_frames)
-    contenders = (ours(twice, "xtc", "start", 1, way="twice"), ours(twice, "xtc", "start", 2, way="twice"))
+    label = "floor: 2 processes that know nothing of each other, a segment each"
+    halves = python("at_once", label, job(adk, "xtc", way="once", n_workers=2), 2, family="floor")
+    contenders = (
+        ours(twice, "xtc", "start", 1, way="twice"),
+        ours(twice, "xtc", "start", 2, way="twice"),
+        replace(halves, kind="floor"),
+    )
     goals = (Goal("2 threads against 1, long run", ("mdreel-1",), ("mdreel-2",), 1.9),)
     return Case(name, "Cα RMSD from a long XTC, read as two segments", twice, "xtc", contenders, goals)
 

@@ -21,6 +21,7 @@ RUST = HERE / "peers" / "rust"
 
 NEEDS = {
     "mdreel": "python:mdreel",
+    "at_once": "python:mdreel",
     "mdanalysis": "python:MDAnalysis",
     "libmdaxdr": "python:MDAnalysis",
     "mdtraj": "python:mdtraj",

@@ -22,6 +22,7 @@ from formats import READING
 from storage import STORAGE
 
 LONG = 500_000
+RESULTS = HERE / "results"
 MIB = 2**20
 MEMORY_BOUND = 150.0
 IMPORT_BOUND = 0.15
@@ -45,7 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--long", action="store_true", help=f"also cases with {LONG:,} frames (6 GB more of data)")
     parser.add_argument("--quick", action="store_true", help="small data, 1 round, nothing in the repository changed")
     parser.add_argument("--make-data", action="store_true", help="make the data and stop")
-    parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the results")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.frames, chosen.water_frames, chosen.rounds = 1_000, 40, 1
@@ -144,8 +145,8 @@ def write_tables(chosen: argparse.Namespace) -> None:
         REPOSITORY / "README.md": table.short([cases[name] for name in RMSD if name in cases]),
         HERE / "README.md": formats_table.short([cases[name] for name in READING if name in cases]),
     }
-    for readme, text in short.items():
-        if not chosen.quick and not table.insert(readme, text):
+    for readme, text in short.items() if chosen.results == RESULTS else ():
+        if not table.insert(readme, text):
             log(f"{readme} has no {table.BEGIN}: its table was not written")
 
 

@@ -1,0 +1,39 @@
+"""What the machine gives: processes that each do all of the job alone, on a core each, started together.
+
+Their time is what that many perfect workers would take for that many times the job: no more can be asked of them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from multiprocessing import get_context
+
+from peers import mdreel
+from peers.job import Job, Series, Work, measure
+
+PATIENCE = 600.0
+"""Seconds after which one process no longer waits for the others."""
+
+
+def prepare(job: Job) -> Work:
+    """Start all but one of the processes, which wait for this one."""
+    cores = sorted(os.sched_getaffinity(0))[: job.n_workers]
+    context = get_context("fork")
+    start, end = context.Barrier(len(cores)), context.Barrier(len(cores))
+    alone = mdreel.prepare(replace(job, n_workers=1))
+
+    def run(core: int) -> Series:
+        os.sched_setaffinity(0, {core})
+        start.wait(PATIENCE)
+        series = alone()
+        end.wait(PATIENCE)
+        return series  # type: ignore[return-value]
+
+    for core in cores[1:]:
+        context.Process(target=run, args=(core,), daemon=True).start()
+    return lambda: run(cores[0])
+
+
+if __name__ == "__main__":
+    measure(prepare)
