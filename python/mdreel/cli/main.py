@@ -19,6 +19,7 @@ from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
+from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
@@ -73,6 +74,20 @@ def main() -> NoReturn:
     """Run the command line and leave with its exit code; errors are one line unless MDREEL_TRACEBACK is set."""
     _settle_into_the_shell()
     try:
+        serve_other_ranks()
+    except MdreelError as error:
+        sys.exit(_report(error))
+    code: int = ExitCode.INPUT
+    try:
+        code = _run()
+    finally:
+        dismiss_other_ranks(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command line; return its exit code."""
+    try:
         code = app(prog_name="mdreel", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = ExitCode.INTERRUPTED
@@ -82,7 +97,7 @@ def main() -> NoReturn:
         code = _report(error)
     if code == ExitCode.INTERRUPTED:
         typer.echo("mdreel: interrupted", err=True)
-    sys.exit(code)
+    return int(code or 0)
 
 
 def _report(error: Exception) -> int:

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
+use crate::source::places::Places;
 use crate::source::tolerant::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::span::Recorder;
@@ -253,6 +254,14 @@ impl Source for ChainSource {
             }
         }
         Ok(true)
+    }
+
+    fn places(&self) -> Vec<Places> {
+        self.segments.iter().flat_map(|segment| segment.source.places()).collect()
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        self.segments.iter().try_for_each(|segment| segment.source.take_places(places))
     }
 
     fn precision(&self) -> Option<f32> {
