@@ -123,3 +123,11 @@ def test_checkpoint_that_cannot_be_written_is_an_error(adk_xtc: Path, tmp_path: 
         run(job_of(open_source(adk_xtc)), None, Serial(), checkpoint=tmp_path / "nowhere" / "a")
     with pytest.raises(IsADirectoryError):
         run(job_of(open_source(adk_xtc)), None, Serial(), checkpoint=tmp_path)
+
+
+def test_rest_of_another_run_beside_a_checkpoint_is_noticed(adk_xtc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    run(job_of(open_source(adk_xtc)), None, Serial(), n_parts=7, checkpoint=path)
+    path.rename(tmp_path / "run.checkpoint.rank3")  # as an MPI run would leave, of which rank 0's was removed
+    with pytest.raises(MismatchError, match=r"rank3: .*those of another run: remove it"):
+        run(job_of(open_source(adk_xtc)), None, Serial(), n_parts=9, checkpoint=path)

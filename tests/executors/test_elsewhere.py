@@ -14,7 +14,7 @@ import pytest
 
 from mdreel import Dask, Processes, Serial, Threads
 from mdreel._core import FrameSet, RmsdKernel, Source, plan
-from mdreel.errors import FormatError, MismatchError, UnsupportedError, WorkerError
+from mdreel.errors import FormatError, UnsupportedError, WorkerError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.executors.work import Work
@@ -235,7 +235,7 @@ def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
 
 def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
     job = job_of(open_source(adk_xtc))
-    with pytest.raises(MismatchError, match="2 processes"):
+    with pytest.raises(UnsupportedError, match="2 processes"):
         run(job, MANY, Processes(2), memory=100 << 20)
     assert len(run(job, MANY, Processes(2), memory=2 << 30).series) == len(MANY)
 

@@ -181,7 +181,8 @@ impl Blocks {
 
     /// The blocks that these bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        postcard::from_bytes(bytes).map_err(|error| Error::Mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
+        postcard::from_bytes(bytes)
+            .map_err(|error| Error::Mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
     }
 }
 

@@ -76,7 +76,8 @@ impl<P: Serialize + DeserializeOwned> Part<P> {
     /// The part that these bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |message: String| Error::Mismatch(format!("{} bytes are no part: {message}", bytes.len()));
-        let content = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("another program or version has made them".into()))?;
+        let content =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("another program or version has made them".into()))?;
         let (part, rest) = postcard::take_from_bytes(content).map_err(|error| wrong(error.to_string()))?;
         if !rest.is_empty() {
             return Err(wrong(format!("{} bytes are left over", rest.len())));

@@ -15,7 +15,7 @@ import pickle
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any, Self
@@ -74,19 +74,27 @@ class Checkpoint:
             self._begin = self._file.tell()
         else:
             self._file = found
-            try:
+            with self._closed_on_failure():
                 self.blocks = self._checked(identity)
-            except BaseException:
-                found.close()
-                raise
+        with self._closed_on_failure():
+            for other in _of_ranks(self.path):
+                with closing(Checkpoint(other, identity, self.blocks)) as kept:
+                    kept.check_blocks(self.blocks)
 
     @classmethod
     def of_rank(cls, path: Path, identity: dict[str, str], rank: int, blocks: Blocks) -> Self:
         """Open the file beside a checkpoint in which another rank keeps what it finishes."""
         own = cls(path.with_name(f"{path.name}.rank{rank}"), identity, blocks)
+        own.check_blocks(blocks)
         for _ in own.own_parts():
             pass  # to the end
         return own
+
+    def check_blocks(self, blocks: Blocks) -> None:
+        """Check that its parts are of these blocks, as those of a checkpoint beside which it lies are."""
+        if self.blocks.to_bytes() != blocks.to_bytes():
+            message = "expected the blocks of the checkpoint that it lies beside, found those of another run"
+            raise MismatchError(f"{self.path}: {message}: remove it")
 
     def parts(self) -> Iterator[Part]:
         """Read what was finished before, a part at a time, and make ready to add to it."""
@@ -118,6 +126,14 @@ class Checkpoint:
     def close(self) -> None:
         """Close the file, which stays."""
         self._file.close()
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._file.close()
+            raise
 
     def _checked(self, identity: dict[str, str]) -> Blocks:
         if self._file.read(len(_MAGIC)) != _MAGIC:
@@ -158,9 +174,9 @@ def _begun(path: Path, identity: dict[str, str], blocks: Blocks) -> IO[bytes]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    file = path.open("r+b")
-    file.seek(0, os.SEEK_END)
-    return file
+    made = path.open("r+b")
+    made.seek(0, os.SEEK_END)
+    return made
 
 
 def _framed(content: bytes) -> bytes:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.work import Work
 
 WORKER_BYTES = 64 << 20
@@ -48,18 +48,18 @@ def check_budget(work: Work, n_processes: int) -> None:
 
     Raises
     ------
-    MismatchError
+    UnsupportedError
         If more is needed at the least.
     """
     if work.memory is None:
         return
-    n_frames = sum(len(extent) for kind, extent in work.blocks if kind == "frames")
+    n_frames = work.blocks.frames_before(len(work.blocks))
     places = PLACE_BYTES * n_frames * (1 + n_processes)
     needed = anonymous_bytes() + n_processes * WORKER_BYTES + FRAME_BYTES * n_frames + places
     if needed > work.memory:
         who = f"{n_processes} processes" if n_processes else "this process"
         asked, least = (f"{n / 2**20:,.0f} MiB" for n in (work.memory, needed))
-        raise MismatchError(f"memory of {asked} is too little for {n_frames:,} frames and {who}: {least} are needed")
+        raise UnsupportedError(f"memory of {asked} is too little for {n_frames:,} frames and {who}: {least} are needed")
 
 
 def anonymous_bytes() -> int:

@@ -180,7 +180,8 @@ class Mpi:
                     job, blocks, assignment, kept = _unpickled(content)
                     checkpoint = None
                     if kept is not None:
-                        checkpoint = Checkpoint.of_rank(*kept, self._communicator.rank, blocks)
+                        path, identity = kept
+                        checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
                     with nullcontext() if checkpoint is None else closing(checkpoint):
                         self._round(job, blocks, assignment, checkpoint, None)
         except BaseException:  # the others would wait for ever
@@ -243,7 +244,7 @@ class Mpi:
         everything = np.empty(starts[-1], np.uint8)
         ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
         pieces = [everything[a:b] for a, b in pairwise(starts)]
-        return [pickle.loads(piece) for piece in pieces]  # noqa: S301 (from our own ranks)
+        return [pickle.loads(piece.data) for piece in pieces]  # noqa: S301 (from our own ranks)
 
     def _tell(self, kind: int, content: bytes) -> None:
         """Tell the ranks that serve something, from rank 0."""

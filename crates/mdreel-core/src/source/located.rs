@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::bytes::FileBytes;
 use super::fault::Fault;
-use super::places::Places;
 use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
+use super::places::Places;
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
