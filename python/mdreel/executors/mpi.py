@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import socket
 import sys
 import time
@@ -170,7 +171,8 @@ class Mpi:
         return True
 
     def _serve(self, until: tuple[int, ...]) -> tuple[int, bytes]:
-        """Do what rank 0 says until it says one of these things."""
+        """Do what rank 0 says until it says one of these things; Ctrl-C is for rank 0, which says so."""
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             while True:
                 kind, content = self._hear()
@@ -188,6 +190,8 @@ class Mpi:
             traceback.print_exc()
             self._communicator.Abort(1)
             raise
+        finally:
+            signal.signal(signal.SIGINT, heard)
 
     def _round(
         self, job: Any, blocks: Any, assignment: Any, checkpoint: Checkpoint | None, monitor: Monitor | None
