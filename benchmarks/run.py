@@ -18,6 +18,7 @@ import startup
 import table
 from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
+from executors import EXECUTORS
 from formats import READING
 from storage import STORAGE
 
@@ -28,7 +29,7 @@ MEMORY_BOUND = 150.0
 IMPORT_BOUND = 0.15
 HELP_BOUND = 0.3
 
-PLANS = RMSD | READING | STORAGE
+PLANS = RMSD | READING | STORAGE | EXECUTORS
 """The cases by name, in the order in which they run."""
 
 NAMES = (*PLANS, "memory", "startup")
@@ -136,6 +137,7 @@ def write_tables(chosen: argparse.Namespace) -> None:
     figures = [kept for name in ("memory", "startup") if (kept := results.load(chosen.results, name))]
     pages = {
         "table.md": table.full([cases[name] for name in RMSD if name in cases], figures),
+        "executors.md": table.full([cases[name] for name in EXECUTORS if name in cases], []),
         "formats.md": table.full([cases[name] for name in (*READING, *STORAGE) if name in cases], []),
     }
     for name, page in pages.items():

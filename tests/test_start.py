@@ -13,6 +13,7 @@ import numpy as np
 from mdreel._core import FrameSet, RmsdKernel, Source
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
+from mdreel.executors.work import Work
 from mdreel._core import plan
 
 positions = np.random.default_rng(1).normal(size=(100, 3_000, 3)).astype(np.float32)
@@ -22,7 +23,8 @@ frames = FrameSet.list(np.arange(100, dtype=np.uint64).repeat(100_000))
 job = Job(source, np.arange(3_000, dtype=np.uint32), kernel)
 executor = find_executor(sys.argv[1])
 try:
-    executor.run(job, plan(source, frames, None, executor.n_workers), lambda done: print(done, flush=True))
+    blocks = plan(source, frames, None, executor.n_workers)
+    executor.run(Work(job, blocks, monitor=lambda done: print(done, flush=True)))
 except KeyboardInterrupt:
     print("interrupted", time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
 """

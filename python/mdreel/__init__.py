@@ -4,14 +4,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.executors.dask import Dask
+    from mdreel.executors.mpi import Mpi
+    from mdreel.executors.processes import Processes
+    from mdreel.executors.serial import Serial
+    from mdreel.executors.threads import Threads
     from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
     from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
 
-__all__ = ["RMSD", "accelerate", "follow", "open_source", "unaccelerate"]
+__all__ = [
+    "RMSD",
+    "Dask",
+    "Mpi",
+    "Processes",
+    "Serial",
+    "Threads",
+    "accelerate",
+    "follow",
+    "open_source",
+    "unaccelerate",
+]
 
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
+    "Dask": "mdreel.executors.dask",
+    "Mpi": "mdreel.executors.mpi",
+    "Processes": "mdreel.executors.processes",
+    "Serial": "mdreel.executors.serial",
+    "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
     "follow": "mdreel.sources.follow",
     "open_source": "mdreel.sources.open",

@@ -1,14 +1,18 @@
 """A run: frames of a source, cut into blocks, mapped by a kernel, merged in order."""
 
+from contextlib import closing, nullcontext
+from os import PathLike
 from time import perf_counter_ns
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import FrameSet, Source, plan
+from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.errors import FormatError, FrameIndexError, MismatchError
+from mdreel.executors.checkpoint import Checkpoint, identity_of, remove_checkpoint
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
+from mdreel.executors.work import Work
 from mdreel.progress import Progress
 from mdreel.sources.name import name_of
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
@@ -20,6 +24,8 @@ def run(
     executor: Executor,
     *,
     n_parts: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    memory: int | None = None,
     title: str = "",
     progress: bool = False,
     started_ns: int | None = None,
@@ -36,6 +42,10 @@ def run(
         Who runs the blocks.
     n_parts : int, optional
         Number of blocks; by default as many as suit the file and the number of workers.
+    checkpoint : path, optional
+        A file in which finished blocks are kept, so that a run that was killed goes on where it was.
+    memory : int, optional
+        Bytes that all processes together may take.
     title : str
         What the progress bar is called.
     progress : bool
@@ -56,25 +66,23 @@ def run(
     Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
+    # What a run is about does not change when it is planned anew.
+    identity = {} if checkpoint is None else identity_of(job, frames)
     while True:
-        blocks = plan(job.source, frames, n_parts, executor.n_workers)
-        n_frames = None if frames is None or frames.is_endless else len(frames)
+        blocks = _plan(job.source, frames, n_parts, executor)
+        kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
         begun_ns = perf_counter_ns()
-        with Progress(title, n_frames, enabled=progress) as bar:
-            try:
-                outcome = executor.run(job, blocks, bar.update if progress else None)
-            except FormatError:
-                if frames is None:
-                    _say_which_frame(job.source)
-                raise
-            except MismatchError as error:
-                if frames is not None:
-                    raise MismatchError(f"{name_of(job.source)}: {error}") from None
-                outcome = None  # a block of bytes does not know which frame this is: the run by frames says so
+        n_frames = None if frames is None or frames.is_endless else len(frames)
+        with Progress(title, n_frames, enabled=progress) as bar, nullcontext() if kept is None else closing(kept):
+            blocks = blocks if kept is None else kept.blocks
+            work = Work(job, blocks, n_parts is not None, bar.update if progress else None, kept, memory)
+            outcome = _executed(executor, work, is_whole=frames is None)
             if progress and outcome is not None:
                 bar.update(len(outcome.series))
         if outcome is not None:
             break
+        if kept is not None:
+            remove_checkpoint(kept.path)
         job.source.check_end()  # nothing is gained by reading a torn file again
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
@@ -82,6 +90,26 @@ def run(
     if not len(outcome.series):
         raise _nothing_left(job.source, outcome)
     return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns), outcome.damage)
+
+
+def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
+    """Have work done; None where a run by frames must say what came of it."""
+    try:
+        return executor.run(work)
+    except FormatError:
+        if is_whole:
+            _say_which_frame(work.job.source)
+        raise
+    except MismatchError as error:
+        if is_whole:
+            return None  # a block of bytes does not know which frame this is: the run by frames says so
+        raise MismatchError(f"{name_of(work.job.source)}: {error}") from None
+
+
+def _plan(source: Source, frames: FrameSet | None, n_parts: int | None, executor: Executor) -> Blocks:
+    if n_parts is None and executor.schedule == "static" and not source.is_growing:
+        n_parts = executor.n_workers
+    return plan(source, frames, n_parts, executor.n_workers)
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:

@@ -203,4 +203,4 @@ def test_pipe_that_closes_early_is_no_news(adk):
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert done.stderr == b""
-    assert done.returncode == -signal.SIGPIPE
+    assert done.returncode == 128 + signal.SIGPIPE

@@ -31,13 +31,15 @@ def long_run(
     return ["-s", GRO, *(["-f", str(path)] * 400), "-nt", "2", "--select", "all"]
 
 
+@pytest.mark.parametrize("backend", ["threads", "processes", "dask"])
 @pytest.mark.parametrize(
     ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
 )
 def test_interrupt_ends_soon_and_quietly_and_leaves_nothing(
-    long_run: list[str], tmp_path: Path, number: int, code: int, last_words: bytes
+    long_run: list[str], tmp_path: Path, number: int, code: int, last_words: bytes, backend: str
 ) -> None:
     command = [sys.executable, "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--plot", "rmsd.png"]
+    command += ["--backend", backend]
     controller, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mdreel._core import Blocks, FrameSet, RmsdKernel, Source, plan
+from mdreel._core import FrameSet, RmsdKernel, Source, plan
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import EXECUTORS, find_executor
-from mdreel.executors.job import Job, Monitor, Outcome
+from mdreel.executors.job import Job, Outcome
 from mdreel.executors.serial import Serial
 from mdreel.executors.threads import Threads
+from mdreel.executors.work import Work
 from mdreel.run import run
 from mdreel.sources.open import open_source
 
@@ -67,9 +68,9 @@ def test_run_plans_by_frames_when_bytes_did_not_join(adk_xtc: Path) -> None:
             super().__init__()
             self.plans: list[str] = []
 
-        def run(self, job: Job, blocks: Blocks, monitor: Monitor | None = None) -> Outcome | None:
-            self.plans.append(blocks[0][0])
-            return None if len(self.plans) == 1 else super().run(job, blocks, monitor)
+        def run(self, work: Work) -> Outcome | None:
+            self.plans.append(work.blocks[0][0])
+            return None if len(self.plans) == 1 else super().run(work)
 
     executor = Misled()
     outcome = run(job_of(open_source(adk_xtc, index="none")), None, executor)
@@ -96,14 +97,15 @@ def test_executor_passes_on_what_the_monitor_raises(executor: Executor) -> None:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        executor.run(Job(source, atoms, kernel), plan(source, frames, None, executor.n_workers), monitor)
+        blocks = plan(source, frames, None, executor.n_workers)
+        executor.run(Work(Job(source, atoms, kernel), blocks, monitor=monitor))
     assert len(seen) == 2
     assert 0 <= seen[0] <= seen[1] < len(frames)
 
 
 def test_executors_are_found_by_name() -> None:
-    assert set(EXECUTORS) == {"serial", "threads"}
-    for name in EXECUTORS:
+    assert set(EXECUTORS) == {"serial", "threads", "processes", "dask", "mpi"}
+    for name in set(EXECUTORS) - {"mpi"}:  # which needs a launcher
         executor = find_executor(name)
         assert isinstance(executor, Executor)
         assert executor.name == name
@@ -114,7 +116,7 @@ def test_executors_are_found_by_name() -> None:
 
 
 def test_executors_that_cannot_be_had_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="known: serial, threads"):
+    with pytest.raises(UnsupportedError, match="known: serial, threads, processes, dask, mpi"):
         find_executor("gpu")
     with pytest.raises(UnsupportedError, match="not int"):
         find_executor(3)  # type: ignore[arg-type]

@@ -3,8 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
 /// Frames of a trajectory, in the order in which they are to be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FrameSet {
     /// `start`, `start + step`, … for `count` frames.
     Range {
@@ -85,7 +89,7 @@ impl FrameSet {
 }
 
 /// What a block covers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
     /// Frames by number: the source must know where they are.
     Frames(FrameSet),
@@ -105,7 +109,7 @@ impl Extent {
 }
 
 /// A piece of work: what one worker reads and maps in one go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Position in the order of merging.
     pub index: usize,
@@ -114,7 +118,7 @@ pub struct Block {
 }
 
 /// The blocks of a run, in the order of merging.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocks {
     /// Those of a trajectory that is there.
     Listed(Vec<Block>),
@@ -123,7 +127,7 @@ pub enum Blocks {
 }
 
 /// Frames that come one after the other, cut into blocks of as many each, whenever they come.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arriving {
     /// The frames, of which some may never come.
     pub frames: FrameSet,
@@ -162,12 +166,23 @@ impl Blocks {
         matches!(self, Blocks::Listed(blocks) if blocks.iter().any(|block| matches!(block.extent, Extent::Bytes(_))))
     }
 
-    /// Frames in all blocks, as far as they have been counted.
-    pub fn n_known_frames(&self) -> u64 {
+    /// Frames in some of the blocks, as far as they have been counted.
+    pub fn n_known_frames(&self, range: Range<usize>) -> u64 {
         match self {
-            Blocks::Listed(blocks) => blocks.iter().map(|block| block.extent.n_known_frames()).sum(),
+            Blocks::Listed(blocks) => blocks[range].iter().map(|block| block.extent.n_known_frames()).sum(),
             Blocks::Arriving(_) => 0,
         }
+    }
+
+    /// Themselves as bytes, for another process or a file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        postcard::to_allocvec(self).map_err(|error| Error::Worker(format!("blocks cannot be sent: {error}")))
+    }
+
+    /// The blocks that these bytes are.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        postcard::from_bytes(bytes)
+            .map_err(|error| Error::Mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// The result of every fallible call of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Where in a file something is wrong. Unknown parts stay `None`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file.
+    #[serde(with = "any_path")]
     pub path: PathBuf,
     /// The frame, counted from 0.
     pub frame: Option<u64>,
@@ -26,6 +29,27 @@ impl std::fmt::Display for Place {
             write!(f, ", byte {byte}")?;
         }
         Ok(())
+    }
+}
+
+/// Paths as bytes: not all of them are UTF-8.
+mod any_path {
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().as_encoded_bytes().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        let bytes = Vec::<u8>::deserialize(deserializer)?;
+        #[cfg(unix)]
+        let path: OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+        #[cfg(not(unix))]
+        let path: OsString = String::from_utf8_lossy(&bytes).into_owned().into();
+        Ok(path.into())
     }
 }
 

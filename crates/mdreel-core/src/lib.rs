@@ -10,6 +10,7 @@ pub mod error;
 pub mod frame;
 pub mod kernel;
 pub mod large_pages;
+pub mod part;
 pub mod plan;
 pub mod pool;
 pub mod reduce;

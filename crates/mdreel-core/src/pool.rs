@@ -1,6 +1,7 @@
 //! The pool: hands blocks to workers on demand and hands their results on in block order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -14,6 +15,50 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Blocks, for each worker, that may usually be taken beyond the first that is not merged yet. What waits for a slow
 /// block takes memory; so many keep the other workers busy while one block takes as long as all these.
 pub const USUALLY_AHEAD: usize = 16;
+
+/// Which worker takes which block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Schedule {
+    /// The next one, whoever is free.
+    #[default]
+    Demand,
+    /// Each worker has a share of its own, of as many consecutive blocks as the others: whoever is done rests. This is how
+    /// Khoshlessan et al. (2017, 2019) cut trajectories, with one block in a share.
+    Static,
+}
+
+impl Schedule {
+    /// The schedule of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "demand" => Ok(Schedule::Demand),
+            "static" => Ok(Schedule::Static),
+            _ => Err(Error::Unsupported(format!("unknown schedule {name:?}; known: demand, static"))),
+        }
+    }
+}
+
+/// Who works on blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Crew {
+    /// How many threads; with one the calling thread does everything.
+    pub n_workers: usize,
+    /// Which of them takes which block.
+    pub schedule: Schedule,
+}
+
+impl Crew {
+    /// Threads that take the next block when they are free.
+    pub fn on_demand(n_workers: usize) -> Self {
+        Crew { n_workers, schedule: Schedule::Demand }
+    }
+
+    /// The share of one worker where shares are fixed.
+    fn share(self, worker: usize, blocks: &Range<usize>) -> Option<Range<usize>> {
+        let edge = |k: usize| blocks.start + (blocks.len() as u128 * k as u128 / self.n_workers as u128) as usize;
+        (self.schedule == Schedule::Static).then(|| edge(worker)..edge(worker + 1))
+    }
+}
 
 /// The caller's eye on a run: progress goes out, the wish to stop comes in.
 pub trait Monitor {
@@ -42,8 +87,8 @@ pub struct Shared {
     last: AtomicUsize,
     stop: AtomicBool,
     frames_done: AtomicUsize,
-    /// Blocks merged, and the signal that there are more of them, or that nobody needs to wait any more.
-    n_merged: Mutex<usize>,
+    /// The end of the blocks that are merged, and the signal that it moved, or that nobody needs to wait any more.
+    merged: Mutex<usize>,
     changed: Condvar,
 }
 
@@ -61,9 +106,14 @@ impl Shared {
         });
     }
 
-    /// Number of blocks of at most `n_blocks` that are to be merged.
-    fn n_wanted(&self, n_blocks: usize) -> usize {
-        n_blocks.min(self.last.load(Ordering::Relaxed).saturating_add(1))
+    /// The end of the blocks that are to be merged, of those before `end`.
+    fn wanted_end(&self, end: usize) -> usize {
+        end.min(self.last.load(Ordering::Relaxed).saturating_add(1))
+    }
+
+    /// Whether a block turned out to be the last.
+    fn is_ended(&self) -> bool {
+        self.last.load(Ordering::Relaxed) != usize::MAX
     }
 
     /// Says that frames were mapped.
@@ -71,22 +121,22 @@ impl Shared {
         self.frames_done.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Takes the next block, once it lies less than `n_ahead` blocks beyond what is merged.
-    fn take(&self, n_blocks: usize, n_ahead: usize) -> Option<usize> {
+    /// Takes the next block before `end`, once it lies less than `n_ahead` blocks beyond what is merged.
+    fn take(&self, end: usize, n_ahead: usize) -> Option<usize> {
         let block = self.next.fetch_add(1, Ordering::Relaxed);
-        if block >= n_blocks {
+        if block >= end {
             return None;
         }
-        let mut n_merged = self.n_merged.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.wanted(block) && block - *n_merged >= n_ahead {
-            n_merged = self.changed.wait(n_merged).unwrap_or_else(PoisonError::into_inner);
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.wanted(block) && block - *merged >= n_ahead {
+            merged = self.changed.wait(merged).unwrap_or_else(PoisonError::into_inner);
         }
         self.wanted(block).then_some(block)
     }
 
     /// Changes what workers wait for, and wakes them.
     fn change(&self, change: impl FnOnce(&mut usize)) {
-        change(&mut self.n_merged.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.merged.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }
 
@@ -127,29 +177,37 @@ pub trait Worker {
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output>;
 }
 
-/// Runs blocks `0..n_blocks` on `n_workers` threads and calls `merge` with each output in block order, on the
-/// calling thread. With one worker everything happens on the calling thread. Of several failing blocks the first
-/// in order is reported, whatever finished first. A worker may find that a block is the last ([`Shared::end_with`]).
+/// Runs blocks on the threads of a crew and calls `merge` with each output in block order, on the calling thread. With
+/// one worker everything happens on the calling thread. Of several failing blocks the first in order is reported,
+/// whatever finished first. A worker may find that a block is the last ([`Shared::end_with`]): then it returns `true`.
 pub fn run_blocks<W: Worker>(
-    n_blocks: usize,
-    n_workers: usize,
+    blocks: Range<usize>,
+    crew: Crew,
     make_worker: impl Fn(usize) -> Result<W> + Sync,
     monitor: &mut dyn Monitor,
     mut merge: impl FnMut(W::Output) -> Result<()>,
-) -> Result<()> {
+) -> Result<bool> {
     let none = || AtomicUsize::new(usize::MAX);
-    let shared = Shared { failed: none(), last: none(), ..Shared::default() };
-    if n_workers <= 1 || n_blocks <= 1 {
-        return run_serial(n_blocks, &shared, make_worker, monitor, merge);
+    let start = (AtomicUsize::new(blocks.start), Mutex::new(blocks.start));
+    let shared = Shared { next: start.0, merged: start.1, failed: none(), last: none(), ..Shared::default() };
+    let crew = Crew { n_workers: crew.n_workers.min(blocks.len()), ..crew };
+    if crew.n_workers <= 1 {
+        return run_serial(blocks, &shared, make_worker, monitor, merge);
     }
     let (sender, receiver) = mpsc::channel::<(usize, Result<W::Output>)>();
     std::thread::scope(|scope| {
-        for index in 0..n_workers.min(n_blocks) {
+        for index in 0..crew.n_workers {
             let (sender, shared, make_worker) = (sender.clone(), &shared, &make_worker);
+            let (mut share, end) = (crew.share(index, &blocks), blocks.end);
             let body = move || {
                 let _vigil = Vigil(shared);
                 let mut worker = None;
-                while let Some(block) = shared.take(n_blocks, W::AHEAD * n_workers) {
+                let mut take = || match &mut share {
+                    // Nobody else will ever take what the others' shares wait for.
+                    Some(share) => share.next().filter(|&block| shared.wanted(block)),
+                    None => shared.take(end, W::AHEAD * crew.n_workers),
+                };
+                while let Some(block) = take() {
                     let output = match &mut worker {
                         Some(worker) => W::work(worker, block, shared, &mut || ()),
                         None => make_worker(index).and_then(|made| worker.insert(made).work(block, shared, &mut || ())),
@@ -169,39 +227,41 @@ pub fn run_blocks<W: Worker>(
                 .inspect_err(|_| shared.halt())?;
         }
         drop(sender);
-        let merged = collect(&receiver, &shared, monitor, &mut merge);
+        let merged = collect(&receiver, &shared, blocks.start, monitor, &mut merge);
         shared.halt();
-        let (n_merged, n_wanted) = (merged?, shared.n_wanted(n_blocks));
-        if n_merged < n_wanted {
+        let (merged, wanted) = (merged?, shared.wanted_end(blocks.end));
+        if merged < wanted {
+            let (n_merged, n_wanted) = (merged - blocks.start, wanted - blocks.start);
             return Err(Error::Worker(format!("only {n_merged} of {n_wanted} blocks came back")));
         }
-        Ok(())
+        Ok(shared.is_ended())
     })
 }
 
+/// Merges from block `merged` on; returns the end of what was merged.
 fn collect<T>(
     receiver: &mpsc::Receiver<(usize, Result<T>)>,
     shared: &Shared,
+    mut merged: usize,
     monitor: &mut dyn Monitor,
     merge: &mut dyn FnMut(T) -> Result<()>,
 ) -> Result<usize> {
     let mut waiting = BTreeMap::new();
-    let mut n_merged = 0;
     let mut polled = Instant::now();
     loop {
         match receiver.recv_timeout(POLL_INTERVAL.saturating_sub(polled.elapsed())) {
             Ok((block, output)) => {
                 waiting.insert(block, output);
-                while n_merged < shared.n_wanted(usize::MAX)
-                    && let Some(output) = waiting.remove(&n_merged)
+                while merged < shared.wanted_end(usize::MAX)
+                    && let Some(output) = waiting.remove(&merged)
                 {
                     merge(output?)?;
-                    n_merged += 1;
-                    shared.change(|merged| *merged = n_merged);
+                    merged += 1;
+                    shared.change(|shared| *shared = merged);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(n_merged),
+            Err(RecvTimeoutError::Disconnected) => return Ok(merged),
         }
         if polled.elapsed() >= POLL_INTERVAL {
             polled = Instant::now();
@@ -213,12 +273,12 @@ fn collect<T>(
 }
 
 fn run_serial<W: Worker>(
-    n_blocks: usize,
+    blocks: Range<usize>,
     shared: &Shared,
     make_worker: impl Fn(usize) -> Result<W>,
     monitor: &mut dyn Monitor,
     mut merge: impl FnMut(W::Output) -> Result<()>,
-) -> Result<()> {
+) -> Result<bool> {
     let mut worker = make_worker(0)?;
     let mut polled = Instant::now();
     let mut tick = || {
@@ -229,8 +289,8 @@ fn run_serial<W: Worker>(
             }
         }
     };
-    let mut block = 0;
-    while block < shared.n_wanted(n_blocks) {
+    let mut block = blocks.start;
+    while block < shared.wanted_end(blocks.end) {
         let output = worker.work(block, shared, &mut tick)?;
         if !shared.wanted(block) {
             return Err(Error::Interrupted);
@@ -238,98 +298,8 @@ fn run_serial<W: Worker>(
         merge(output)?;
         block += 1;
     }
-    Ok(())
+    Ok(shared.is_ended())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Blocks of their own numbers; the first one waits until `n_others` others are done, and one may panic.
-    struct Numbers<'a> {
-        done: &'a AtomicUsize,
-        n_others: usize,
-        panics: Option<usize>,
-    }
-
-    impl Worker for Numbers<'_> {
-        type Output = usize;
-
-        fn work(&mut self, block: usize, shared: &Shared, _tick: &mut dyn FnMut()) -> Result<usize> {
-            assert_ne!(self.panics, Some(block), "on purpose");
-            while block == 0 && self.done.load(Ordering::Relaxed) < self.n_others && shared.wanted(block) {
-                std::thread::yield_now();
-            }
-            self.done.fetch_add(1, Ordering::Relaxed);
-            Ok(block)
-        }
-    }
-
-    #[test]
-    fn pool_takes_no_more_blocks_than_may_wait_for_a_slow_one() {
-        // The first block waits for as many as may be done before it; then nobody may have begun one more.
-        let n_ahead = 3 * USUALLY_AHEAD;
-        let done = AtomicUsize::new(0);
-        let mut merged = Vec::new();
-        let make = |_| Ok(Numbers { done: &done, n_others: n_ahead - 1, panics: None });
-        run_blocks(10 * n_ahead, 3, make, &mut Unattended, |block| {
-            if block == 0 {
-                assert!(done.load(Ordering::Relaxed) <= n_ahead);
-            }
-            merged.push(block);
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(merged, (0..10 * n_ahead).collect::<Vec<_>>());
-    }
-
-    /// Blocks of their own numbers, of which one is the last.
-    struct Ending(usize);
-
-    impl Worker for Ending {
-        type Output = usize;
-
-        fn work(&mut self, block: usize, shared: &Shared, _tick: &mut dyn FnMut()) -> Result<usize> {
-            if block >= self.0 {
-                shared.end_with(block);
-            }
-            Ok(block)
-        }
-    }
-
-    #[test]
-    fn pool_merges_nothing_behind_the_block_that_turned_out_to_be_the_last() {
-        for (n_workers, last) in [(1, 0), (1, 70), (2, 0), (3, 1), (4, 7), (4, 70)] {
-            let mut merged = Vec::new();
-            run_blocks(
-                usize::MAX,
-                n_workers,
-                |_| Ok(Ending(last)),
-                &mut Unattended,
-                |block| {
-                    merged.push(block);
-                    Ok(())
-                },
-            )
-            .unwrap();
-            assert_eq!(merged, (0..=last).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "a scoped thread panicked")]
-    fn pool_ends_when_a_worker_panics() {
-        let done = AtomicUsize::new(0);
-        let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: Some(0) });
-        let _ = run_blocks(100 * USUALLY_AHEAD, 3, make, &mut Unattended, |_| Ok(()));
-    }
-
-    #[test]
-    fn pool_ends_when_merging_fails() {
-        let done = AtomicUsize::new(0);
-        let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: None });
-        let fail = |_| Err(Error::Mismatch("on purpose".into()));
-        let error = run_blocks(100 * USUALLY_AHEAD, 3, make, &mut Unattended, fail).unwrap_err();
-        assert_eq!(error.to_string(), "on purpose");
-    }
-}
+mod tests;

@@ -1,6 +1,8 @@
 //! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
 //! result do not depend on who computed what.
 
+use serde::{Deserialize, Serialize};
+
 use crate::large_pages;
 
 /// What a block of frames became.
@@ -20,7 +22,7 @@ pub trait Partial: Send {
 
 /// A value for each frame, in rows of frame number, time (ps) and value, as results are shown: a long series stands in
 /// memory once. Numbers of frames are exact up to 2^53.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     rows: Vec<[f64; 3]>,
 }
@@ -49,6 +51,12 @@ impl Series {
     /// The rows.
     pub fn into_rows(self) -> Vec<[f64; 3]> {
         self.rows
+    }
+}
+
+impl FromIterator<[f64; 3]> for Series {
+    fn from_iter<I: IntoIterator<Item = [f64; 3]>>(rows: I) -> Self {
+        Series { rows: rows.into_iter().collect() }
     }
 }
 

@@ -1,16 +1,18 @@
 //! A run: blocks of a source, mapped by a kernel, merged in order.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::block::{Blocks, Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::kernel::Kernel;
-use crate::pool::{Monitor, POLL_INTERVAL, Shared, Worker, run_blocks};
+use crate::part::Part;
+use crate::pool::{Crew, Monitor, POLL_INTERVAL, Shared, Worker, run_blocks};
 use crate::reduce::Partial;
 use crate::source::growth::Growth;
 use crate::source::tolerant::{Damage, OnError, account};
-use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
+use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
 /// What a run gives back.
@@ -24,10 +26,7 @@ pub struct Outcome<P> {
     pub damage: Vec<Damage>,
 }
 
-/// Maps the blocks of `source` with `kernel` on `n_workers` threads and merges the partial results in block order.
-/// Returns `None` when blocks of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have
-/// been misled, and does not know which frame it is in. The caller then plans by frames, and gets the result, or an
-/// error that knows its frame. Frames of a source that grows are waited for; the run ends when the source does.
+/// Maps the blocks of `source` with `kernel` on `n_workers` threads: see [`Job::run`].
 pub fn run<K: Kernel>(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -36,68 +35,94 @@ pub fn run<K: Kernel>(
     n_workers: usize,
     monitor: &mut dyn Monitor,
 ) -> Result<Option<Outcome<K::Partial>>> {
-    atoms.check(source.n_atoms())?;
-    if kernel.n_atoms() != atoms.len() {
-        return Err(Error::Mismatch(format!(
-            "the kernel wants {} atoms, the selection has {}",
-            kernel.n_atoms(),
-            atoms.len()
-        )));
-    }
-    let epoch = Instant::now();
-    let mut coordinator = Recorder::new(epoch, COORDINATOR);
-    let mut spans = Vec::new();
-    let mut located = Vec::new();
-    let mut damage = Vec::new();
-    let mut result = kernel.empty();
-    result.reserve(blocks.n_known_frames());
-    let make_worker = |index: usize| {
-        let mut recorder = Recorder::new(epoch, index as u32);
-        let start_ns = recorder.now();
-        let wanted = kernel.quantities();
-        let reader = source.reader(atoms, wanted)?;
-        let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
-        Ok(BlockWorker {
-            reader,
-            stops: source.on_error() == OnError::Stop,
-            kernel,
-            blocks,
-            growth: source.growth(),
-            batch: FrameBatch::for_quantities(atoms.len(), wanted),
-            recorder,
-            free_since,
-        })
-    };
-    let done = run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut output: BlockOutput<K::Partial>| {
-        let start_ns = coordinator.now();
-        if let Some(part) = output.located {
-            output.partial.renumber(result.n_frames());
-            located.push(part);
-        }
-        let n_frames = output.partial.n_frames();
-        result.merge(output.partial);
-        spans.append(&mut output.spans);
-        damage.append(&mut output.damage);
-        coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
-        Ok(())
-    });
-    match done {
-        Err(Error::Format { .. }) if blocks.are_of_bytes() => return Ok(None),
-        done => done?,
-    }
-    if !located.is_empty() && !source.locate(located)? {
-        return Ok(None);
-    }
-    spans.append(&mut coordinator.take());
-    let damage = account(source, damage)?;
-    Ok(Some(Outcome { result, spans, damage }))
+    Job { source, atoms, kernel, blocks }.run(Crew::on_demand(n_workers), monitor)
 }
 
-struct BlockOutput<P> {
-    partial: P,
-    spans: Vec<Span>,
-    located: Option<LocatedFrames>,
-    damage: Vec<Damage>,
+/// What is to be done with every block.
+#[derive(Clone, Copy)]
+pub struct Job<'a, K> {
+    /// The trajectory.
+    pub source: &'a dyn Source,
+    /// The atoms that the kernel is given.
+    pub atoms: &'a AtomSelection,
+    /// The computation.
+    pub kernel: &'a K,
+    /// The frames, cut into blocks.
+    pub blocks: &'a Blocks,
+}
+
+/// How the workers of a run are numbered in its spans.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbering {
+    /// The first worker; the others follow.
+    pub first_worker: u32,
+    /// Who merges.
+    pub coordinator: u32,
+}
+
+impl Default for Numbering {
+    fn default() -> Self {
+        Numbering { first_worker: 0, coordinator: COORDINATOR }
+    }
+}
+
+impl<K: Kernel> Job<'_, K> {
+    /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when blocks
+    /// of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have been misled, and does not
+    /// know which frame it is in. The caller then plans by frames, and gets the result, or an error that knows its frame.
+    /// Frames of a source that grows are waited for; the run ends when the source does.
+    pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {
+        match self.map(0..self.blocks.len(), crew, Numbering::default(), monitor) {
+            Err(Error::Format { .. }) if self.blocks.are_of_bytes() => Ok(None),
+            part => finish(self.source, part?),
+        }
+    }
+
+    /// Maps some of the blocks: a part of the result.
+    pub fn map(
+        &self,
+        blocks: Range<usize>,
+        crew: Crew,
+        numbers: Numbering,
+        monitor: &mut dyn Monitor,
+    ) -> Result<Part<K::Partial>> {
+        self.check()?;
+        let epoch = Instant::now();
+        let mut coordinator = Recorder::new(epoch, numbers.coordinator);
+        let mut part = Part::empty(blocks.start, self.kernel.empty());
+        part.partial.reserve(self.blocks.n_known_frames(blocks.clone()));
+        let make_worker = |index: usize| {
+            let number = numbers.first_worker + index as u32;
+            BlockWorker::new(self, Recorder::new(epoch, number), number == numbers.coordinator)
+        };
+        part.is_last = run_blocks(blocks, crew, make_worker, monitor, |block: Part<K::Partial>| {
+            let start_ns = coordinator.now();
+            let n_frames = block.partial.n_frames();
+            part.merge(block);
+            coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
+            Ok(())
+        })?;
+        part.spans.append(&mut coordinator.take());
+        Ok(part)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.atoms.check(self.source.n_atoms())?;
+        let (wanted, selected) = (self.kernel.n_atoms(), self.atoms.len());
+        if wanted == selected {
+            return Ok(());
+        }
+        Err(Error::Mismatch(format!("the kernel wants {wanted} atoms, the selection has {selected}")))
+    }
+}
+
+/// What a run gives back, once all of its blocks are one part; `None` when blocks of bytes did not join.
+pub fn finish<P>(source: &dyn Source, part: Part<P>) -> Result<Option<Outcome<P>>> {
+    if !part.located.is_empty() && !source.locate(part.located)? {
+        return Ok(None);
+    }
+    let damage = account(source, part.damage)?;
+    Ok(Some(Outcome { result: part.partial, spans: part.spans, damage }))
 }
 
 struct BlockWorker<'a, K> {
@@ -109,17 +134,21 @@ struct BlockWorker<'a, K> {
     growth: Option<&'a dyn Growth>,
     batch: FrameBatch,
     recorder: Recorder,
+    /// Whether it merges what it has done itself, and so never waits for a block.
+    is_lone: bool,
     /// Since when the worker has been waiting for a block, in the recorder's time.
     free_since: u64,
 }
 
 impl<K: Kernel> Worker for BlockWorker<'_, K> {
-    type Output = BlockOutput<K::Partial>;
+    type Output = Part<K::Partial>;
 
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
         let extent = self.blocks.extent(block).unwrap_or(Extent::Frames(FrameSet::all(0)));
         self.recorder.set_block(block as u32);
-        self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
+        if !self.is_lone {
+            self.recorder.record(SpanKind::Wait, self.free_since, 0, 0);
+        }
         let mut partial = self.kernel.empty();
         partial.reserve(extent.n_known_frames());
         match (self.growth, &extent) {
@@ -128,17 +157,36 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
             }
             _ => self.map_extent(&extent, block, &mut partial, shared, tick)?,
         }
-        let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located());
+        let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located()).into_iter().collect();
         let damage = self.reader.damage();
         if self.stops && !damage.is_empty() {
             shared.end_with(block);
         }
         self.free_since = self.recorder.now();
-        Ok(BlockOutput { partial, spans: self.recorder.take(), located, damage })
+        let spans = self.recorder.take();
+        Ok(Part { blocks: block..block + 1, partial, spans, located, damage, is_last: false })
     }
 }
 
-impl<K: Kernel> BlockWorker<'_, K> {
+impl<'a, K: Kernel> BlockWorker<'a, K> {
+    fn new(job: &Job<'a, K>, mut recorder: Recorder, is_lone: bool) -> Result<Self> {
+        let start_ns = recorder.now();
+        let wanted = job.kernel.quantities();
+        let reader = job.source.reader(job.atoms, wanted)?;
+        let free_since = recorder.record(SpanKind::Open, start_ns, 0, 0);
+        Ok(BlockWorker {
+            reader,
+            stops: job.source.on_error() == OnError::Stop,
+            kernel: job.kernel,
+            blocks: job.blocks,
+            growth: job.source.growth(),
+            batch: FrameBatch::for_quantities(job.atoms.len(), wanted),
+            recorder,
+            is_lone,
+            free_since,
+        })
+    }
+
     /// Maps the frames of an extent.
     fn map_extent(
         &mut self,

@@ -18,6 +18,7 @@ pub mod netcdf3;
 mod numbered;
 pub mod open;
 pub mod pieces;
+pub mod places;
 pub mod read;
 pub mod tolerant;
 pub mod trr;
@@ -25,12 +26,15 @@ pub mod xtc;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 use bytes::FileBytes;
 use growth::Growth;
+use places::Places;
 use tolerant::{Damage, OnError};
 
 /// The atoms that a kernel wants: ascending, without repetition.
@@ -84,7 +88,7 @@ impl AtomSelection {
 
 /// Frames that were located while a block of bytes was read. Parts of neighbouring blocks must join: the first
 /// frame of a part starts where the part before it ends.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocatedFrames {
     /// Where the first frame starts; `None` when no frame begins within the block.
     pub first: Option<u64>,
@@ -95,7 +99,7 @@ pub struct LocatedFrames {
 }
 
 /// Where a frame starts, and when it was.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrameLocation {
     /// First byte.
     pub offset: u64,
@@ -165,6 +169,19 @@ pub trait Source: Send + Sync {
     /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
     fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(true)
+    }
+
+    /// What is known of each of its files, for other processes that read them.
+    fn places(&self) -> Vec<Places> {
+        self.file().map(|file| Places::of(file, None)).into_iter().collect()
+    }
+
+    /// Takes over what another process knows of the same files: one for each file, in order.
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        match (self.file(), self.file().and_then(|_| places.next())) {
+            (Some(file), Some(known)) => known.check(file),
+            _ => Ok(()),
+        }
     }
 
     /// The source as one that grows while it is read, if it does: its frames so far are not all that there will be.

@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 /// What a worker did during a span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum SpanKind {
     /// Opening the source: header, index, buffers.
@@ -41,7 +43,7 @@ impl SpanKind {
 }
 
 /// One stretch of one worker's time, on the monotonic clock, from the start of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// What was done.
     pub kind: SpanKind,

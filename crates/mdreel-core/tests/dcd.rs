@@ -239,7 +239,8 @@ proptest! {
             wide_markers: bits & 2 > 0,
             cells: if bits & 4 > 0 { vec![CELL] } else { vec![] },
             fourth_dimension: bits & 8 > 0,
-            free_atoms: free,
+            // Where all atoms are free, the file has no list of them.
+            free_atoms: free.filter(|free| free.len() < n_atoms),
             n_atoms,
             n_frames: 6,
             ..DcdWriter::default()

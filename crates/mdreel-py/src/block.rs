@@ -5,6 +5,9 @@ use mdreel_core::block::Extent;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::to_python;
 
 /// Frames of a trajectory, in the order in which they are to be read.
 #[pyclass(frozen, eq, module = "mdreel._core")]
@@ -88,6 +91,33 @@ impl Blocks {
             Extent::Bytes(range) => ("bytes", (range.start, range.end)).into_pyobject(py)?,
         };
         Ok(described.into_any())
+    }
+
+    /// Frames in the blocks before this one; 0 where they have not been counted.
+    fn frames_before(&self, block: usize) -> u64 {
+        self.0.n_known_frames(0..block.min(self.0.len()))
+    }
+
+    /// Whether they are ranges of bytes, in which frames are yet to be found.
+    #[getter]
+    fn are_of_bytes(&self) -> bool {
+        self.0.are_of_bytes()
+    }
+
+    /// The blocks that these bytes are.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
+        core::Blocks::from_bytes(content).map(Blocks).map_err(|error| to_python(py, error))
+    }
+
+    /// Themselves as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let content = self.0.to_bytes().map_err(|error| to_python(py, error))?;
+        Ok(PyBytes::new(py, &content))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 
     fn __repr__(&self) -> String {

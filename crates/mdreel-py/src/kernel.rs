@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use mdreel_core::kernel::rmsd::Rmsd;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::error::to_python;
 
 /// The RMSD of each frame to a reference.
 #[pyclass(frozen, module = "mdreel._core")]
-pub struct RmsdKernel(pub Arc<Rmsd>);
+pub struct RmsdKernel(pub Arc<Rmsd>, Arguments);
+
+/// What a kernel was made of: reference, weights, whether it superimposes. A pickled one is made again.
+type Arguments = (Py<PyArray2<f64>>, Option<Py<PyArray1<f64>>>, bool);
 
 #[pymethods]
 impl RmsdKernel {
@@ -25,7 +28,17 @@ impl RmsdKernel {
         let rows = rows(&reference)?;
         let weights: Option<Vec<f64>> = weights.map(|weights| weights.as_array().to_vec());
         let kernel = py.detach(|| Rmsd::new(&rows, weights.as_deref(), superposition));
-        kernel.map(|kernel| RmsdKernel(Arc::new(kernel))).map_err(|error| to_python(py, error))
+        let kernel = kernel.map_err(|error| to_python(py, error))?;
+        let reference = reference.as_array().to_owned().into_pyarray(py).unbind();
+        let weights = weights.map(|weights| weights.into_pyarray(py).unbind());
+        Ok(RmsdKernel(Arc::new(kernel), (reference, weights, superposition)))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (reference, weights, superposition) = &self.1;
+        let weights = weights.as_ref().map(|weights| weights.bind(py));
+        let arguments = (reference.bind(py), weights, *superposition).into_pyobject(py)?;
+        Ok((py.get_type::<Self>().into_any(), arguments.into_any()))
     }
 }
 

@@ -16,6 +16,7 @@ mod frame;
 mod kernel;
 mod lent_file;
 mod origin;
+mod part;
 mod patience;
 mod plan;
 mod pool;
@@ -55,11 +56,13 @@ mod _core {
     #[pymodule_export]
     use crate::lent_file::LentFile;
     #[pymodule_export]
+    use crate::part::Part;
+    #[pymodule_export]
     use crate::plan::plan;
     #[pymodule_export]
     use crate::reader::FrameReader;
     #[pymodule_export]
-    use crate::run::run;
+    use crate::run::{map_blocks, run};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

@@ -1,26 +1,26 @@
 //! Runs.
 
+use mdreel_core::pool::{Crew, Schedule};
 use mdreel_core::run as core;
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use mdreel_core::run::Numbering;
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
 use crate::block::Blocks;
-use crate::damage::{Record, records};
+use crate::error::to_python;
 use crate::frame::selection;
 use crate::kernel::RmsdKernel;
+use crate::part::{Part, Results, results};
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
-use crate::span::{Columns, columns};
 
-type Outcome<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>, Vec<Record>);
-
-/// Map blocks with a kernel on `n_workers` threads: frames, times (ps), values, columns of spans, and
-/// what was left out as damaged.
+/// Map blocks with a kernel on `n_workers` threads: the results; see `Part.finish`.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the run. None is
 /// returned when blocks of bytes did not join: plan by frames then.
 #[pyfunction]
-#[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None))]
+#[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None, schedule="demand"))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run<'py>(
     py: Python<'py>,
     source: &Source,
@@ -29,13 +29,52 @@ pub fn run<'py>(
     blocks: &Blocks,
     n_workers: usize,
     monitor: Option<Py<PyAny>>,
-) -> PyResult<Option<Outcome<'py>>> {
-    let atoms = selection(&atoms)?;
-    let source = source.shared();
-    let work = |monitor: &mut Attendant| core::run(&*source, &atoms, &*kernel.0, &blocks.0, n_workers, monitor);
-    let Some(outcome) = attended(py, monitor, work)? else { return Ok(None) };
-    let rows = outcome.result.into_rows();
-    let shape = [rows.len(), 3];
-    let series = rows.into_flattened().into_pyarray(py).reshape(shape)?;
-    Ok(Some((series, columns(py, &outcome.spans), records(outcome.damage))))
+    schedule: &str,
+) -> PyResult<Option<Results<'py>>> {
+    let crew = crew(py, n_workers, schedule)?;
+    let (atoms, source) = (selection(&atoms)?, source.shared());
+    let work = |monitor: &mut Attendant| {
+        core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 }.run(crew, monitor)
+    };
+    attended(py, monitor, work)?.map(|outcome| results(py, outcome)).transpose()
+}
+
+/// Map the blocks from `first` to before `end` on `n_workers` threads: a part of the result. The spans say that worker
+/// `worker` did it, and those after it.
+#[pyfunction]
+#[pyo3(signature = (source, atoms, kernel, blocks, first, end, n_workers=1, monitor=None, schedule="demand", worker=0))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub fn map_blocks<'py>(
+    py: Python<'py>,
+    source: &Source,
+    atoms: PyReadonlyArray1<'py, u32>,
+    kernel: &RmsdKernel,
+    blocks: &Blocks,
+    first: usize,
+    end: usize,
+    n_workers: usize,
+    monitor: Option<Py<PyAny>>,
+    schedule: &str,
+    worker: u32,
+) -> PyResult<Part> {
+    let crew = crew(py, n_workers, schedule)?;
+    let n_blocks = blocks.0.len();
+    if first > end || end > n_blocks {
+        let message = format!("there are {n_blocks} blocks, those from {first} to {end} were asked for");
+        return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
+    }
+    // A lone worker merges its blocks itself.
+    let coordinator = if n_workers == 1 { worker } else { mdreel_core::span::COORDINATOR };
+    let numbering = Numbering { first_worker: worker, coordinator };
+    let (atoms, source) = (selection(&atoms)?, source.shared());
+    let work = |monitor: &mut Attendant| {
+        let job = core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 };
+        job.map(first..end, crew, numbering, monitor)
+    };
+    attended(py, monitor, work).map(Part)
+}
+
+fn crew(py: Python<'_>, n_workers: usize, schedule: &str) -> PyResult<Crew> {
+    let schedule = Schedule::from_name(schedule).map_err(|error| to_python(py, error))?;
+    Ok(Crew { n_workers, schedule })
 }

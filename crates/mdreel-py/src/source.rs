@@ -6,10 +6,11 @@ use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
 use mdreel_core::source as core;
 use mdreel_core::source::open::Opened;
+use mdreel_core::source::places::Places;
 use mdreel_core::source::tolerant::OnError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::block::FrameSet;
 use crate::error::to_python;
@@ -146,6 +147,20 @@ impl Source {
     #[getter]
     fn is_located(&self) -> bool {
         self.shared().unlocated_bytes().is_none()
+    }
+
+    /// What is known of its files, as bytes for other processes that read them: see `take_places`.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let source = self.shared();
+        let content = patiently(py, move || Places::to_bytes(&source.places()))?;
+        Ok(PyBytes::new(py, &content))
+    }
+
+    /// Take over what another process knows of the same files, so that nobody has to look for their frames again.
+    fn take_places(&self, py: Python<'_>, places: &[u8]) -> PyResult<()> {
+        let source = self.shared();
+        let taken = py.detach(|| source.take_places(&mut Places::from_bytes(places)?.into_iter()));
+        taken.map_err(|error| to_python(py, error))
     }
 
     /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.

@@ -1,6 +1,7 @@
 """RMSD: how far each frame is from a reference structure."""
 
 from collections.abc import Sequence
+from os import PathLike
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -15,7 +16,8 @@ from mdreel.damage import warn_of_damage
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import find_executor
-from mdreel.executors.job import Job
+from mdreel.executors.job import Job, Outcome
+from mdreel.executors.memory import bytes_of
 from mdreel.run import run
 from mdreel.sources.name import name_of
 
@@ -122,6 +124,8 @@ class RMSD(Analysis):
         n_workers: int | None = None,
         n_parts: int | None = None,
         progress: bool = False,
+        memory: str | int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         on_error: str = "raise",
     ) -> Self:
         """Compute the RMSD of frames.
@@ -132,7 +136,7 @@ class RMSD(Analysis):
             Which frames, as of a Python slice.
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
             Frame numbers, or which frames are wanted; instead of a slice.
-        backend : {"threads", "serial"} or Executor
+        backend : {"threads", "serial", "processes", "dask", "mpi"} or Executor
             Who runs the blocks.
         n_workers : int, optional
             How many workers; by default one for each processor.
@@ -140,6 +144,11 @@ class RMSD(Analysis):
             How many blocks; by default as many as suit the file and the number of workers.
         progress : bool
             Whether progress is shown, on a terminal or in a notebook.
+        memory : str or int, optional
+            What all processes together may take, in bytes or as ``"2G"``; a run that cannot keep to it is refused.
+        checkpoint : path, optional
+            A file in which what is finished is kept: a run that was killed goes on where it was when it is called
+            again, with any backend. The file stays; it is refused for another trajectory or analysis.
         on_error : {"raise", "stop", "skip"}
             What is done where a frame is damaged: it is an error, the trajectory ends before it, or it is left out.
             What is left out is in `damage`, and warned of.
@@ -167,13 +176,25 @@ class RMSD(Analysis):
         """
         started_ns = perf_counter_ns()
         executor = find_executor(backend, n_workers)
-        source = self._open().with_on_error(on_error)
-        selected = select_frames(source, start, stop, step, frames)
-        kernel = RmsdKernel(self._reference_positions(source), self._weights, self._superposition)
-        job = Job(source, self._selection.atoms, kernel)
-        self._outcome = run(
-            job, selected, executor, n_parts=n_parts, title="RMSD", progress=progress, started_ns=started_ns
-        )
+        budget = None if memory is None else bytes_of(memory)
+
+        def compute() -> Outcome:
+            source = self._open().with_on_error(on_error)
+            selected = select_frames(source, start, stop, step, frames)
+            kernel = RmsdKernel(self._reference_positions(source), self._weights, self._superposition)
+            return run(
+                Job(source, self._selection.atoms, kernel),
+                selected,
+                executor,
+                n_parts=n_parts,
+                checkpoint=checkpoint,
+                memory=budget,
+                title="RMSD",
+                progress=progress,
+                started_ns=started_ns,
+            )
+
+        self._outcome = executor.share(compute)
         self.results.rmsd = self._outcome.series
         warn_of_damage(self._outcome.damage, on_error, stacklevel=2)
         return self

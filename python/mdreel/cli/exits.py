@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     INPUT = 3
     OUTPUT = 4
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    BROKEN_PIPE = 141  # 128 + SIGPIPE
     TERMINATED = 143  # 128 + SIGTERM
 
 

@@ -19,6 +19,7 @@ from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
+from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
@@ -73,16 +74,46 @@ def main() -> NoReturn:
     """Run the command line and leave with its exit code; errors are one line unless MDREEL_TRACEBACK is set."""
     _settle_into_the_shell()
     try:
+        serve_other_ranks()
+    except MdreelError as error:
+        sys.exit(_report(error))
+    code: int = ExitCode.INPUT
+    try:
+        code = _run()
+    finally:
+        dismiss_other_ranks(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command line; return its exit code."""
+    try:
         code = app(prog_name="mdreel", standalone_mode=False)
+        sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = ExitCode.INTERRUPTED
+    except SystemExit as error:
+        if error.code != 1:
+            raise
+        code = _end_of_output()  # nothing else ends with this: it is how typer tells of a closed pipe
+    except BrokenPipeError:
+        code = _end_of_output()
     except Exception as error:
         if os.environ.get("MDREEL_TRACEBACK"):
             raise
         code = _report(error)
     if code == ExitCode.INTERRUPTED:
         typer.echo("mdreel: interrupted", err=True)
-    sys.exit(code)
+    return int(code or 0)
+
+
+def _end_of_output() -> int:
+    """End without a word where nobody reads any more, as behind ``| head``.
+
+    The signal that ends other programs stays ignored: it would end us as well when a worker is lost.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.BROKEN_PIPE
 
 
 def _report(error: Exception) -> int:
@@ -105,8 +136,6 @@ def _report(error: Exception) -> int:
 
 def _settle_into_the_shell() -> None:
     """Behave as a program does in a shell, not as Python does."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends us without a word
     signal.signal(signal.SIGTERM, _terminate)  # a scheduler's: no temporary file may stay
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdreel.cli import following, options
+from mdreel.cli import execution, following, options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
 
@@ -28,13 +28,6 @@ class Weights(StrEnum):
 
     NONE = "none"
     MASS = "mass"
-
-
-class Backend(StrEnum):
-    """Who runs the blocks."""
-
-    SERIAL = "serial"
-    THREADS = "threads"
 
 
 def rmsd(
@@ -108,11 +101,14 @@ def rmsd(
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    backend: Annotated[
-        Backend, typer.Option(rich_help_panel=options.EXECUTION, help="Who runs the blocks.")
-    ] = Backend.THREADS,
-    n_workers: options.Threads = 0,
+    backend: execution.BackendOption = None,
+    n_workers: execution.Workers = 0,
     n_parts: options.Parts = None,
+    schedule: execution.ScheduleOption = execution.Schedule.DEMAND,
+    communication: execution.CommunicationOption = execution.Communication.GATHER,
+    scheduler: execution.Scheduler = None,
+    memory: execution.Memory = None,
+    checkpoint: execution.CheckpointOption = None,
     on_error: options.OnErrorOption = options.OnError.RAISE,
     follow: following.Follow = False,
     end_frames: following.EndFrames = None,
@@ -124,13 +120,14 @@ def rmsd(
     check_window((begin, end, interval), (start, stop, step))
     _check_options(reference, reference_frame)
     ends = {"n_frames": end_frames, "idle": end_idle, "stop_file": end_file, "process": end_process}
-    refused = {"-b": begin, "-e": end, "-dt": interval, "--n-parts": n_parts}
+    refused = {"-b": begin, "-e": end, "-dt": interval, "--n-parts": n_parts, "--checkpoint": checkpoint}
     following.check_following(follow, ends, trajectories, refused)
     _check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
     from mdreel.cli.system import open_topology, select
     from mdreel.damage import facts_of_damage
+    from mdreel.executors.checkpoint import remove_checkpoint
     from mdreel.sources.open import open_source
 
     with failing_with(ExitCode.INPUT):
@@ -152,9 +149,10 @@ def rmsd(
             stop,
             step,
             frames,
-            backend=backend.value,
-            n_workers=1 if backend is Backend.SERIAL else n_workers or None,
+            backend=execution.executor_of(backend, n_workers, schedule, communication, scheduler),
             n_parts=n_parts,
+            memory=memory,
+            checkpoint=checkpoint,
             progress=not quiet,
             on_error=on_error.value,
         )
@@ -170,6 +168,8 @@ def rmsd(
         **facts_of_damage(analysis.damage, on_error.value),
     }
     _write(analysis, metadata, output, plot, force)
+    if checkpoint is not None:
+        remove_checkpoint(checkpoint)
     if not quiet:
         _report(analysis, verbose)
     if output is None:

@@ -1,9 +1,12 @@
 """The interface of executors."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from mdreel._core import Blocks
-from mdreel.executors.job import Job, Monitor, Outcome
+from mdreel.executors.job import Outcome, Schedule
+from mdreel.executors.work import Work
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -21,18 +24,32 @@ class Executor(Protocol):
     def n_workers(self) -> int:
         """How many blocks are run at a time; plans are made for it."""
 
-    def run(self, job: Job, blocks: Blocks, monitor: Monitor | None = None) -> Outcome | None:
+    @property
+    def schedule(self) -> Schedule:
+        """Whether whoever is free takes the next blocks, or each worker has one share of all."""
+
+    def share(self, compute: Callable[[], T]) -> T:
+        """Have one process of the run compute something, in which it calls `run`, and all return it.
+
+        Parameters
+        ----------
+        compute : callable
+            Opens, plans and runs. It is called in one process; the others of the run, if there are any, work for it
+            meanwhile.
+
+        Returns
+        -------
+        object
+            What it returned, in every process.
+        """
+
+    def run(self, work: Work) -> Outcome | None:
         """Run all blocks and merge in their order.
 
         Parameters
         ----------
-        job : Job
-            What to do with a block.
-        blocks : Blocks
-            The blocks.
-        monitor : callable, optional
-            Called with the number of frames done every now and then, on the calling thread; what it raises stops the
-            run and is raised here.
+        work : Work
+            The job, the blocks, and how they are to be done.
 
         Returns
         -------

@@ -1,11 +1,14 @@
 """Finding the executor that is meant."""
 
 from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.executors.dask import Dask
 from mdreel.executors.executor import Executor
+from mdreel.executors.mpi import Mpi
+from mdreel.executors.processes import Processes
 from mdreel.executors.serial import Serial
 from mdreel.executors.threads import Threads
 
-EXECUTORS = {executor.name: executor for executor in (Serial, Threads)}
+EXECUTORS = {executor.name: executor for executor in (Serial, Threads, Processes, Dask, Mpi)}
 """The executors by name."""
 
 

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Blocks, RmsdKernel, Source
+from mdreel._core import Blocks, Part, RmsdKernel, Source, map_blocks
 from mdreel._core import run as run_core
 from mdreel.damage import DamagedFrame, damaged_frames
 from mdreel.spans import spans_from_columns
 
 Monitor: TypeAlias = Callable[[int], object]
 """Called with the number of frames done; what it raises stops the run."""
+
+Schedule: TypeAlias = Literal["demand", "static"]
+"""Who takes which block: whoever is free the next one, or each worker one share of all."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,12 @@ class Outcome:
     spans: NDArray[np.void]
     damage: tuple[DamagedFrame, ...] = ()
 
+    @classmethod
+    def of(cls, results: tuple[NDArray[np.float64], Any, Any]) -> Self:
+        """Return what the core's results say."""
+        series, columns, damage = results
+        return cls(series, spans_from_columns(columns), damaged_frames(damage))
+
     @property
     def frames(self) -> NDArray[np.uint64]:
         """Frame numbers, shape (n_frames,)."""
@@ -52,7 +61,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel over a source; an executor sees no more of it than `run`.
+    """A kernel over a source; an executor sees no more of it than `run` and `map`.
+
+    A pickled job says where the frames are, as far as that is known: who gets it reads the first header of each file,
+    and looks for nothing.
 
     Attributes
     ----------
@@ -68,7 +80,9 @@ class Job:
     atoms: NDArray[np.uint32]
     kernel: RmsdKernel
 
-    def run(self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None) -> Outcome | None:
+    def run(
+        self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None, schedule: Schedule = "demand"
+    ) -> Outcome | None:
         """Run blocks in this process.
 
         Parameters
@@ -79,14 +93,59 @@ class Job:
             How many threads; with 1 the calling thread does everything.
         monitor : callable, optional
             Called with the number of frames done, about every 50 ms, on the calling thread.
+        schedule : {"demand", "static"}
+            Which thread takes which block.
 
         Returns
         -------
         Outcome or None
             None when blocks of bytes did not join, and the frames must be located first.
         """
-        outcome = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor)
-        if outcome is None:
-            return None
-        series, columns, damage = outcome
-        return Outcome(series, spans_from_columns(columns), damaged_frames(damage))
+        results = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor, schedule)
+        return None if results is None else Outcome.of(results)
+
+    def map(
+        self,
+        blocks: Blocks,
+        first: int,
+        end: int,
+        *,
+        n_threads: int = 1,
+        monitor: Monitor | None = None,
+        schedule: Schedule = "demand",
+        worker: int = 0,
+    ) -> Part:
+        """Run some of the blocks in this process.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            All blocks.
+        first, end : int
+            The first of those that are run, and the first behind them that is not.
+        n_threads, monitor, schedule
+            As of `run`.
+        worker : int
+            The number of the first thread in the spans.
+
+        Returns
+        -------
+        Part
+            What they became; its spans begin at 0.
+        """
+        return map_blocks(
+            self.source, self.atoms, self.kernel, blocks, first, end, n_threads, monitor, schedule, worker
+        )
+
+    def finish(self, whole: Part) -> Outcome | None:
+        """Return the outcome of a run of which all blocks are in one part; see `run`."""
+        results = whole.finish(self.source)
+        return None if results is None else Outcome.of(results)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _job_elsewhere, (self.source, self.source.places(), self.atoms, self.kernel)
+
+
+def _job_elsewhere(source: Source, places: bytes, atoms: NDArray[np.uint32], kernel: RmsdKernel) -> Job:
+    source.take_places(places)
+    return Job(source, atoms, kernel)

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::block::Block;
 use crate::error::Result;
 use crate::frame::{FrameBatch, Quantities};
-use crate::pool::{Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
+use crate::pool::{Crew, Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
 use crate::source::tolerant::{Damage, OnError, account};
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
@@ -70,14 +70,20 @@ impl Conversion {
             Ok(CodingWorker { reader, stops, coder: make_coder(), blocks, batch, recorder, free_since })
         };
         let mut damage = Vec::new();
-        run_blocks(blocks.len(), n_workers, make_worker, monitor, |mut block: CodedBlock<C::Coded>| {
-            let start_ns = self.coordinator.now();
-            let n_bytes = write(block.coded, block.n_frames)?;
-            self.since = self.coordinator.record(SpanKind::Write, start_ns, block.n_frames, n_bytes);
-            self.spans.append(&mut block.spans);
-            damage.append(&mut block.damage);
-            Ok(())
-        })?;
+        run_blocks(
+            0..blocks.len(),
+            Crew::on_demand(n_workers),
+            make_worker,
+            monitor,
+            |mut block: CodedBlock<C::Coded>| {
+                let start_ns = self.coordinator.now();
+                let n_bytes = write(block.coded, block.n_frames)?;
+                self.since = self.coordinator.record(SpanKind::Write, start_ns, block.n_frames, n_bytes);
+                self.spans.append(&mut block.spans);
+                damage.append(&mut block.damage);
+                Ok(())
+            },
+        )?;
         account(source, damage)
     }
 

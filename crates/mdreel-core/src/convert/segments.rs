@@ -8,7 +8,7 @@ use super::{Output, check_count};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
-use crate::pool::{Monitor, Shared, Worker, run_blocks};
+use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::source::{AtomSelection, Source, StoredFrames};
 use crate::span::{Recorder, Span, SpanKind};
 use crate::writer::{Encoder, FileWriter};
@@ -41,7 +41,7 @@ pub fn split(
         Ok(SegmentWorker { source, atoms, segments, recorder })
     };
     let mut spans = Vec::new();
-    run_blocks(segments.len(), n_workers, make_worker, monitor, |mut of_segment: Vec<Span>| {
+    run_blocks(0..segments.len(), Crew::on_demand(n_workers), make_worker, monitor, |mut of_segment: Vec<Span>| {
         spans.append(&mut of_segment);
         Ok(())
     })?;

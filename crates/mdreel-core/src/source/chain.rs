@@ -1,15 +1,19 @@
 //! A chain: several trajectories of the same atoms read as one.
 
+mod cut;
+
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::block::{Extent, FrameSet};
+use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
+use crate::source::places::Places;
 use crate::source::tolerant::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::span::Recorder;
+use cut::Piece;
 
 /// What is done where the times of two segments overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +33,8 @@ pub struct ChainSource {
     overlaps: Overlaps,
     /// The number of the first frame of each segment, and behind them the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
+    /// Set once it was looked which segments' frames are known.
+    looked: OnceLock<()>,
 }
 
 struct Segment {
@@ -62,7 +68,7 @@ impl ChainSource {
                 Segment { source, path, bytes: start..end }
             })
             .collect();
-        Ok(ChainSource { segments, overlaps, first_frames: OnceLock::new() })
+        Ok(ChainSource { segments, overlaps, first_frames: OnceLock::new(), looked: OnceLock::new() })
     }
 
     /// The same chain with other sources of the same files: `source` gives that of the i-th.
@@ -73,13 +79,34 @@ impl ChainSource {
             bytes: segment.bytes.clone(),
         };
         let segments = self.segments.iter().enumerate().map(mapped).collect();
-        ChainSource { segments, overlaps: self.overlaps, first_frames: OnceLock::new() }
+        ChainSource { segments, overlaps: self.overlaps, first_frames: OnceLock::new(), looked: OnceLock::new() }
+    }
+
+    /// Has every segment look whether somebody knows where its frames are: several at a time, as each may have an index
+    /// to load.
+    fn look(&self) {
+        self.looked.get_or_init(|| {
+            let look_at = |segments: &[Segment]| segments.iter().for_each(|one| drop(one.source.unlocated_bytes()));
+            let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut shares = self.segments.chunks(self.segments.len().div_ceil(n_threads));
+            let own = shares.next().unwrap_or_default();
+            std::thread::scope(|scope| {
+                for share in shares {
+                    let thread = std::thread::Builder::new().spawn_scoped(scope, move || look_at(share));
+                    if thread.is_err() {
+                        look_at(share);
+                    }
+                }
+                look_at(own);
+            });
+        });
     }
 
     fn first_frames(&self) -> Result<&[u64]> {
         if let Some(firsts) = self.first_frames.get() {
             return Ok(firsts);
         }
+        self.look();
         let mut firsts = vec![0];
         for (i, segment) in self.segments.iter().enumerate() {
             let n_frames = match self.overlaps {
@@ -117,56 +144,6 @@ impl ChainSource {
             ))),
         }
     }
-
-    /// The parts of `frames` that lie within one segment each, in order.
-    fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
-        let firsts = self.first_frames()?;
-        let n_frames = firsts[firsts.len() - 1];
-        if let Some(frame) = frames.last().filter(|&frame| frame >= n_frames) {
-            return Err(Error::FrameIndex { path: self.segments[0].path.clone(), frame, n_frames });
-        }
-        let mut pieces = Vec::new();
-        let mut at = 0;
-        while at < frames.len() {
-            let segment = firsts.partition_point(|&first| first <= frames.get(at)) - 1;
-            let within = firsts[segment]..firsts[segment + 1];
-            let end = match frames {
-                FrameSet::Range { start, step, count } => ((within.end - start).div_ceil(*step)).min(*count),
-                FrameSet::List(list) => {
-                    let run = list[at as usize..].iter().take_while(|frame| within.contains(frame)).count();
-                    at + run as u64
-                }
-            };
-            let local = match frames.slice(at..end) {
-                FrameSet::Range { start, step, count } => FrameSet::Range { start: start - within.start, step, count },
-                FrameSet::List(list) => FrameSet::List(list.iter().map(|frame| frame - within.start).collect()),
-            };
-            pieces.push(Piece { segment, extent: Extent::Frames(local), first_frame: Some(within.start) });
-            at = end;
-        }
-        Ok(pieces)
-    }
-
-    /// The parts of a range of the virtual file that lie within one segment each.
-    fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
-        let overlap = |segment: &Segment| {
-            range.start.max(segment.bytes.start) - segment.bytes.start
-                ..range.end.min(segment.bytes.end).max(segment.bytes.start) - segment.bytes.start
-        };
-        let pieces = self.segments.iter().enumerate().map(|(i, segment)| (i, overlap(segment)));
-        pieces
-            .filter(|(_, bytes)| bytes.start < bytes.end)
-            .map(|(segment, bytes)| Piece { segment, extent: Extent::Bytes(bytes), first_frame: None })
-            .collect()
-    }
-}
-
-/// The part of a block that lies within one segment, in the segment's own numbers.
-struct Piece {
-    segment: usize,
-    extent: Extent,
-    /// The number of the segment's first frame; `None` where frames are counted from the block's beginning.
-    first_frame: Option<u64>,
 }
 
 impl Source for ChainSource {
@@ -218,6 +195,7 @@ impl Source for ChainSource {
         if self.overlaps == Overlaps::Drop {
             return None;
         }
+        self.look();
         let mut all = Vec::new();
         for segment in &self.segments {
             let base = segment.bytes.start;
@@ -253,6 +231,14 @@ impl Source for ChainSource {
             }
         }
         Ok(true)
+    }
+
+    fn places(&self) -> Vec<Places> {
+        self.segments.iter().flat_map(|segment| segment.source.places()).collect()
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        self.segments.iter().try_for_each(|segment| segment.source.take_places(places))
     }
 
     fn precision(&self) -> Option<f32> {

@@ -12,6 +12,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use serde::{Deserialize, Serialize};
+
 use super::FrameLocation;
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
@@ -37,9 +39,10 @@ pub enum Keep {
 }
 
 /// Where each frame of a file is.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
     /// One after the other as they are kept, so that an index of millions of frames is there when it is read.
+    #[serde(with = "serde_bytes")]
     records: Vec<u8>,
     /// Where the last frame ends.
     pub end: u64,

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::bytes::FileBytes;
 use super::fault::Fault;
 use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
+use super::places::Places;
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
@@ -201,6 +202,21 @@ impl<H: ChainedHeader> LocatedFile<H> {
             }
             located
         })
+    }
+
+    /// What is known of the file, for other processes.
+    pub fn places(&self) -> Places {
+        Places::of(&self.file, self.known().cloned())
+    }
+
+    /// Takes over what another process knows of the file.
+    pub fn take_places(&self, known: Places) -> Result<()> {
+        known.check(&self.file)?;
+        if let Some(located) = known.located {
+            self.looked.get_or_init(|| ());
+            self.located.get_or_init(|| located);
+        }
+        Ok(())
     }
 
     /// Number of frames.

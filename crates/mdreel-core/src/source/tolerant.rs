@@ -7,6 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use super::places::Places;
 use super::{AtomSelection, Reader, Source, StoredFrames};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Place, Result};
@@ -48,7 +51,7 @@ impl OnError {
 }
 
 /// A frame that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Its number in the trajectory.
     pub frame: u64,
@@ -137,6 +140,14 @@ impl Source for Tolerant {
 
     fn damaged_ends(&self) -> Result<Vec<Damage>> {
         self.inner.damaged_ends()
+    }
+
+    fn places(&self) -> Vec<Places> {
+        self.inner.places()
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        self.inner.take_places(places)
     }
 
     fn file(&self) -> Option<&FileBytes> {

@@ -15,6 +15,7 @@ use std::path::Path;
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
 use super::located::{ChainedHeader, LocatedFile};
+use super::places::Places;
 use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
@@ -102,6 +103,14 @@ impl Source for Trr {
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(self.frames.locate(parts))
+    }
+
+    fn places(&self) -> Vec<Places> {
+        vec![self.frames.places()]
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        places.next().map_or(Ok(()), |known| self.frames.take_places(known))
     }
 
     fn stored_format(&self) -> Option<&'static str> {

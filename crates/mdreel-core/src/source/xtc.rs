@@ -14,6 +14,7 @@ use std::path::Path;
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
 use super::located::LocatedFile;
+use super::places::Places;
 use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
@@ -112,6 +113,14 @@ impl Source for Xtc {
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         Ok(self.frames.locate(parts))
+    }
+
+    fn places(&self) -> Vec<Places> {
+        vec![self.frames.places()]
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        places.next().map_or(Ok(()), |known| self.frames.take_places(known))
     }
 
     fn precision(&self) -> Option<f32> {

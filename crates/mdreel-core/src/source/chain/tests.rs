@@ -4,7 +4,7 @@ use std::time::Instant;
 use proptest::prelude::*;
 
 use super::*;
-use crate::block::plan_bytes;
+use crate::block::{FrameSet, plan_bytes};
 use crate::frame::{FrameHeader, Quantities};
 use crate::kernel::Kernel;
 use crate::pool::Unattended;

@@ -1,5 +1,7 @@
 //! Locating frames: hopping from header to header, and finding a frame from anywhere in the file.
 
+use serde::{Deserialize, Serialize};
+
 use super::ChainedHeader;
 use crate::error::Result;
 use crate::source::FrameLocation;
@@ -17,7 +19,7 @@ const FRAMES_PER_BEAT: usize = 16;
 const LONGEST: usize = 128;
 
 /// Where the frames of a file are, and what it ends with.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Located {
     /// The whole frames.
     pub index: FrameIndex,
@@ -28,7 +30,7 @@ pub struct Located {
 }
 
 /// A stretch of bytes that stands in the index as a frame, and is none.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// Its number in the index.
     pub frame: u64,

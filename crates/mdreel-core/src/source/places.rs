@@ -1,0 +1,44 @@
+//! Places: what one process knows of the files of a trajectory, so that others that read them need not find it out again.
+
+use serde::{Deserialize, Serialize};
+
+use super::bytes::FileBytes;
+use super::located::Located;
+use crate::error::{Error, Result};
+
+/// What is known of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Places {
+    /// Bytes in the file: another process must see as many.
+    n_bytes: u64,
+    /// Where its frames are, if that has to be found out, and was.
+    pub located: Option<Located>,
+}
+
+impl Places {
+    /// What is known of `file`.
+    pub fn of(file: &FileBytes, located: Option<Located>) -> Self {
+        Places { n_bytes: file.len(), located }
+    }
+
+    /// Checks that `file` is the one that this was said of, as far as that shows without reading it.
+    pub fn check(&self, file: &FileBytes) -> Result<()> {
+        if file.len() == self.n_bytes {
+            return Ok(());
+        }
+        let (here, there) = (file.len(), self.n_bytes);
+        let message = format!("{here} bytes are seen here, {there} where the run was begun: it is not the same file");
+        Err(Error::format(file.path(), None, None, message))
+    }
+
+    /// Itself and others as bytes, for another process.
+    pub fn to_bytes(all: &[Places]) -> Result<Vec<u8>> {
+        postcard::to_allocvec(all).map_err(|error| Error::Worker(format!("frames' places cannot be sent: {error}")))
+    }
+
+    /// What these bytes say.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Places>> {
+        let wrong = |error| Error::Mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
+        postcard::from_bytes(bytes).map_err(wrong)
+    }
+}

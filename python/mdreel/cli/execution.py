@@ -1,0 +1,146 @@
+"""Who runs an analysis, and how: options that all analyses share."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode
+from mdreel.errors import MdreelError
+from mdreel.launcher import launched
+
+if TYPE_CHECKING:
+    from mdreel.executors.executor import Executor
+
+
+class Backend(StrEnum):
+    """Who runs the blocks."""
+
+    SERIAL = "serial"
+    THREADS = "threads"
+    PROCESSES = "processes"
+    DASK = "dask"
+    MPI = "mpi"
+
+
+class Communication(StrEnum):
+    """How results come to rank 0."""
+
+    GATHER = "gather"
+    WINDOW = "window"
+
+
+class Schedule(StrEnum):
+    """Who takes which block."""
+
+    DEMAND = "demand"
+    STATIC = "static"
+
+
+BackendOption = Annotated[
+    Backend | None,
+    typer.Option(
+        "--backend",
+        rich_help_panel=options.EXECUTION,
+        help="Who runs the blocks.  [default: mpi under mpirun, else threads]",
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "-nt",
+        "--n-workers",
+        metavar="N",
+        min=0,
+        rich_help_panel=options.EXECUTION,
+        help="Number of threads or processes; 0 for one on each core.",
+    ),
+]
+ScheduleOption = Annotated[
+    Schedule,
+    typer.Option(
+        "--schedule",
+        rich_help_panel=options.EXECUTION,
+        help="Blocks go to whoever is free, or each worker has one share of all.",
+    ),
+]
+CommunicationOption = Annotated[
+    Communication,
+    typer.Option(
+        "--communication",
+        rich_help_panel=options.EXECUTION,
+        help="For mpi: results are gathered at the end, or put into an array of rank 0 as they are made.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        rich_help_panel=options.EXECUTION,
+        help="For dask: a scheduler that runs, such as tcp://10.0.0.1:8786.  [default: a cluster on this machine]",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        rich_help_panel=options.EXECUTION,
+        help="What all processes together may take, such as 2G; less than is needed is refused.",
+    ),
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        rich_help_panel=options.EXECUTION,
+        help="Keep here what is finished: the same command goes on after a kill. Removed at the end.",
+    ),
+]
+
+
+def executor_of(
+    backend: Backend | None, n_workers: int, schedule: Schedule, communication: Communication, scheduler: str | None
+) -> Executor:
+    """Return the executor that the options ask for."""
+    from mdreel.executors.dask import Dask
+    from mdreel.executors.find import EXECUTORS
+    from mdreel.executors.mpi import Mpi
+
+    ranks = launched()
+    backend = backend or (Backend.MPI if ranks is not None and ranks.size > 1 else Backend.THREADS)
+    if scheduler is not None and backend is not Backend.DASK:
+        raise CommandError("--scheduler is for --backend dask", ExitCode.USAGE)
+    if communication is not Communication.GATHER and backend is not Backend.MPI:
+        raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
+    if backend is Backend.DASK:
+        return Dask(n_workers or None, schedule.value, client=scheduler)
+    if backend is Backend.MPI:
+        return Mpi(n_workers or None, schedule.value, communication=communication.value)
+    return EXECUTORS[backend.value](None if backend is Backend.SERIAL else n_workers or None, schedule.value)
+
+
+def serve_other_ranks() -> None:
+    """Where this is one of several ranks but the first, work for that one, and leave with it; return otherwise."""
+    ranks = launched()
+    if ranks is not None and ranks.size > 1 and ranks.rank > 0:
+        from mdreel.executors.mpi import Mpi
+
+        Mpi().serve()
+
+
+def dismiss_other_ranks(code: int) -> None:
+    """Where this is the first of several ranks, have the others leave."""
+    ranks = launched()
+    if ranks is not None and ranks.size > 1:
+        from mdreel.executors.mpi import Mpi
+
+        with suppress(MdreelError):  # that there is no MPI was said before
+            Mpi().leave(code)

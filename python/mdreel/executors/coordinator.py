@@ -1,0 +1,148 @@
+"""The coordinator: what the process that hands out blocks does, whoever its workers are."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel.errors import FormatError, MdreelError, WorkerError
+from mdreel.executors.failure import Failure
+from mdreel.executors.gathering import Gathering
+from mdreel.executors.tickets import Ticket, Tickets
+from mdreel.spans import KINDS, NO_BLOCK, SPAN
+
+if TYPE_CHECKING:
+    from mdreel._core import Part
+    from mdreel.executors.job import Outcome, Schedule
+    from mdreel.executors.work import Work
+
+FRAMES_AHEAD = 4_000_000
+"""Frames whose results may wait for those of a frame before them, unless memory is given."""
+
+BYTES_PER_FRAME = 64
+"""What a waiting frame of a series takes, with its share of spans."""
+
+
+class BlocksDidNotJoin(Exception):  # noqa: N818 (it is no error: the run is planned anew)
+    """A block of bytes met what is no frame."""
+
+
+class Coordinator:
+    """Hands out the blocks of a run and gathers what comes back.
+
+    Parameters
+    ----------
+    work : Work
+        The run.
+    n_workers : int
+        How many workers there are, numbered from 0.
+    schedule : {"demand", "static"}
+        Who takes which block.
+    """
+
+    def __init__(self, work: Work, n_workers: int, schedule: Schedule) -> None:
+        self._work = work
+        self._begun_ns = perf_counter_ns()
+        self._gathering = Gathering(work)
+        self._tickets = Tickets(self._gathering.missing(), n_workers, schedule, work.one_by_one)
+        self._under_way: dict[int, int] = {}
+        self._spans: list[tuple[int, int, int, int, int, int, int]] = []
+        self._free_since_ns: dict[int, int] = {}
+        ahead = FRAMES_AHEAD if work.memory is None else work.memory // (4 * BYTES_PER_FRAME)
+        self._frames_ahead = max(ahead, 1)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all blocks that are needed have come."""
+        return self._gathering.is_complete
+
+    def take(self, worker: int) -> Ticket | None:
+        """Hand a worker its next ticket; None when there is nothing for it now."""
+        return self._tickets.take(worker, self._gathering.n_waiting_frames < self._frames_ahead)
+
+    def is_wanted(self, ticket: Ticket) -> bool:
+        """Whether what a worker does is still needed."""
+        return self._tickets.is_running(ticket.number)
+
+    def ready(self, worker: int, at_ns: int) -> None:
+        """Say that a worker has opened the trajectory; times are of this process's `time.perf_counter_ns`."""
+        self._span("open", NO_BLOCK, worker, self._begun_ns, at_ns)
+        self._free_since_ns[worker] = at_ns
+
+    def progress(self, worker: int, n_frames: int) -> None:
+        """Say how many frames of its ticket a worker has done."""
+        self._under_way[worker] = n_frames
+
+    def came(self, worker: int, ticket: Ticket, part: Part, begun_ns: int, ended_ns: int) -> None:
+        """Take the part that a ticket became, which was worked on from one moment to another."""
+        self._under_way.pop(worker, None)
+        if not self._tickets.came(ticket.number):
+            return  # a copy of it came before
+        self._span("wait", ticket.first, worker, self._free_since_ns.get(worker, begun_ns), begun_ns)
+        self._free_since_ns[worker] = ended_ns
+        part.shift(begun_ns - self._begun_ns)
+        if part.is_last:
+            self._tickets.end_at(part.end)
+        self._gathering.add(part)
+
+    def failed(self, worker: int, ticket: Ticket, failure: Failure, where: str) -> None:
+        """Take the error that a ticket met.
+
+        What mdreel says of the data is the same wherever it is said: it is raised, once all blocks before it are done.
+        Anything else may be the fault of the place: the blocks are tried once more.
+
+        Raises
+        ------
+        WorkerError
+            If a block has failed too often.
+        BlocksDidNotJoin
+            If the blocks are ranges of bytes, and one met what is no frame.
+        """
+        self._under_way.pop(worker, None)
+        if not self._tickets.is_running(ticket.number):
+            return
+        if isinstance(failure.error, MdreelError):
+            if isinstance(failure.error, FormatError) and self._work.blocks.are_of_bytes:
+                raise BlocksDidNotJoin
+            self._tickets.end_at(ticket.first)
+            self._gathering.fail(ticket.first, failure.error)
+            return
+        block = self._tickets.failed(ticket.number)
+        if block is not None:
+            message = f"block {block} failed twice, the last time on worker {worker} ({where}): {failure}"
+            raise WorkerError(f"{message}\n\n{failure.text}") from failure.error
+
+    def lost(self, worker: int, ticket: Ticket | None, where: str, why: str) -> None:
+        """Take the loss of a worker and of the ticket that it had.
+
+        Raises
+        ------
+        WorkerError
+            If a block has taken a worker with it before.
+        """
+        self._under_way.pop(worker, None)
+        self._free_since_ns.pop(worker, None)
+        block = None if ticket is None else self._tickets.failed(ticket.number)
+        if block is not None:
+            raise WorkerError(
+                f"block {block} was lost twice, the last time with worker {worker} ({where}), which {why}"
+            )
+
+    def report(self) -> None:
+        """Tell the monitor how far the run is."""
+        if self._work.monitor is not None:
+            self._work.monitor(self._gathering.n_frames + sum(self._under_way.values()))
+
+    def finish(self) -> Outcome | None:
+        """Return the outcome; None when blocks of bytes did not join."""
+        outcome = self._gathering.finish()
+        if outcome is None:
+            return None
+        spans = np.concatenate([outcome.spans, np.array(self._spans, SPAN)])
+        return type(outcome)(outcome.series, spans, outcome.damage)
+
+    def _span(self, kind: str, block: int, worker: int, begun_ns: int, ended_ns: int) -> None:
+        begun, ended = (max(at - self._begun_ns, 0) for at in (begun_ns, ended_ns))
+        self._spans.append((KINDS.index(kind), block, worker, begun, max(begun, ended), 0, 0))

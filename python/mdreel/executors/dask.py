@@ -1,0 +1,244 @@
+"""Dask: the workers of a cluster, on this machine or on many."""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from mdreel.errors import MismatchError, UnsupportedError, WorkerError
+from mdreel.executors.alone import Alone
+from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
+from mdreel.executors.failure import Failure
+from mdreel.executors.job import Outcome, Schedule
+from mdreel.executors.memory import check_budget
+from mdreel.executors.processors import available_processors
+from mdreel.executors.tickets import Ticket
+from mdreel.executors.work import Work
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_POLL_SECONDS = 0.05
+_START_SECONDS = 60.0
+
+
+class Dask(Alone):
+    """Runs blocks as tasks of `dask.distributed`.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Number of worker processes of a cluster on this machine, with one thread each; by default one for each
+        processor. With a client it is the number of threads of the client's cluster, and need not be given.
+    schedule : {"demand", "static"}
+        Whether whoever is free takes the next blocks, or each worker has one share of all.
+    client : distributed.Client or str, optional
+        A client, or the address of a scheduler. By default a cluster is started for each run, and ended with it.
+
+    Notes
+    -----
+    The job goes to each worker once, with the places of the frames; workers open the trajectory and nothing else, so
+    that all must see it under the same path. No more tasks are under way than there are threads. What is lost with a
+    worker is done again by another.
+    """
+
+    name = "dask"
+
+    def __init__(
+        self, n_workers: int | None = None, schedule: Schedule = "demand", *, client: Client | str | None = None
+    ) -> None:
+        _refuse_without_dask()
+        if n_workers is not None and n_workers < 1:
+            raise MismatchError(f"at least 1 worker is needed, {n_workers} were asked for")
+        self.schedule = schedule
+        self._client = client
+        self._n_workers = n_workers
+
+    @property
+    def n_workers(self) -> int:
+        """How many blocks are run at a time."""
+        if self._client is None:
+            return available_processors() if self._n_workers is None else self._n_workers
+        with _connected(self._client, 0) as client:
+            n_threads = _n_threads(client)
+        if self._n_workers not in (None, n_threads):
+            raise MismatchError(f"{self._n_workers} workers were asked for, the cluster has {n_threads} threads")
+        return n_threads
+
+    def run(self, work: Work) -> Outcome | None:
+        """Run all blocks; see `Executor.run`."""
+        if work.job.source.is_growing:
+            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+        n_workers = self.n_workers
+        check_budget(work, n_workers)
+        coordinator = Coordinator(work, n_workers, self.schedule)
+        if not coordinator.is_done:
+            payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
+            try:
+                with _connected(self._client, n_workers) as client:
+                    _Session(client, payload, coordinator, n_workers).run()
+            except BlocksDidNotJoin:
+                return None
+        return coordinator.finish()
+
+    def __repr__(self) -> str:
+        return f"Dask({self._n_workers if self._client is None else self._client!r})"
+
+
+def _refuse_without_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError("the backend dask needs dask.distributed: pip install 'mdreel[dask]'") from error
+
+
+@contextmanager
+def _connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
+    """Give a client: the one that there is, one of a scheduler, or one of a cluster made for it."""
+    from distributed import Client, LocalCluster
+
+    if isinstance(client, Client):
+        yield client
+    elif client is not None:
+        try:
+            connected = Client(client, timeout=_START_SECONDS / 4, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise UnsupportedError(f"there is no Dask scheduler at {client}: {error}") from error
+        with connected:
+            yield connected
+    else:
+        from dask import config
+
+        # What is said of memory is ours to keep to; a dashboard would need a port and bokeh.
+        quiet = {"distributed.worker.memory.terminate": False, "distributed.worker.memory.pause": False}
+        with (
+            config.set(quiet),
+            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+            Client(cluster, set_as_default=False) as connected,
+        ):
+            yield connected
+
+
+def _n_threads(client: Client) -> int:
+    """Count the threads of a cluster; wait for the first worker."""
+    try:
+        client.wait_for_workers(1, timeout=_START_SECONDS)
+    except TimeoutError as error:
+        raise WorkerError(f"the Dask cluster has no worker after {_START_SECONDS:.0f} s: {client}") from error
+    return sum(client.nthreads().values())
+
+
+class _Session:
+    """A run on a cluster."""
+
+    def __init__(self, client: Client, payload: bytes, coordinator: Coordinator, n_workers: int) -> None:
+        self._client = client
+        self._payload = payload
+        self._coordinator = coordinator
+        self._name = f"mdreel-{uuid.uuid4().hex[:12]}"
+        self._slots: list[_Slot | None] = [None] * n_workers
+        self._inbox: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._addresses: list[str] = []
+        self._offsets_ns: dict[str, int] = {}
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def run(self) -> None:
+        """Run until all blocks are there."""
+        from mdreel.executors.dask_worker import JobPlugin
+
+        self._client.register_plugin(JobPlugin(self._name, self._payload))
+        try:
+            self._open()
+            while not self._coordinator.is_done:
+                self._hand_out()
+                self._take_in()
+                self._coordinator.report()
+        finally:
+            for slot in self._slots:
+                if slot is not None:
+                    slot.future.release()
+            with suppress(Exception):  # the cluster may be gone
+                self._client.unregister_worker_plugin(self._name)
+
+    def _open(self) -> None:
+        """Have every worker open the trajectory, and learn the time there."""
+        from mdreel.executors.dask_worker import Host, open_job
+
+        here, asked_ns = Host.here(), perf_counter_ns()
+        answers = self._client.run(open_job, self._name)
+        answered_ns = perf_counter_ns()
+        for address, answer in answers.items():
+            if isinstance(answer, Failure):
+                message = f"worker {address} cannot begin: {answer}"
+                raise WorkerError(f"{message}\n\n{answer.text}") from answer.error
+            is_here = (answer.name, answer.boot) == (here.name, here.boot)
+            self._offsets_ns[address] = 0 if is_here else (asked_ns + answered_ns) // 2 - answer.now_ns
+            for thread in range(self._client.nthreads().get(address, 1)):
+                self._addresses.append(address)
+                self._coordinator.ready(len(self._addresses) - 1, answer.now_ns + self._offsets_ns[address])
+                del thread
+
+    def _hand_out(self) -> None:
+        from mdreel.executors.dask_worker import do_ticket
+
+        for number, slot in enumerate(self._slots):
+            if slot is None and (ticket := self._coordinator.take(number)) is not None:
+                near = self._addresses[number : number + 1] or None
+                future = self._client.submit(
+                    do_ticket,
+                    self._name,
+                    ticket.first,
+                    ticket.end,
+                    key=f"{self._name}-{ticket.number}",
+                    workers=near,
+                    allow_other_workers=near is not None,
+                    pure=False,
+                )
+                self._slots[number] = _Slot(ticket, future)
+                future.add_done_callback(self._inbox.put)
+
+    def _take_in(self) -> None:
+        """Wait a moment for what is under way, and take in what has come."""
+        with suppress(queue.Empty):
+            came = [self._inbox.get(timeout=_POLL_SECONDS)]
+            while not self._inbox.empty():
+                came.append(self._inbox.get_nowait())
+            for number, slot in enumerate(self._slots):
+                if slot is not None and slot.future in came:
+                    self._slots[number] = None
+                    self._end(number, slot)
+        for number, slot in enumerate(self._slots):
+            if slot is not None and not self._coordinator.is_wanted(slot.ticket):
+                slot.future.cancel()  # what runs runs on, and nobody listens
+                self._slots[number] = None
+
+    def _end(self, number: int, slot: _Slot) -> None:
+        """Take in what a task became."""
+        if slot.future.status == "error":
+            error = slot.future.exception()
+            failure = Failure.of(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            self._coordinator.failed(number, slot.ticket, failure, "Dask cluster")
+        elif slot.future.status in ("cancelled", "lost"):
+            self._coordinator.lost(number, slot.ticket, "Dask cluster", "was lost")
+        else:
+            done: Any = slot.future.result()
+            if isinstance(done.part, Failure):
+                self._coordinator.failed(number, slot.ticket, done.part, done.address)
+                return
+            offset_ns = self._offsets_ns.get(done.address, 0)
+            worker = self._numbers.setdefault((done.address, done.thread), len(self._numbers))
+            done.part.done_by(worker)
+            self._coordinator.came(number, slot.ticket, done.part, done.begun_ns + offset_ns, done.ended_ns + offset_ns)
+
+
+class _Slot:
+    """A place among the tasks that are under way."""
+
+    def __init__(self, ticket: Ticket, future: Future[Any]) -> None:
+        self.ticket = ticket
+        self.future = future

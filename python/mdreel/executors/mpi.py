@@ -1,0 +1,310 @@
+"""MPI: ranks that a launcher has started, on one machine or many."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from itertools import pairwise
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+
+import numpy as np
+
+from mdreel.errors import FormatError, MdreelError, MismatchError, UnsupportedError, WorkerError
+from mdreel.executors.checkpoint import Checkpoint
+from mdreel.executors.failure import Failure
+from mdreel.executors.gathering import Gathering
+from mdreel.executors.job import Outcome, Schedule
+from mdreel.executors.memory import check_budget
+from mdreel.executors.mpi_carrier import carrier_of
+from mdreel.executors.mpi_round import Assignment, HandedIn, Round
+from mdreel.executors.work import Work
+from mdreel.launcher import launched
+from mdreel.spans import SPAN
+
+if TYPE_CHECKING:
+    from mdreel._core import Part
+    from mdreel.executors.job import Monitor
+
+Communication: TypeAlias = Literal["gather", "window"]
+"""How results come to rank 0: in one collective call at the end, or put into its memory as they are made."""
+
+T = TypeVar("T")
+
+_PAUSE_SECONDS = 0.002
+_ROUND, _END, _LEAVE = range(3)
+
+
+class Mpi:
+    """Runs blocks on the ranks of an MPI launcher, rank 0 among them.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Number of ranks; need not be given, and must be right if it is.
+    schedule : {"demand", "static"}
+        Whether whoever is free takes the next blocks, or each rank has one share of all.
+    communication : {"gather", "window"}
+        How results come to rank 0: with Gatherv when all is done, or by one-sided puts into an array there.
+    communicator : mpi4py.MPI.Comm, optional
+        The ranks; all of them by default.
+
+    Raises
+    ------
+    UnsupportedError
+        If no launcher has started this process, or mpi4py is not installed.
+    WorkerError
+        If launcher and MPI library are not of the same MPI.
+
+    Notes
+    -----
+    All ranks call ``run`` of an analysis, and all get its results; rank 0 alone opens the trajectory to plan, and tells
+    the others the job and where the frames are. Blocks are taken from a counter in rank 0's memory, which needs nobody
+    to hand them out. Each rank works with one thread.
+    """
+
+    name = "mpi"
+
+    def __init__(
+        self,
+        n_workers: int | None = None,
+        schedule: Schedule = "demand",
+        *,
+        communication: Communication = "gather",
+        communicator: Any = None,
+    ) -> None:
+        if communication not in ("gather", "window"):
+            raise UnsupportedError(f"unknown communication {communication!r}; known: gather, window")
+        self._communicator = world() if communicator is None else communicator
+        self.n_workers: int = self._communicator.size
+        if n_workers not in (None, self.n_workers):
+            raise MismatchError(f"{n_workers} workers were asked for, the launcher has started {self.n_workers} ranks")
+        self.schedule = schedule
+        self.communication: Communication = communication
+
+    def share(self, compute: Callable[[], T]) -> T:
+        """Let rank 0 compute, the others serve it meanwhile, and all return what it did; see `Executor.share`."""
+        if self._communicator.rank != 0:
+            _, answer = self._serve((_END,))
+            result, failure = pickle.loads(answer)  # noqa: S301 (from rank 0)
+            if failure is not None:
+                raise failure.error
+            shared: T = result
+            return shared
+        try:
+            result = compute()
+        except Exception as error:
+            self._tell(_END, pickle.dumps((None, Failure.of(error))))
+            raise
+        except BaseException:
+            self._tell(_END, pickle.dumps((None, Failure(RuntimeError("rank 0 was interrupted"), ""))))
+            raise
+        self._tell(_END, pickle.dumps((result, None), protocol=pickle.HIGHEST_PROTOCOL))
+        return result
+
+    def serve(self) -> NoReturn:
+        """Serve rank 0, run after run, until it leaves; then leave with its exit code."""
+        _, code = self._serve((_LEAVE,))
+        sys.exit(int(code))
+
+    def leave(self, code: int) -> None:
+        """Let all ranks that serve leave."""
+        self._tell(_LEAVE, str(code).encode())
+
+    def run(self, work: Work) -> Outcome | None:
+        """Run all blocks, on rank 0, while the others are in `share` or `serve`; see `Executor.run`."""
+        if work.job.source.is_growing:
+            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+        check_budget(work, self.n_workers)
+        if self.communication != "gather" and work.blocks.are_of_bytes:
+            return None  # the place of a result must be known before it is there
+        gathering, begun_ns = Gathering(work), perf_counter_ns()
+        spans: list[tuple[int, ...]] = []
+        failed: set[int] = set()
+        n_before = gathering.n_frames
+        while ranges := list(gathering.missing()):
+            assignment = Assignment(ranges, self.schedule, work.one_by_one)
+            kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
+            order = (work.job, work.blocks, assignment, kept)
+            self._tell(_ROUND, pickle.dumps(order, protocol=pickle.HIGHEST_PROTOCOL))
+            monitor = None if work.monitor is None else _counting(work.monitor, n_before)
+            since_ns, handed_in = self._round(*order[:3], work.checkpoint, monitor)
+            offset_ns = since_ns - begun_ns
+            if not self._take_in(gathering, handed_in, offset_ns, failed, work.blocks.are_of_bytes):
+                return None
+            n_before = gathering.n_frames
+            for rank in handed_in:
+                spans += [(k, b, w, s + offset_ns, e + offset_ns, n, m) for k, b, w, s, e, n, m in rank.spans]
+        outcome = gathering.finish()
+        if outcome is None:
+            return None
+        return Outcome(outcome.series, np.concatenate([outcome.spans, np.array(spans, SPAN)]), outcome.damage)
+
+    def __repr__(self) -> str:
+        return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
+
+    def _take_in(
+        self, gathering: Gathering, handed_in: list[HandedIn], offset_ns: int, failed: set[int], are_of_bytes: bool
+    ) -> bool:
+        """Take in what ranks have done; return whether it is of use: blocks of bytes may have met what is no frame."""
+        for rank in handed_in:
+            for part, _ in rank.parts:
+                part.shift(offset_ns)
+                gathering.take(part)
+        for rank in handed_in:
+            for first, failure in rank.failures:
+                if not isinstance(failure.error, MdreelError):
+                    if first in failed:
+                        message = f"block {first} failed twice, the last time on {rank.where}: {failure}"
+                        raise WorkerError(f"{message}\n\n{failure.text}") from failure.error
+                    failed.add(first)
+                elif isinstance(failure.error, FormatError) and are_of_bytes:
+                    return False
+                else:
+                    gathering.fail(first, failure.error)
+        return True
+
+    def _serve(self, until: tuple[int, ...]) -> tuple[int, bytes]:
+        """Do what rank 0 says until it says one of these things; Ctrl-C is for rank 0, which says so."""
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            while True:
+                kind, content = self._hear()
+                if kind in until:
+                    return kind, content
+                if kind == _ROUND:
+                    job, blocks, assignment, kept = _unpickled(content)
+                    checkpoint = None
+                    if kept is not None:
+                        path, identity = kept
+                        checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
+                    with nullcontext() if checkpoint is None else closing(checkpoint):
+                        self._round(job, blocks, assignment, checkpoint, None)
+        except BaseException:  # the others would wait for ever
+            traceback.print_exc()
+            self._communicator.Abort(1)
+            raise
+        finally:
+            signal.signal(signal.SIGINT, heard)
+
+    def _round(
+        self, job: Any, blocks: Any, assignment: Any, checkpoint: Checkpoint | None, monitor: Monitor | None
+    ) -> tuple[int, list[HandedIn]]:
+        """Do a round, together; return when it began, and on rank 0 what all have handed in."""
+        ranks = self._communicator
+        where = f"rank {ranks.rank} ({socket.gethostname()})"
+        answers = ranks.allgather((where, job if isinstance(job, Failure) else None))
+        for there, failure in answers:
+            if failure is not None:
+                if ranks.rank == 0:
+                    raise WorkerError(f"{there} cannot begin: {failure}\n\n{failure.text}") from failure.error
+                return 0, []
+        handed_in, stopped = HandedIn(where), None
+        with carrier_of(self.communication, ranks, blocks) as carrier:
+
+            def keep(part: Part) -> int:
+                if checkpoint is not None:
+                    checkpoint.add(part)
+                return carrier.put(part)
+
+            round_ = Round(ranks, job, blocks, assignment, handed_in, keep, monitor)
+            try:
+                round_.run()
+            except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
+                stopped = error
+            self._meet()
+            round_.close()
+            gathered = self._gather(handed_in)
+            if stopped is not None:
+                raise stopped
+            for rank in gathered:
+                for part, n_rows in rank.parts:
+                    carrier.get(part, n_rows)
+        return round_.begun_ns, gathered
+
+    def _meet(self) -> None:
+        """Wait for the others without keeping a core busy."""
+        request = self._communicator.Ibarrier()
+        while not request.Test():
+            time.sleep(_PAUSE_SECONDS)
+
+    def _gather(self, handed_in: HandedIn) -> list[HandedIn]:
+        """Bring what ranks hand in to rank 0."""
+        from mpi4py import MPI
+
+        ranks = self._communicator
+        content = np.frombuffer(pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL), np.uint8)
+        sizes = ranks.gather(len(content))
+        if ranks.rank != 0:
+            ranks.Gatherv([content, MPI.BYTE], None)
+            return []
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        everything = np.empty(starts[-1], np.uint8)
+        ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
+        pieces = [everything[a:b] for a, b in pairwise(starts)]
+        return [pickle.loads(piece.data) for piece in pieces]  # noqa: S301 (from our own ranks)
+
+    def _tell(self, kind: int, content: bytes) -> None:
+        """Tell the ranks that serve something, from rank 0."""
+        from mpi4py import MPI
+
+        self._communicator.Ibcast(np.array([kind, len(content)], np.int64)).Wait()
+        self._communicator.Bcast([np.frombuffer(content, np.uint8), MPI.BYTE])
+
+    def _hear(self) -> tuple[int, bytes]:
+        """Hear what rank 0 tells; wait for it without keeping a core busy."""
+        from mpi4py import MPI
+
+        head = np.zeros(2, np.int64)
+        request = self._communicator.Ibcast(head)
+        while not request.Test():
+            time.sleep(_PAUSE_SECONDS)
+        content = np.empty(int(head[1]), np.uint8)
+        self._communicator.Bcast([content, MPI.BYTE])
+        return int(head[0]), content.tobytes()
+
+
+def world() -> Any:
+    """Return all ranks that the launcher has started.
+
+    Raises
+    ------
+    UnsupportedError
+        If no launcher has started this process, or mpi4py is not installed.
+    WorkerError
+        If launcher and MPI library are not of the same MPI.
+    """
+    expected = launched()
+    if expected is None:
+        message = "no MPI launcher has started this process: use mpirun -n 4 mdreel ..., or another backend"
+        raise UnsupportedError(f"the backend mpi: {message}")
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise UnsupportedError("the backend mpi needs mpi4py: pip install 'mdreel[mpi]'") from error
+    if expected.size != MPI.COMM_WORLD.size:
+        library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
+        raise WorkerError(
+            f"the launcher has started {expected.size} ranks, the MPI library sees {MPI.COMM_WORLD.size}: "
+            f"they are not of the same MPI; the library is {library}"
+        )
+    return MPI.COMM_WORLD
+
+
+def _counting(monitor: Monitor, n_before: int) -> Monitor:
+    return lambda n_frames: monitor(n_before + n_frames)
+
+
+def _unpickled(content: bytes) -> tuple[Any, Any, Any, Any]:
+    """Return what rank 0 says is to be done; as job a failure, if it cannot be understood here."""
+    try:
+        job, blocks, assignment, kept = pickle.loads(content)  # noqa: S301 (from rank 0)
+    except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+        return Failure.of(error), None, None, None
+    return job, blocks, assignment, kept

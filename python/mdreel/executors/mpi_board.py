@@ -1,0 +1,123 @@
+"""The board: numbers on rank 0 that all ranks read and write without asking anybody (one-sided communication).
+
+It holds the counter from which ranks take tickets, what each rank is doing, and which blocks are done. Rank 0 has no
+more to say than any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NEXT, _END, _STOP, _N_WORDS = range(4)
+_FIRST, _LAST, _SINCE, _FRAMES, _N_FACTS = range(5)
+_NO_END = np.int64(2**62)
+
+
+class Board:
+    """What ranks tell each other during a round.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks; all of them make the board together.
+    n_blocks : int
+        Blocks of the round.
+    """
+
+    def __init__(self, communicator: Any, n_blocks: int) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._rank = communicator.rank
+        self._size = communicator.size
+        self._n_blocks = n_blocks
+        length = _N_WORDS + _N_FACTS * self._size + n_blocks
+        self._window = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
+        if self._rank == 0:
+            words = np.frombuffer(self._window.tomemory(), np.int64)
+            words[:] = 0
+            words[_END] = _NO_END
+        communicator.Barrier()
+        self._window.Lock_all()
+        if self._rank == 0:
+            self._window.Sync()
+
+    def take(self, n: int) -> int:
+        """Take the next ``n`` blocks; return the first of them, which may lie behind the last."""
+        number, before = np.array([n], np.int64), np.zeros(1, np.int64)
+        self._window.Fetch_and_op(number, before, 0, _NEXT, self._mpi.SUM)
+        self._window.Flush(0)
+        return int(before[0])
+
+    def next(self) -> int:
+        """Return the first block that nobody has taken."""
+        return int(self._read(_NEXT, 1)[0])
+
+    def end_at(self, block: int) -> None:
+        """Say that no block from this one on is needed."""
+        self._write(_END, np.array([block], np.int64), self._mpi.MIN)
+
+    def end(self) -> int:
+        """Return the first block that is not needed, and all behind it; large if nobody has said so."""
+        return int(self._read(_END, 1)[0])
+
+    def stop(self) -> None:
+        """Say that all shall stop."""
+        self._write(_STOP, np.ones(1, np.int64), self._mpi.MAX)
+
+    def is_stopped(self) -> bool:
+        """Whether somebody has said that all shall stop."""
+        return bool(self._read(_STOP, 1)[0])
+
+    def begin(self, first: int, end: int, since_ns: int) -> None:
+        """Say that this rank does some blocks, since when; 0, 0 for none."""
+        self._write(self._facts_at(self._rank), np.array([first, end, since_ns], np.int64), self._mpi.REPLACE)
+
+    def report(self, n_frames: int) -> None:
+        """Say how many frames this rank has done in all."""
+        at = self._facts_at(self._rank) + _FRAMES
+        self._write(at, np.array([n_frames], np.int64), self._mpi.REPLACE)
+
+    def n_frames(self) -> int:
+        """Return how many frames all ranks have done."""
+        return int(self._table()[:, _FRAMES].sum())
+
+    def under_way(self) -> NDArray[np.int64]:
+        """Return what each other rank does, shape (n, 3): first block, end, since when (ns)."""
+        table = self._table()
+        table[self._rank, _LAST] = 0
+        return table[table[:, _LAST] > 0, : _SINCE + 1]
+
+    def finish(self, first: int, end: int) -> None:
+        """Say that blocks are done."""
+        at = _N_WORDS + _N_FACTS * self._size + first
+        self._write(at, np.ones(end - first, np.int64), self._mpi.REPLACE)
+
+    def is_finished(self, block: int) -> bool:
+        """Whether a block is done."""
+        return bool(self._read(_N_WORDS + _N_FACTS * self._size + block, 1)[0])
+
+    def close(self) -> None:
+        """Give the board up, together."""
+        self._window.Unlock_all()
+        self._window.Free()
+
+    def _facts_at(self, rank: int) -> int:
+        return _N_WORDS + _N_FACTS * rank
+
+    def _table(self) -> NDArray[np.int64]:
+        return self._read(_N_WORDS, _N_FACTS * self._size).reshape(self._size, _N_FACTS)
+
+    def _read(self, at: int, n: int) -> NDArray[np.int64]:
+        # As an accumulation that changes nothing: then each number is whole, whoever writes meanwhile.
+        nothing, found = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._window.Get_accumulate(nothing, found, 0, at, self._mpi.NO_OP)
+        self._window.Flush(0)
+        return found
+
+    def _write(self, at: int, values: NDArray[np.int64], operation: Any) -> None:
+        self._window.Accumulate(values, 0, at, op=operation)
+        self._window.Flush(0)

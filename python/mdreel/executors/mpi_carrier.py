@@ -1,0 +1,110 @@
+"""Carriers: how the rows of a result come to rank 0 while, or after, they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mdreel._core import Blocks, Part
+    from mdreel.executors.mpi import Communication
+
+_N_COLUMNS = 3
+
+
+class Carrier(Protocol):
+    """Brings the rows of parts to rank 0."""
+
+    def put(self, part: Part) -> int:
+        """Be given a part where it was made; return how many rows were taken from it."""
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0, when all ranks have met."""
+
+
+class InHand:
+    """Leaves the rows in the parts, which are gathered at the end."""
+
+    def put(self, part: Part) -> int:
+        """Take nothing."""
+        return 0
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give nothing."""
+
+
+class Window:
+    """An array in the memory of rank 0, into which all ranks put rows: of frame, time and value, one for each frame.
+
+    Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
+    communication).
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks; all of them make the window together.
+    blocks : Blocks
+        All blocks, of frames that are known.
+    """
+
+    def __init__(self, communicator: Any, blocks: Blocks) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._blocks = blocks
+        n_rows = blocks.frames_before(len(blocks)) if communicator.rank == 0 else 0
+        row_bytes = 8 * _N_COLUMNS
+        node = communicator.Split_type(MPI.COMM_TYPE_SHARED)
+        is_one_node = node.size == communicator.size
+        node.Free()
+        allocate = MPI.Win.Allocate_shared if is_one_node else MPI.Win.Allocate
+        self._window = allocate(row_bytes * n_rows, 8, comm=communicator)
+        self._rows: NDArray[np.float64] | None = None
+        if is_one_node:
+            memory, _ = self._window.Shared_query(0)
+            self._rows = np.frombuffer(memory, np.float64).reshape(-1, _N_COLUMNS)
+        elif communicator.rank == 0:
+            self._rows = np.frombuffer(self._window.tomemory(), np.float64).reshape(-1, _N_COLUMNS)
+        self._window.Lock_all()
+
+    def put(self, part: Part) -> int:
+        """Put the rows of a part where they belong, and take them from it."""
+        rows, at = part.take_rows(), self._blocks.frames_before(part.first)
+        if self._rows is None:
+            flat = np.ascontiguousarray(rows).reshape(-1)
+            self._window.Put([flat, self._mpi.DOUBLE], 0, [_N_COLUMNS * at, len(flat), self._mpi.DOUBLE])
+            self._window.Flush(0)
+        else:
+            self._rows[at : at + len(rows)] = rows
+            self._window.Sync()
+        return len(rows)
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0, when all ranks have met."""
+        assert self._rows is not None, "rank 0 has the window"
+        self._window.Sync()
+        at = self._blocks.frames_before(part.first)
+        part.give_rows(self._rows[at : at + n_rows])
+
+    def close(self) -> None:
+        """Give the window up, together."""
+        self._rows = None
+        self._window.Unlock_all()
+        self._window.Free()
+
+
+@contextmanager
+def carrier_of(communication: Communication, communicator: Any, blocks: Blocks) -> Iterator[Carrier]:
+    """Make the carrier of a round, together."""
+    if communication == "gather":
+        yield InHand()
+        return
+    window = Window(communicator, blocks)
+    try:
+        yield window
+    finally:
+        window.close()

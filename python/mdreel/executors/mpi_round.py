@@ -1,0 +1,243 @@
+"""A round: what every rank does from the moment it is given blocks to the moment it hands in what became of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from mdreel.errors import MdreelError
+from mdreel.executors.failure import Failure
+from mdreel.executors.mpi_board import Board
+from mdreel.executors.tickets import LATE, ticket_size
+from mdreel.spans import KINDS, NO_BLOCK
+
+if TYPE_CHECKING:
+    from mdreel._core import Blocks, Part
+    from mdreel.executors.job import Job, Monitor, Schedule
+
+_PAUSE_SECONDS = 0.005
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What rank 0 tells the others at the beginning of a round.
+
+    Attributes
+    ----------
+    ranges : sequence of (int, int)
+        The blocks to be done: first and end of consecutive ones, ascending. Within a round they are numbered from 0.
+    schedule : {"demand", "static"}
+        Who takes which.
+    one_by_one : bool
+        Whether a ticket is never more than one block.
+    """
+
+    ranges: Sequence[tuple[int, int]]
+    schedule: Schedule
+    one_by_one: bool
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return sum(end - first for first, end in self.ranges)
+
+    def within(self, first: int, end: int) -> list[tuple[int, int, int]]:
+        """Return the stretches of consecutive blocks among those of the round: number in the round, first and end."""
+        found, begun = [], 0
+        for low, high in self.ranges:
+            a, b = max(first - begun, 0), min(end - begun, high - low)
+            if a < b:
+                found.append((begun + a, low + a, low + b))
+            begun += high - low
+        return found
+
+
+@dataclass
+class HandedIn:
+    """What a rank hands in at the end of a round.
+
+    Attributes
+    ----------
+    parts : list of (Part, int)
+        What it has done, and how many rows of it have gone to rank 0 on another way.
+    failures : list of (int, Failure)
+        Where it failed: the first block of the ticket, and why.
+    spans : list of tuple
+        What it did besides, in the order of `mdreel.spans.SPAN`, since the beginning of the round.
+    where : str
+        The rank and its host.
+    """
+
+    where: str
+    parts: list[tuple[Part, int]] = field(default_factory=list)
+    failures: list[tuple[int, Failure]] = field(default_factory=list)
+    spans: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
+
+
+class _Dropped(BaseException):
+    """Nobody needs what is being done."""
+
+
+class Round:
+    """A rank's part in a round.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks.
+    job : Job
+        What to do with a block.
+    blocks : Blocks
+        All blocks of the run.
+    assignment : Assignment
+        Which of them are done in this round.
+    handed_in : HandedIn
+        Where what is done is put.
+    keep : callable
+        Called with each part that is done; returns how many rows it has taken from it.
+    monitor : callable, optional
+        Called with the number of frames that all ranks have done.
+    """
+
+    def __init__(
+        self,
+        communicator: Any,
+        job: Job,
+        blocks: Blocks,
+        assignment: Assignment,
+        handed_in: HandedIn,
+        keep: Callable[[Part], int],
+        monitor: Monitor | None,
+    ) -> None:
+        self._communicator = communicator
+        self._rank = communicator.rank
+        self._job = job
+        self._blocks = blocks
+        self._assignment = assignment
+        self._handed_in = handed_in
+        self._keep = keep
+        self._monitor = monitor
+        self._board = Board(communicator, assignment.n_blocks)
+        communicator.Barrier()
+        # All ranks count from here: no clock of one host is compared with that of another.
+        self.begun_ns = perf_counter_ns()
+        self._free_since_ns = self.begun_ns
+        self._paces: list[float] = []
+        self._n_frames = 0
+        self._number = 0
+
+    def run(self) -> None:
+        """Do blocks until all are done, here or by others."""
+        try:
+            for first, end in self._tickets():
+                for number, low, high in self._assignment.within(first, end):
+                    self._do(number, low, high)
+        except _Dropped:
+            pass
+        except BaseException:
+            self._board.stop()
+            raise
+
+    def close(self) -> None:
+        """Give up what the ranks have in common, together."""
+        self._board.close()
+
+    def _tickets(self) -> Iterator[tuple[int, int]]:
+        """Give tickets, in numbers of the round."""
+        n_blocks, size = self._assignment.n_blocks, self._communicator.size
+        if self._assignment.schedule == "static":
+            yield n_blocks * self._rank // size, n_blocks * (self._rank + 1) // size
+            self._wait()
+            return
+        seen = 0
+        while not self._board.is_stopped():
+            pace = median(self._paces) if self._paces else None
+            n = 1 if self._assignment.one_by_one else ticket_size(pace, n_blocks - seen, size)
+            first = self._board.take(n)
+            seen = first + n
+            if first >= min(n_blocks, self._first_useless()):
+                break
+            yield first, min(first + n, n_blocks)
+        while (late := self._late()) is not None:
+            yield late
+
+    def _late(self) -> tuple[int, int] | None:
+        """Wait for a ticket that is late; None when all is done."""
+        while not self._board.is_stopped():
+            self._look(0)
+            useless = self._first_useless()
+            there = [row for row in self._board.under_way().tolist() if row[0] < useless]
+            waiting = [row for row in there if not self._board.is_finished(row[0])]
+            if not waiting:
+                return None
+            held = [(first, end) for first, end, _ in waiting]
+            pace = median(self._paces) if self._paces else None
+            now_ns = perf_counter_ns() - self.begun_ns
+            for first, end, since_ns in sorted(waiting, key=lambda row: row[2]):
+                is_late = pace is not None and now_ns - since_ns > LATE * pace * (end - first) * 1e9
+                if is_late and held.count((first, end)) == 1:
+                    return first, end
+            time.sleep(_PAUSE_SECONDS)
+        return None
+
+    def _wait(self) -> None:
+        """Wait for the others, in a fixed schedule, without keeping a core busy."""
+        self._board.begin(0, 0, 0)
+        while self._board.under_way().size and not self._board.is_stopped():
+            self._look(0)
+            time.sleep(_PAUSE_SECONDS)
+
+    def _first_useless(self) -> int:
+        """Return the first block, in numbers of the round, that nobody needs."""
+        end, begun = self._board.end(), 0
+        for low, high in self._assignment.ranges:
+            if end < high:
+                return begun + max(end - low, 0)
+            begun += high - low
+        return begun
+
+    def _do(self, number: int, first: int, end: int) -> None:
+        begun_ns = perf_counter_ns()
+        self._number = number
+        self._board.begin(number, number + end - first, begun_ns - self.begun_ns)
+        self._span("wait", first, self._free_since_ns, begun_ns)
+        try:
+            part = self._job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
+        except _Dropped:
+            if self._board.is_stopped():
+                raise
+        except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+            self._handed_in.failures.append((first, Failure.of(error)))
+            if isinstance(error, MdreelError):
+                self._board.end_at(first)
+            self._board.finish(number, number + end - first)
+        else:
+            part.shift(begun_ns - self.begun_ns)
+            if part.is_last:
+                self._board.end_at(part.end)
+            self._n_frames += part.n_frames
+            self._handed_in.parts.append((part, self._keep(part)))
+            self._board.finish(number, number + end - first)
+            self._paces.append((perf_counter_ns() - begun_ns) * 1e-9 / (end - first))
+        self._board.begin(0, 0, 0)
+        self._free_since_ns = perf_counter_ns()
+
+    def _look(self, n_frames: int) -> None:
+        """Look up from work, every few milliseconds."""
+        # Somebody must call MPI here now and then, or what others ask of this rank's memory may have to wait.
+        self._communicator.Iprobe()
+        self._board.report(self._n_frames + n_frames)
+        if self._monitor is not None:
+            self._monitor(self._board.n_frames())
+        if n_frames and (self._board.is_stopped() or self._board.is_finished(self._number)):
+            raise _Dropped
+
+    def _span(self, kind: str, block: int, begun_ns: int, ended_ns: int) -> None:
+        begun, ended = (max(at - self.begun_ns, 0) for at in (begun_ns, ended_ns))
+        self._handed_in.spans.append(
+            (KINDS.index(kind), NO_BLOCK if block < 0 else block, self._rank, begun, max(begun, ended), 0, 0)
+        )

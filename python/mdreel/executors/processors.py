@@ -1,0 +1,13 @@
+"""Processors: how many there are for us."""
+
+import os
+import sys
+
+
+def available_processors() -> int:
+    """Processors that this process may use, which a batch system can have made fewer than there are."""
+    if sys.version_info >= (3, 13):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,268 @@
+"""Executors whose workers are other processes: the same bits, whoever is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdreel import Dask, Processes, Serial, Threads
+from mdreel._core import FrameSet, RmsdKernel, Source, plan
+from mdreel.errors import FormatError, UnsupportedError, WorkerError
+from mdreel.executors.executor import Executor
+from mdreel.executors.job import Job, Outcome
+from mdreel.executors.work import Work
+from mdreel.run import run
+from mdreel.sources.open import open_source
+from mdreel.storage.convert import convert
+
+ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
+MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 1000))
+
+
+def job_of(source: Source) -> Job:
+    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
+    return Job(source, ATOMS, RmsdKernel(reference, None, True))
+
+
+def same(one: Outcome, other: Outcome) -> bool:
+    return one.series.tobytes() == other.series.tobytes()
+
+
+@pytest.fixture(scope="module", params=["xtc", "trr", "dcd", "nc", "h5md", "chain"])
+def paths(request: pytest.FixtureRequest, adk_xtc: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The AdK trajectory in every format."""
+    if request.param in ("xtc", "chain"):
+        return [adk_xtc] * (1 if request.param == "xtc" else 3)
+    path = tmp_path_factory.mktemp("formats") / f"adk.{request.param}"
+    convert(adk_xtc, path)
+    return [path]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Dask]:
+    """A Dask cluster that the tests of this file share."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        yield Dask(client=client)
+
+
+@pytest.mark.parametrize("index", ["none", "cache"])
+@pytest.mark.parametrize("locate", [False, True])
+def test_bits_are_those_of_one_thread(paths: list[Path], cluster: Dask, index: str, locate: bool) -> None:
+    def opened() -> tuple[Job, FrameSet | None]:
+        source = open_source(paths, index=index)
+        return job_of(source), FrameSet.range(0, 1, source.n_frames) if locate else None
+
+    expected = run(*opened(), Serial())
+    for executor in (Threads(3, "static"), Processes(3), Processes(2, "static"), cluster):
+        for n_parts in (None, 7):
+            assert same(run(*opened(), executor, n_parts=n_parts), expected), (executor, n_parts)
+
+
+def test_workers_are_told_where_the_frames_are(adk_xtc: Path) -> None:
+    import pickle
+
+    source = open_source(adk_xtc, index="none")
+    job = job_of(source)
+    assert source.n_frames == 98
+    there: Job = pickle.loads(pickle.dumps(job))
+    assert there.source.is_located
+    not_located: Job = pickle.loads(pickle.dumps(job_of(open_source(adk_xtc, index="none"))))
+    assert not not_located.source.is_located
+
+
+def test_worker_that_sees_another_file_says_so(adk_xtc: Path, tmp_path: Path) -> None:
+    import pickle
+
+    path = tmp_path / "a.xtc"
+    path.write_bytes(adk_xtc.read_bytes())
+    content = pickle.dumps(job_of(open_source(path)))
+    path.write_bytes(adk_xtc.read_bytes() * 2)
+    with pytest.raises(FormatError, match="it is not the same file"):
+        pickle.loads(content)
+
+
+def children() -> set[int]:
+    """Worker processes of this one."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (path / "stat").read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == os.getpid() and b"process_worker" in (path / "cmdline").read_bytes():
+                found.add(int(path.name))
+    return found
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.3, 0.9])
+def test_process_that_is_killed_costs_nothing_but_time(adk_xtc: Path, moment: float) -> None:
+    job = job_of(open_source(adk_xtc))
+    expected = run(job, MANY, Threads(2))
+    killed: list[int] = []
+
+    def kill(frames_done: int) -> None:
+        if not killed and frames_done >= moment * len(MANY) and (there := children()):
+            killed.append(min(there))
+            os.kill(killed[0], signal.SIGKILL)
+
+    blocks = plan(job.source, MANY, 400, 4)
+    outcome = Processes(4).run(Work(job, blocks, monitor=kill))
+    assert killed
+    assert outcome is not None
+    assert same(outcome, expected)
+    assert not children()
+
+
+@pytest.mark.parametrize("executor", [Processes(2), Processes(2, "static")])
+def test_block_that_kills_every_worker_is_named(adk_xtc: Path, executor: Executor) -> None:
+    job = job_of(open_source(adk_xtc))
+
+    def kill(frames_done: int) -> None:
+        for process in children():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    with pytest.raises(WorkerError, match=r"signal 9|do not start"):
+        executor.run(Work(job, plan(job.source, MANY, 10, 2), monitor=kill))
+    assert not children()
+
+
+def test_processes_end_when_the_run_is_stopped(adk_xtc: Path) -> None:
+    job = job_of(open_source(adk_xtc))
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(frames_done: int) -> None:
+        if frames_done:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        Processes(2).run(Work(job, plan(job.source, MANY, 100, 2), monitor=stop))
+    assert not children()
+
+
+def test_processes_end_with_the_one_that_started_them(adk_xtc: Path) -> None:
+    code = f"""
+import numpy as np
+from mdreel._core import FrameSet, RmsdKernel, plan
+from mdreel import Processes
+from mdreel.executors.job import Job
+from mdreel.executors.work import Work
+from mdreel.sources.open import open_source
+source = open_source({str(adk_xtc)!r})
+atoms = np.arange(3341, dtype=np.uint32)
+job = Job(source, atoms, RmsdKernel(source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float), None, True))
+frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 100_000))
+Processes(2).run(Work(job, plan(source, frames, 20, 2), monitor=lambda done: print(done, flush=True) if done else None))
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert int(process.stdout.readline()) > 0
+        workers = [path.name for path in Path("/proc").glob("[0-9]*") if parent_of(path) == process.pid]
+        assert len(workers) == 2
+        process.kill()
+    ended = time.monotonic() + 10
+    while any(Path("/proc", name).exists() for name in workers):
+        assert time.monotonic() < ended, "workers outlive the run"
+        time.sleep(0.01)
+
+
+def parent_of(path: Path) -> int | None:
+    with suppress(OSError):
+        return int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    return None
+
+
+@pytest.mark.parametrize("make", [lambda: Processes(3), lambda: Dask(2)])
+def test_first_damaged_frame_is_the_one_that_is_named(
+    adk_dcd: Path, tmp_path: Path, make: Callable[[], Executor]
+) -> None:
+    content = bytearray(adk_dcd.read_bytes())
+    frame = 3 * (4 + 4 * 3341 + 4)
+    start = len(content) - 98 * frame
+    for damaged in (80, 41, 95):
+        content[start + damaged * frame : start + damaged * frame + 4] = b"\xff\xff\xff\x7f"
+    path = tmp_path / "damaged.dcd"
+    path.write_bytes(content)
+    job = job_of(open_source(path))
+    with pytest.raises(FormatError, match="frame 41"):
+        run(job, FrameSet.range(0, 1, 98), make(), n_parts=30)
+    for on_error, n_left in (("stop", 41), ("skip", 95)):
+        source = open_source(path).with_on_error(on_error)
+        expected = run(job_of(source), FrameSet.range(0, 1, 98), Serial())
+        outcome = run(job_of(source), FrameSet.range(0, 1, 98), make(), n_parts=30)
+        assert same(outcome, expected)
+        assert len(outcome.series) == n_left
+        assert outcome.damage == expected.damage
+
+
+@pytest.mark.parametrize("executor", [Processes(2), Dask(2)])
+def test_what_stays_in_its_process_is_refused(executor: Executor) -> None:
+    source = Source.memory(np.zeros((10, 3341, 3), np.float32), np.zeros(10))
+    with pytest.raises(UnsupportedError, match="in memory stays in its process"):
+        run(
+            Job(source, ATOMS, RmsdKernel(np.random.default_rng(1).normal(size=(len(ATOMS), 3)), None, True)),
+            None,
+            executor,
+        )
+
+
+def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
+    outcome = run(job_of(open_source(adk_xtc)), MANY, Processes(2))
+    from mdreel.spans import COORDINATOR, KINDS, Timing
+
+    timing = Timing(outcome.spans)
+    assert timing.n_frames == len(MANY)
+    assert set(timing.workers) == {0, 1}
+    own = outcome.spans[outcome.spans["worker"] != COORDINATOR]
+    for worker in (0, 1):
+        mine = np.sort(own[own["worker"] == worker], order="start_ns")
+        assert (mine["kind"] == KINDS.index("open")).any()
+        # One thing after another.
+        assert (mine["start_ns"][1:] + 1 >= mine["stop_ns"][:-1]).all()
+
+
+def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
+    job = job_of(open_source(adk_xtc))
+    with pytest.raises(UnsupportedError, match="2 processes"):
+        run(job, MANY, Processes(2), memory=100 << 20)
+    assert len(run(job, MANY, Processes(2), memory=2 << 30).series) == len(MANY)
+
+
+def test_dask_worker_that_is_killed_costs_nothing_but_time(adk_xtc: Path) -> None:
+    from distributed import Client, LocalCluster
+
+    job = job_of(open_source(adk_xtc))
+    expected = run(job, MANY, Threads(2))
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        processes = list(client.run(os.getpid).values())
+        killed: list[int] = []
+
+        def kill(frames_done: int) -> None:
+            if not killed and frames_done >= 0.3 * len(MANY):
+                killed.append(processes[0])
+                os.kill(processes[0], signal.SIGKILL)
+
+        outcome = Dask(client=client).run(Work(job, plan(job.source, MANY, 200, 3), monitor=kill))
+        assert killed
+    assert outcome is not None
+    assert same(outcome, expected)
+
+
+def test_dask_scheduler_that_is_not_there_is_named() -> None:
+    with pytest.raises(UnsupportedError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:1"):
+        _ = Dask(client="tcp://127.0.0.1:1").n_workers

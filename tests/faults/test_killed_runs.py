@@ -1,0 +1,68 @@
+"""Runs that are killed: the same command goes on where it was, and gives the same bits."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+N_TIMES = 20 if os.environ.get("MDREEL_SLOW_TESTS") else 2
+"""How often each is tried, at random moments; MDREEL_SLOW_TESTS=1 for many."""
+
+CODE = """
+import sys
+import numpy as np
+from mdreel._core import FrameSet, RmsdKernel
+from mdreel.executors.find import find_executor
+from mdreel.executors.job import Job
+from mdreel.run import run
+from mdreel.sources.open import open_source
+from mdreel.spans import Timing
+
+trajectory, backend, checkpoint, output = sys.argv[1:]
+source = open_source(trajectory)
+atoms = np.arange(3341, dtype=np.uint32)
+reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
+frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 2000))
+executor = find_executor(backend, None if backend == "serial" else 4)
+job = Job(source, atoms, RmsdKernel(reference, None, True))
+outcome = run(job, frames, executor, n_parts=300, checkpoint=checkpoint or None)
+np.save(output, outcome.series)
+print(Timing(outcome.spans).n_frames)
+"""
+N_FRAMES = 98 * 2000
+
+
+def command(trajectory: Path, backend: str, checkpoint: Path | str, output: Path) -> list[str]:
+    return [sys.executable, "-c", CODE, str(trajectory), backend, str(checkpoint), str(output)]
+
+
+@pytest.mark.parametrize("backend", ["serial", "threads", "processes", "dask"])
+def test_run_that_was_killed_goes_on_where_it_was(backend: str, adk_xtc: Path, tmp_path: Path) -> None:
+    expected, output = tmp_path / "expected.npy", tmp_path / "output.npy"
+    subprocess.run(command(adk_xtc, "threads", "", expected), check=True, capture_output=True)
+    chance = random.Random()
+    for attempt in range(N_TIMES):
+        checkpoint = tmp_path / f"{attempt}.checkpoint"
+        wanted = chance.uniform(0.05, 0.8) * N_FRAMES * 24
+        with subprocess.Popen(
+            command(adk_xtc, backend, checkpoint, output),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            while not checkpoint.exists() or checkpoint.stat().st_size < wanted:
+                assert process.poll() is None, "it ended before it was killed"
+                time.sleep(0.005)
+            os.killpg(process.pid, signal.SIGKILL)
+        assert not output.exists()
+        again = subprocess.run(
+            command(adk_xtc, backend, checkpoint, output), check=True, capture_output=True, text=True
+        )
+        assert output.read_bytes() == expected.read_bytes(), wanted
+        assert 0 < int(again.stdout) < N_FRAMES
+        output.unlink()
