@@ -188,13 +188,15 @@ def test_run_of_which_a_rank_was_killed_goes_on_where_it_was(
     assert 0 < Timing(np.load(tmp_path / "spans.npy")).n_frames < 98_000
 
 
-def test_command_line_reads_the_topology_on_one_rank(adk_dcd: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("communication", ["gather", "window"])
+def test_command_line_reads_the_topology_on_one_rank(adk_dcd: Path, tmp_path: Path, communication: str) -> None:
     arguments = ["rmsd", "-s", PSF, "-f", str(adk_dcd), "-q"]
     alone = subprocess.run(
         [sys.executable, "-m", "mdreel.cli", *arguments, "-o", str(tmp_path / "a.csv")], capture_output=True, text=True
     )
     assert alone.returncode == 0, alone.stderr
     command = mpirun(3, "-X", "importtime", "-m", "mdreel.cli", *arguments, "-o", str(tmp_path / "b.csv"))
+    command += ["--communication", communication]
     together = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     assert together.returncode == 0, together.stderr
     numbers = [re.sub(r"(?m)^#.*\n", "", (tmp_path / f"{name}.csv").read_text()) for name in "ab"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import closing, nullcontext
 from itertools import pairwise
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mdreel.executors.failure import Failure
 from mdreel.executors.gathering import Gathering
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
-from mdreel.executors.mpi_carrier import carrier_of
+from mdreel.executors.mpi_carrier import Communication, carrier_of
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
@@ -31,9 +31,6 @@ from mdreel.spans import SPAN
 if TYPE_CHECKING:
     from mdreel._core import Part
     from mdreel.executors.job import Monitor
-
-Communication: TypeAlias = Literal["gather", "window"]
-"""How results come to rank 0: in one collective call at the end, or put into its memory as they are made."""
 
 T = TypeVar("T")
 
@@ -129,7 +126,7 @@ class Mpi:
         failed: set[int] = set()
         n_before = gathering.n_frames
         while ranges := list(gathering.missing()):
-            assignment = Assignment(ranges, self.schedule, work.one_by_one)
+            assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
             order = (work.job, work.blocks, assignment, kept)
             self._tell(_ROUND, pickle.dumps(order, protocol=pickle.HIGHEST_PROTOCOL))
@@ -205,8 +202,9 @@ class Mpi:
                 if ranks.rank == 0:
                     raise WorkerError(f"{there} cannot begin: {failure}\n\n{failure.text}") from failure.error
                 return 0, []
-        handed_in, stopped = HandedIn(where), None
-        with carrier_of(self.communication, ranks, blocks) as carrier:
+        handed_in = HandedIn(where)
+        stopped: BaseException | None = None
+        with carrier_of(assignment.communication, ranks, blocks) as carrier:
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:
@@ -218,7 +216,7 @@ class Mpi:
                 round_.run()
             except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
                 stopped = error
-            self._meet()
+            stopped = self._meet() or stopped
             round_.close()
             gathered = self._gather(handed_in)
             if stopped is not None:
@@ -228,11 +226,15 @@ class Mpi:
                     carrier.get(part, n_rows)
         return round_.begun_ns, gathered
 
-    def _meet(self) -> None:
-        """Wait for the others without keeping a core busy."""
-        request = self._communicator.Ibarrier()
+    def _meet(self) -> BaseException | None:
+        """Wait for the others without keeping a core busy; return what has interrupted that: they meet first."""
+        request, interrupted = self._communicator.Ibarrier(), None
         while not request.Test():
-            time.sleep(_PAUSE_SECONDS)
+            try:
+                time.sleep(_PAUSE_SECONDS)
+            except KeyboardInterrupt as error:
+                interrupted = error
+        return interrupted
 
     def _gather(self, handed_in: HandedIn) -> list[HandedIn]:
         """Bring what ranks hand in to rank 0."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
-    from mdreel.executors.mpi import Communication
+
+Communication: TypeAlias = Literal["gather", "window"]
+"""How results come to rank 0: in one collective call at the end, or put into its memory as they are made."""
 
 _N_COLUMNS = 3
 

@@ -18,6 +18,7 @@ from mdreel.spans import KINDS, NO_BLOCK
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
     from mdreel.executors.job import Job, Monitor, Schedule
+    from mdreel.executors.mpi_carrier import Communication
 
 _PAUSE_SECONDS = 0.005
 
@@ -34,11 +35,14 @@ class Assignment:
         Who takes which.
     one_by_one : bool
         Whether a ticket is never more than one block.
+    communication : {"gather", "window"}
+        How results come to rank 0.
     """
 
     ranges: Sequence[tuple[int, int]]
     schedule: Schedule
     one_by_one: bool
+    communication: Communication
 
     @property
     def n_blocks(self) -> int:
@@ -207,6 +211,7 @@ class Round:
         self._span("wait", first, self._free_since_ns, begun_ns)
         try:
             part = self._job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
+            self._hand_in(part, begun_ns)
         except _Dropped:
             if self._board.is_stopped():
                 raise
@@ -216,15 +221,18 @@ class Round:
                 self._board.end_at(first)
             self._board.finish(number, number + end - first)
         else:
-            part.shift(begun_ns - self.begun_ns)
-            if part.is_last:
-                self._board.end_at(part.end)
-            self._n_frames += part.n_frames
-            self._handed_in.parts.append((part, self._keep(part)))
             self._board.finish(number, number + end - first)
             self._paces.append((perf_counter_ns() - begun_ns) * 1e-9 / (end - first))
         self._board.begin(0, 0, 0)
         self._free_since_ns = perf_counter_ns()
+
+    def _hand_in(self, part: Part, begun_ns: int) -> None:
+        part.shift(begun_ns - self.begun_ns)
+        if part.is_last:
+            self._board.end_at(part.end)
+        n_frames = part.n_frames
+        self._handed_in.parts.append((part, self._keep(part)))
+        self._n_frames += n_frames
 
     def _look(self, n_frames: int) -> None:
         """Look up from work, every few milliseconds."""
