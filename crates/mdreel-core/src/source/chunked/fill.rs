@@ -159,7 +159,9 @@ impl<'a> Filler<'a> {
         let [chunk_frames, chunk_rows, chunk_columns] = description.chunk;
         let row_bytes = chunk_columns * description.number.bytes();
         let pieces = &self.pieces[loaded];
-        for (first, same) in pieces.chunk_by(|a, b| a.bytes == b.bytes).scan(0, |first, same| {
+        // Chunks of a damaged file may share bytes, and yet not be stored in the same way.
+        let is_same = |a: &Piece, b: &Piece| a.bytes == b.bytes && a.chunk == b.chunk;
+        for (first, same) in pieces.chunk_by(is_same).scan(0, |first, same| {
             let at = *first;
             *first += same.len();
             Some((at, same))
