@@ -18,7 +18,7 @@ GROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD_US = 20_000
 QUOTA_US = 10_000
 SLOWED_QUOTA_US = 1_000
-N_TIMES = 6
+N_TIMES = 3
 """How often the file is read: a run of some seconds on two cores."""
 
 
