@@ -77,6 +77,7 @@ def test_interrupt_at_any_moment_leaves_nothing_and_lets_the_process_end(tmp_pat
         from pathlib import Path
         from mdreel.sources.open import open_source
         from mdreel.storage.repack import repack
+        import h5py  # a module whose import is interrupted stays broken
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         source, path, n_interrupted = open_source(sys.argv[1]), Path(sys.argv[2]), 0
         for i in range(60):

@@ -35,7 +35,7 @@ class Board:
         self._size = communicator.size
         self._n_blocks = n_blocks
         length = _N_WORDS + _N_FACTS * self._size + n_blocks
-        self._window = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
+        self._window: Any = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
         if self._rank == 0:
             words = np.frombuffer(self._window.tomemory(), np.int64)
             words[:] = 0

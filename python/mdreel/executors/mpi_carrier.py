@@ -64,7 +64,7 @@ class Window:
         is_one_node = node.size == communicator.size
         node.Free()
         allocate = MPI.Win.Allocate_shared if is_one_node else MPI.Win.Allocate
-        self._window = allocate(row_bytes * n_rows, 8, comm=communicator)
+        self._window: Any = allocate(row_bytes * n_rows, 8, comm=communicator)
         self._rows: NDArray[np.float64] | None = None
         if is_one_node:
             memory, _ = self._window.Shared_query(0)
