@@ -6,7 +6,7 @@ more to say than any other.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,9 @@ class Board:
         self._size = communicator.size
         self._n_blocks = n_blocks
         length = _N_WORDS + _N_FACTS * self._size + n_blocks
-        self._window: Any = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
+        self._window = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
         if self._rank == 0:
-            words = np.frombuffer(self._window.tomemory(), np.int64)
+            words = np.frombuffer(cast("Any", self._window.tomemory()), np.int64)
             words[:] = 0
             words[_END] = _NO_END
         communicator.Barrier()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,13 +64,13 @@ class Window:
         is_one_node = node.size == communicator.size
         node.Free()
         allocate = MPI.Win.Allocate_shared if is_one_node else MPI.Win.Allocate
-        self._window: Any = allocate(row_bytes * n_rows, 8, comm=communicator)
+        self._window = allocate(row_bytes * n_rows, 8, comm=communicator)
         self._rows: NDArray[np.float64] | None = None
         if is_one_node:
             memory, _ = self._window.Shared_query(0)
-            self._rows = np.frombuffer(memory, np.float64).reshape(-1, _N_COLUMNS)
+            self._rows = np.frombuffer(cast("Any", memory), np.float64).reshape(-1, _N_COLUMNS)
         elif communicator.rank == 0:
-            self._rows = np.frombuffer(self._window.tomemory(), np.float64).reshape(-1, _N_COLUMNS)
+            self._rows = np.frombuffer(cast("Any", self._window.tomemory()), np.float64).reshape(-1, _N_COLUMNS)
         self._window.Lock_all()
 
     def put(self, part: Part) -> int:
