@@ -31,7 +31,7 @@ def long_run(
     return ["-s", GRO, *(["-f", str(path)] * 400), "-nt", "2", "--select", "all"]
 
 
-@pytest.mark.parametrize("backend", ["threads", "processes", "dask"])
+@pytest.mark.parametrize("backend", ["threads", "processes"])
 @pytest.mark.parametrize(
     ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import queue
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.alone import Alone
 from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
 from mdreel.executors.failure import Failure
+from mdreel.executors.insisting import insisting
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
 from mdreel.executors.processors import available_processors
@@ -80,8 +81,8 @@ class Dask(Alone):
         if not coordinator.is_done:
             payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
             try:
-                with _connected(self._client, n_workers) as client:
-                    _Session(client, payload, coordinator, n_workers).run()
+                with insisting() as insist, _connected(self._client, n_workers) as client:
+                    _Session(client, payload, coordinator, n_workers).run(insist)
             except BlocksDidNotJoin:
                 return None
         return coordinator.finish()
@@ -147,14 +148,15 @@ class _Session:
         self._offsets_ns: dict[str, int] = {}
         self._numbers: dict[tuple[str, int], int] = {}
 
-    def run(self) -> None:
-        """Run until all blocks are there."""
+    def run(self, insist: Callable[[], None]) -> None:
+        """Run until all blocks are there; ``insist`` is called every now and then."""
         from mdreel.executors.dask_worker import JobPlugin
 
         self._client.register_plugin(JobPlugin(self._name, self._payload))
         try:
             self._open()
             while not self._coordinator.is_done:
+                insist()
                 self._hand_out()
                 self._take_in()
                 self._coordinator.report()

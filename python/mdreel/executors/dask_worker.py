@@ -1,4 +1,4 @@
-"""What mdreel leaves with the workers and the scheduler of a Dask cluster: the job, and who did what when."""
+"""What mdreel leaves with the workers of a Dask cluster: the job, and what they do with it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 import pickle
 import socket
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from distributed import SchedulerPlugin, WorkerPlugin, get_worker
+from distributed import WorkerPlugin, get_worker
 
 from mdreel.executors.failure import Failure
 
 if TYPE_CHECKING:
-    from distributed import Scheduler, Worker
+    from distributed import Worker
 
     from mdreel._core import Part
 
@@ -129,34 +129,3 @@ def _plugin(name: str, worker: Worker) -> JobPlugin:
     plugin = worker.plugins[name]
     assert isinstance(plugin, JobPlugin)
     return plugin
-
-
-@dataclass
-class TaskRecorder(SchedulerPlugin):
-    """Records on the scheduler which worker did which task of a run, and when.
-
-    Attributes
-    ----------
-    name : str
-        What the keys of the run's tasks begin with.
-    tasks : list of tuple
-        Key, address of the worker, start and stop in s since 1970, by the clock of the scheduler.
-    """
-
-    name: str
-    tasks: list[tuple[str, str, float, float]] = field(default_factory=list)
-
-    def transition(self, key: Any, start: Any, finish: Any, *args: Any, **kwargs: Any) -> None:
-        """Be told that a task has changed its state."""
-        if finish != "memory" or not str(key).startswith(self.name):
-            return
-        for action in kwargs.get("startstops") or ():
-            if action["action"] == "compute":
-                self.tasks.append((str(key), str(kwargs.get("worker")), float(action["start"]), float(action["stop"])))
-
-
-def recorded_tasks(name: str, dask_scheduler: Scheduler) -> list[tuple[str, str, float, float]]:
-    """Return what was recorded, on the scheduler."""
-    recorder = dask_scheduler.plugins[name]
-    assert isinstance(recorder, TaskRecorder)
-    return recorder.tasks
