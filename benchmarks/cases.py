@@ -99,31 +99,44 @@ def floors(system: System, form: str) -> list[Contender]:
         rust("floor", "floor: read the whole file from the page cache", "pread", "pread", str(path), kind="floor"),
         rust("floor", "floor: memcpy of as many bytes", "memcpy", "memcpy", str(size), kind="floor"),
     ]
-    if form == "dcd":
+    if form in ("dcd", "ncdf"):
         ways = {
             "mmap": "gather the selected values from a memory map",
-            "span": "read first to last selected value of each axis",
+            "span": "read first to last selected value of each array",
             "frame": "read whole frames, 1 MiB at a time, and gather",
         }
+        layout = _dcd_layout(system) if form == "dcd" else _netcdf_layout(system)
         for way, text in ways.items():
-            arguments = ("gather", way, str(path), str(system.start), *_dcd_layout(system))
+            arguments = ("gather", way, str(path), str(system.start), *map(str, layout))
             made.append(rust("floor", f"floor: {text}", way, *arguments, kind="floor"))
     return made
 
 
-def _dcd_layout(system: System) -> tuple[str, ...]:
+def _dcd_layout(system: System) -> tuple[int, ...]:
     """Say where the frames of a DCD file made by data.py lie.
 
     Returns
     -------
-    tuple of str
-        First frame, distance from one to the next, and x, y and z within a frame, in bytes.
+    tuple of int
+        First frame and distance from one to the next, bytes; values of an atom that lie together; x, y and z within a
+        frame, bytes.
     """
-    n_atoms = system.reference.read_text().count("\nATOM")
-    cell, axis = 4 + 48 + 4, 4 + 4 * n_atoms + 4
+    cell, axis = 4 + 48 + 4, 4 + 4 * _n_atoms(system) + 4
     stride = cell + 3 * axis
     first = system.trajectory("dcd").stat().st_size - system.n_frames * stride
-    return tuple(str(number) for number in (first, stride, *(cell + 4 + axis * which for which in range(3))))
+    return (first, stride, 1, *(cell + 4 + axis * which for which in range(3)))
+
+
+def _netcdf_layout(system: System) -> tuple[int, ...]:
+    """Say where the frames of a NetCDF file made by data.py lie; see `_dcd_layout`."""
+    size, stride = system.trajectory("ncdf").stat().st_size, 4 + 12 * _n_atoms(system)  # the atoms, and the time
+    if size >= system.n_frames * (stride + 48):
+        stride += 48  # a cell
+    return (size - system.n_frames * stride, stride, 3, 0)
+
+
+def _n_atoms(system: System) -> int:
+    return system.reference.read_text().count("\nATOM")
 
 
 def _xtc(adk: System, name: str) -> Case:

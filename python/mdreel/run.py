@@ -1,13 +1,14 @@
 """A run: frames of a source, cut into blocks, mapped by a kernel, merged in order."""
 
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from os import PathLike
 from time import perf_counter_ns
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdreel._core import Blocks, FrameSet, Source, plan
+from mdreel.crew import Member, Watch
 from mdreel.errors import FormatError, FrameIndexError, MismatchError
 from mdreel.executors.checkpoint import Checkpoint, identity_of, remove_checkpoint
 from mdreel.executors.executor import Executor
@@ -67,6 +68,7 @@ def run(
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     # What a run is about does not change when it is planned anew.
+    watch = Watch()
     identity = {} if checkpoint is None else identity_of(job, frames)
     while True:
         blocks = _plan(job.source, frames, n_parts, executor)
@@ -75,7 +77,13 @@ def run(
         n_frames = None if frames is None or frames.is_endless else len(frames)
         with Progress(title, n_frames, enabled=progress) as bar, nullcontext() if kept is None else closing(kept):
             blocks = blocks if kept is None else kept.blocks
-            work = Work(job, blocks, n_parts is not None, bar.update if progress else None, kept, memory)
+
+            def monitor(n_frames: int) -> None:
+                watch.look()
+                if progress:
+                    bar.update(n_frames)
+
+            work = Work(job, blocks, n_parts is not None, monitor, kept, memory)
             outcome = _executed(executor, work, is_whole=frames is None)
             if progress and outcome is not None:
                 bar.update(len(outcome.series))
@@ -89,7 +97,7 @@ def run(
         job.source.check_end()
     if not len(outcome.series):
         raise _nothing_left(job.source, outcome)
-    return Outcome(outcome.series, _with_opening(outcome.spans, begun_ns - started_ns), outcome.damage)
+    return _with_opening(outcome, begun_ns - started_ns, watch.look().member)
 
 
 def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
@@ -128,9 +136,13 @@ def _say_which_frame(source: Source) -> None:
         raise error from None
 
 
-def _with_opening(spans: NDArray[np.void], opening_ns: int) -> NDArray[np.void]:
-    """Put what came before the core's clock began in front of its spans."""
+def _with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
+    """Put what came before the core's clock began in front of what an executor recorded, and say who called."""
     opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns, 0, 0)], SPAN)
-    spans["start_ns"] += np.uint64(opening_ns)
-    spans["stop_ns"] += np.uint64(opening_ns)
-    return np.concatenate([opening, spans])
+    for table in (outcome.spans, outcome.tasks):
+        for edge in ("start_ns", "stop_ns"):
+            table[edge] += np.uint64(opening_ns)
+    # Workers of which nothing is said are threads of the caller.
+    workers = np.unique(outcome.spans["worker"]).tolist()
+    crew = {**dict.fromkeys(workers, caller), **outcome.crew, COORDINATOR: caller}
+    return replace(outcome, spans=np.concatenate([opening, outcome.spans]), crew=crew)

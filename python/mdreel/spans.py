@@ -1,15 +1,16 @@
 """Spans: what every part of a run cost. All other timing figures are derived from them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import span_kinds
+from mdreel.crew import Member
 
-KINDS = tuple(span_kinds())
-"""Names of the kinds of spans, in the order of their numbers."""
+KINDS = (*span_kinds(), "topology")
+"""Names of the kinds of spans, in the order of their numbers: those of the core, and what is done without it."""
 
 NO_BLOCK = 2**32 - 1
 """Block of spans that belong to no block."""
@@ -29,6 +30,17 @@ SPAN = np.dtype(
     ]
 )
 """One stretch of one worker's time; times in ns since the run began, on a monotonic clock."""
+
+TASK = np.dtype(
+    [
+        ("first", np.uint32),
+        ("end", np.uint32),
+        ("worker", np.uint32),
+        ("start_ns", np.uint64),
+        ("stop_ns", np.uint64),
+    ]
+)
+"""What a scheduler recorded of some consecutive blocks: first and end, who did them, and when; times as of spans."""
 
 STRAGGLER = 1.5
 """A straggler takes more than this many times the median."""
@@ -61,15 +73,31 @@ class Timing:
     ----------
     spans : ndarray, shape (n_spans,), SPAN
         What was recorded.
+    crew : mapping of int to Member, optional
+        Which process each worker was, and `COORDINATOR`.
+    tasks : ndarray, shape (n_tasks,), TASK, optional
+        What a scheduler that is not ours has recorded.
 
     Attributes
     ----------
     spans : ndarray, shape (n_spans,), SPAN
         What was recorded: fields kind, block, worker, start_ns, stop_ns, n_frames, n_bytes.
+    crew : dict of int to Member
+        Host, process and peak memory of each worker, and of `COORDINATOR`; empty where that was not recorded.
+    tasks : ndarray, shape (n_tasks,), TASK
+        Under Dask, its scheduler's record of each task: fields first and end (blocks), worker, start_ns, stop_ns. A
+        task and the spans of its blocks have the same worker.
     """
 
-    def __init__(self, spans: NDArray[np.void]) -> None:
+    def __init__(
+        self,
+        spans: NDArray[np.void],
+        crew: Mapping[int, Member] | None = None,
+        tasks: NDArray[np.void] | None = None,
+    ) -> None:
         self.spans = spans
+        self.crew = dict(crew or {})
+        self.tasks = np.empty(0, TASK) if tasks is None else tasks
 
     @classmethod
     def in_a_row(cls, timings: "Iterable[Timing]") -> "Timing":
@@ -86,6 +114,24 @@ class Timing:
             moved.append(spans)
         return cls(np.concatenate([np.zeros(0, SPAN), *moved]))
 
+    def preceded_by(self, kind: str, seconds: float) -> "Timing":
+        """Return the timing of the run and of what the caller did just before it.
+
+        Parameters
+        ----------
+        kind : str
+            One of `KINDS`.
+        seconds : float
+            How long that took.
+        """
+        taken_ns = np.uint64(round(1e9 * seconds))
+        before = np.array([(KINDS.index(kind), NO_BLOCK, COORDINATOR, 0, taken_ns, 0, 0)], SPAN)
+        spans, tasks = self.spans.copy(), self.tasks.copy()
+        for table in (spans, tasks):
+            for edge in ("start_ns", "stop_ns"):
+                table[edge] += taken_ns
+        return Timing(np.concatenate([before, spans]), self.crew, tasks)
+
     @cached_property
     def wall_seconds(self) -> float:
         """Time from the beginning of the run to its end, s."""
@@ -100,6 +146,11 @@ class Timing:
     def n_bytes(self) -> int:
         """Bytes brought from storage."""
         return int(self._of_kind("read")["n_bytes"].sum())
+
+    @cached_property
+    def peak_bytes(self) -> int:
+        """The most anonymous memory that all processes together can have taken, bytes; 0 if not recorded."""
+        return sum({(own.host, own.process): own.peak_bytes for own in self.crew.values()}.values())
 
     @cached_property
     def workers(self) -> NDArray[np.uint32]:
@@ -179,25 +230,24 @@ class Timing:
 
     def summary(self) -> str:
         """Where the time went, in three lines."""
-        n_workers = max(len(self.workers), 1)
         wall = max(self.wall_seconds, 1e-9)
-        threads = f"{n_workers} thread{'s' if n_workers > 1 else ''}"
         rate = (
             f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
         )
         total = max(self.seconds(), 1e-9)
-        # Nothing but a conversion writes trajectories.
-        kinds = [kind for kind in KINDS if kind != "write" or len(self._of_kind(kind))]
+        # Nothing but a conversion writes trajectories, and scripts parse topologies on their own.
+        kinds = [kind for kind in KINDS if kind not in ("write", "topology") or len(self._of_kind(kind))]
         shares = {kind: self.seconds(kind) / total for kind in kinds}
         parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())
         taken = self.worker_seconds()
         slowest = taken.max() / max(float(np.median(taken)), 1e-9) if len(taken) else 1.0
         stragglers = ", ".join(map(str, self.stragglers())) or "none"
+        memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
         return "\n".join(
             (
-                f"{self.n_frames:,} frames in {_three_digits(wall)} s on {threads}: {rate}",
+                f"{self.n_frames:,} frames in {_three_digits(wall)} s on {self._who()}: {rate}",
                 parts,
-                f"slowest worker {slowest:.2f}x the median; stragglers: {stragglers}",
+                f"slowest worker {slowest:.2f}x the median; stragglers: {stragglers}{memory}",
             )
         )
 
@@ -216,6 +266,18 @@ class Timing:
 
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"
+
+    def _who(self) -> str:
+        """Who worked, in words."""
+        n_workers = max(len(self.workers), 1)
+        who = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
+        caller = self.crew.get(COORDINATOR)
+        alone = not who or (caller is not None and who == {(caller.host, caller.process)})
+        words = f"{n_workers} {'thread' if alone else 'process'}"
+        if n_workers > 1:
+            words += "s" if alone else "es"
+        n_hosts = len({host for host, _ in who})
+        return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
 
     def _of_kind(self, kind: str) -> NDArray[np.void]:
         return np.asarray(self.spans[self.spans["kind"] == KINDS.index(kind)])

@@ -69,7 +69,8 @@ class Analysis:
     @property
     def timing(self) -> Timing:
         """Where the time of the last run went."""
-        return Timing(self._done().spans)
+        outcome = self._done()
+        return Timing(outcome.spans, outcome.crew, outcome.tasks)
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:

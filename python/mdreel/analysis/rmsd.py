@@ -141,7 +141,7 @@ class RMSD(Analysis):
         n_workers : int, optional
             How many workers; by default one for each processor.
         n_parts : int, optional
-            How many blocks; by default as many as suit the file and the number of workers.
+            How many blocks, each handed out alone; by default as many as suit the file and the number of workers.
         progress : bool
             Whether progress is shown, on a terminal or in a notebook.
         memory : str or int, optional

@@ -3,6 +3,7 @@
 import textwrap
 from enum import StrEnum
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from mdreel.cli.frames import check_window, frames_in_window
 
 if TYPE_CHECKING:
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.spans import Timing
 
 
 EXAMPLES = """\b
@@ -133,8 +135,10 @@ def rmsd(
     with failing_with(ExitCode.INPUT):
         # First, for it takes no time, and to import MDAnalysis does.
         source = following.open_followed(trajectories[0], ends) if follow else open_source(trajectories)
+    topology_since = perf_counter()
     atoms = select(open_topology(topology), selection, topology)
     reference_atoms = select(open_topology(reference), selection, reference) if reference is not None else None
+    topology_seconds = perf_counter() - topology_since
     with failing_with(ExitCode.INPUT):
         frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
         analysis = RMSD(
@@ -171,7 +175,7 @@ def rmsd(
     if checkpoint is not None:
         remove_checkpoint(checkpoint)
     if not quiet:
-        _report(analysis, verbose)
+        _report(analysis.timing.preceded_by("topology", topology_seconds), verbose)
     if output is None:
         typer.echo(_summary(analysis))
 
@@ -209,10 +213,10 @@ def _write(analysis: "RMSD", metadata: dict[str, Any], output: Path | None, plot
             save(time_series(time, values, "RMSD (Å)", title, frames=frame.astype(np.int64)), plot, force)
 
 
-def _report(analysis: "RMSD", verbose: bool) -> None:
-    typer.echo(analysis.timing.summary(), err=True)
+def _report(timing: "Timing", verbose: bool) -> None:
+    typer.echo(timing.summary(), err=True)
     if verbose:
-        typer.echo(analysis.timing.table(), err=True)
+        typer.echo(timing.table(), err=True)
 
 
 def _summary(analysis: "RMSD") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from mdreel.spans import KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
     from mdreel._core import Part
+    from mdreel.crew import Member
     from mdreel.executors.job import Outcome, Schedule
     from mdreel.executors.work import Work
 
@@ -40,16 +42,22 @@ class Coordinator:
         How many workers there are, numbered from 0.
     schedule : {"demand", "static"}
         Who takes which block.
+
+    Attributes
+    ----------
+    begun_ns : int
+        When the run began, by `time.perf_counter_ns`.
     """
 
     def __init__(self, work: Work, n_workers: int, schedule: Schedule) -> None:
         self._work = work
-        self._begun_ns = perf_counter_ns()
+        self.begun_ns = perf_counter_ns()
         self._gathering = Gathering(work)
         self._tickets = Tickets(self._gathering.missing(), n_workers, schedule, work.one_by_one)
         self._under_way: dict[int, int] = {}
         self._spans: list[tuple[int, int, int, int, int, int, int]] = []
         self._free_since_ns: dict[int, int] = {}
+        self._crew: dict[int, Member] = {}
         ahead = FRAMES_AHEAD if work.memory is None else work.memory // (4 * BYTES_PER_FRAME)
         self._frames_ahead = max(ahead, 1)
 
@@ -68,21 +76,22 @@ class Coordinator:
 
     def ready(self, worker: int, at_ns: int) -> None:
         """Say that a worker has opened the trajectory; times are of this process's `time.perf_counter_ns`."""
-        self._span("open", NO_BLOCK, worker, self._begun_ns, at_ns)
+        self._span("open", NO_BLOCK, worker, self.begun_ns, at_ns)
         self._free_since_ns[worker] = at_ns
 
     def progress(self, worker: int, n_frames: int) -> None:
         """Say how many frames of its ticket a worker has done."""
         self._under_way[worker] = n_frames
 
-    def came(self, worker: int, ticket: Ticket, part: Part, begun_ns: int, ended_ns: int) -> None:
-        """Take the part that a ticket became, which was worked on from one moment to another."""
+    def came(self, worker: int, ticket: Ticket, part: Part, begun_ns: int, ended_ns: int, member: Member) -> None:
+        """Take the part that a ticket became, which was worked on from one moment to another, by a process."""
         self._under_way.pop(worker, None)
+        self._crew[worker] = member
         if not self._tickets.came(ticket.number):
             return  # a copy of it came before
         self._span("wait", ticket.first, worker, self._free_since_ns.get(worker, begun_ns), begun_ns)
         self._free_since_ns[worker] = ended_ns
-        part.shift(begun_ns - self._begun_ns)
+        part.shift(begun_ns - self.begun_ns)
         if part.is_last:
             self._tickets.end_at(part.end)
         self._gathering.add(part)
@@ -141,8 +150,8 @@ class Coordinator:
         if outcome is None:
             return None
         spans = np.concatenate([outcome.spans, np.array(self._spans, SPAN)])
-        return type(outcome)(outcome.series, spans, outcome.damage)
+        return replace(outcome, spans=spans, crew=self._crew)
 
     def _span(self, kind: str, block: int, worker: int, begun_ns: int, ended_ns: int) -> None:
-        begun, ended = (max(at - self._begun_ns, 0) for at in (begun_ns, ended_ns))
+        begun, ended = (max(at - self.begun_ns, 0) for at in (begun_ns, ended_ns))
         self._spans.append((KINDS.index(kind), block, worker, begun, max(begun, ended), 0, 0))

@@ -7,8 +7,12 @@ import queue
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.alone import Alone
@@ -20,6 +24,7 @@ from mdreel.executors.memory import check_budget
 from mdreel.executors.processors import available_processors
 from mdreel.executors.tickets import Ticket
 from mdreel.executors.work import Work
+from mdreel.spans import TASK
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -78,14 +83,16 @@ class Dask(Alone):
         n_workers = self.n_workers
         check_budget(work, n_workers)
         coordinator = Coordinator(work, n_workers, self.schedule)
+        tasks = np.empty(0, TASK)
         if not coordinator.is_done:
             payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
             try:
                 with insisting() as insist, _connected(self._client, n_workers) as client:
-                    _Session(client, payload, coordinator, n_workers).run(insist)
+                    tasks = _Session(client, payload, coordinator, n_workers).run(insist)
             except BlocksDidNotJoin:
                 return None
-        return coordinator.finish()
+        outcome = coordinator.finish()
+        return None if outcome is None else replace(outcome, tasks=tasks)
 
     def __repr__(self) -> str:
         return f"Dask({self._n_workers if self._client is None else self._client!r})"
@@ -147,12 +154,22 @@ class _Session:
         self._addresses: list[str] = []
         self._offsets_ns: dict[str, int] = {}
         self._numbers: dict[tuple[str, int], int] = {}
+        self._done_by: dict[str, tuple[Ticket, int]] = {}
 
-    def run(self, insist: Callable[[], None]) -> None:
-        """Run until all blocks are there; ``insist`` is called every now and then."""
+    def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
+        """Run until all blocks are there; ``insist`` is called every now and then.
+
+        Returns
+        -------
+        ndarray, shape (n_tasks,), TASK
+            What the scheduler has recorded.
+        """
+        from mdreel.executors.dask_scheduler import TaskPlugin
         from mdreel.executors.dask_worker import JobPlugin
 
         self._client.register_plugin(JobPlugin(self._name, self._payload))
+        with suppress(Exception):  # a scheduler may be told to take no plugins: it records nothing then
+            self._client.register_plugin(TaskPlugin(self._name))
         try:
             self._open()
             while not self._coordinator.is_done:
@@ -160,12 +177,14 @@ class _Session:
                 self._hand_out()
                 self._take_in()
                 self._coordinator.report()
+            return self._recorded()
         finally:
             for slot in self._slots:
                 if slot is not None:
                     slot.future.release()
             with suppress(Exception):  # the cluster may be gone
                 self._client.unregister_worker_plugin(self._name)
+                self._client.unregister_scheduler_plugin(self._name)
 
     def _open(self) -> None:
         """Have every worker open the trajectory, and learn the time there."""
@@ -233,9 +252,38 @@ class _Session:
                 self._coordinator.failed(number, slot.ticket, done.part, done.address)
                 return
             offset_ns = self._offsets_ns.get(done.address, 0)
-            worker = self._numbers.setdefault((done.address, done.thread), len(self._numbers))
+            worker = self._number(done.address, done.thread)
             done.part.done_by(worker)
-            self._coordinator.came(number, slot.ticket, done.part, done.begun_ns + offset_ns, done.ended_ns + offset_ns)
+            self._done_by[str(slot.future.key)] = (slot.ticket, worker)
+            begun_ns, ended_ns = (at + offset_ns for at in (done.begun_ns, done.ended_ns))
+            self._coordinator.came(worker, slot.ticket, done.part, begun_ns, ended_ns, done.member)
+
+    def _number(self, address: str, thread: int) -> int:
+        """Number a thread of a worker: as was said when it was ready, or anew where it came later."""
+        if (address, thread) not in self._numbers:
+            taken = set(self._numbers.values())
+            free = [n for n, own in enumerate(self._addresses) if own == address and n not in taken]
+            if not free:
+                free = [len(self._addresses)]
+                self._addresses.append(address)
+            self._numbers[address, thread] = free[0]
+        return self._numbers[address, thread]
+
+    def _recorded(self) -> NDArray[np.void]:
+        """Ask the scheduler for its record of our tasks, and tell its clock from ours."""
+        from mdreel.executors.dask_scheduler import Record, record_of
+
+        asked_ns, record = perf_counter_ns(), Record()
+        with suppress(Exception):
+            record = self._client.run_on_scheduler(record_of, self._name)
+        offset_ns = (asked_ns + perf_counter_ns()) // 2 - record.now_ns - self._coordinator.begun_ns
+        rows = []
+        for key, _, start, stop in record.tasks:
+            if key in self._done_by:
+                ticket, worker = self._done_by[key]
+                begun, ended = (max(round(1e9 * at) + offset_ns, 0) for at in (start, stop))
+                rows.append((ticket.first, ticket.end, worker, begun, ended))
+        return np.array(rows, TASK)
 
 
 class _Slot:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin, get_worker
 
+from mdreel.crew import Member, Watch
 from mdreel.executors.failure import Failure
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Done:
         The worker.
     thread : int
         Its thread.
+    member : Member
+        Its process.
     begun_ns, ended_ns : int
         When, by the `time.perf_counter_ns` of the worker.
     """
@@ -71,6 +74,7 @@ class Done:
     part: Part | Failure
     address: str
     thread: int
+    member: Member
     begun_ns: int
     ended_ns: int
 
@@ -91,10 +95,12 @@ class JobPlugin(WorkerPlugin):
         self._payload = payload
         self._opened: Any = None
         self._lock: Any = None
+        self.watch: Any = None
 
     def setup(self, worker: Worker) -> None:
         """Be brought to a worker; nothing is opened yet."""
         self._lock = threading.Lock()
+        self.watch = Watch()
 
     def opened(self) -> Any:
         """Return job and blocks; who comes first opens the trajectory."""
@@ -117,12 +123,14 @@ def do_ticket(name: str, first: int, end: int) -> Done:
     """Run some blocks on a worker."""
     begun_ns = perf_counter_ns()
     part: Part | Failure
+    plugin = _plugin(name, get_worker())
     try:
-        job, blocks = _plugin(name, get_worker()).opened()
-        part = job.map(blocks, first, end)
+        job, blocks = plugin.opened()
+        part = job.map(blocks, first, end, monitor=lambda _: plugin.watch.look())
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         part = Failure.of(error)
-    return Done(part, get_worker().address, threading.get_ident(), begun_ns, perf_counter_ns())
+    member = plugin.watch.look().member
+    return Done(part, get_worker().address, threading.get_ident(), member, begun_ns, perf_counter_ns())
 
 
 def _plugin(name: str, worker: Worker) -> JobPlugin:

@@ -1,7 +1,7 @@
 """Jobs: what an executor runs, and what comes back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from mdreel._core import Blocks, Part, RmsdKernel, Source, map_blocks
 from mdreel._core import run as run_core
+from mdreel.crew import Member
 from mdreel.damage import DamagedFrame, damaged_frames
-from mdreel.spans import spans_from_columns
+from mdreel.spans import TASK, spans_from_columns
 
 Monitor: TypeAlias = Callable[[int], object]
 """Called with the number of frames done; what it raises stops the run."""
@@ -31,11 +32,17 @@ class Outcome:
         What it cost.
     damage : tuple of DamagedFrame
         What was left out, if the source goes on where a frame is damaged.
+    crew : dict of int to Member
+        Which process each worker was, and `COORDINATOR`.
+    tasks : ndarray, shape (n_tasks,), TASK
+        What a scheduler that is not ours has recorded.
     """
 
     series: NDArray[np.float64]
     spans: NDArray[np.void]
     damage: tuple[DamagedFrame, ...] = ()
+    crew: dict[int, Member] = field(default_factory=dict)
+    tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
 
     @classmethod
     def of(cls, results: tuple[NDArray[np.float64], Any, Any]) -> Self:

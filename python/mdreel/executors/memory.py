@@ -1,8 +1,8 @@
-"""Memory: what a run may take, and what it took."""
+"""Memory: what a run may take."""
 
 import re
-from pathlib import Path
 
+from mdreel.crew import anonymous_bytes
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.work import Work
 
@@ -60,13 +60,3 @@ def check_budget(work: Work, n_processes: int) -> None:
         who = f"{n_processes} processes" if n_processes else "this process"
         asked, least = (f"{n / 2**20:,.0f} MiB" for n in (work.memory, needed))
         raise UnsupportedError(f"memory of {asked} is too little for {n_frames:,} frames and {who}: {least} are needed")
-
-
-def anonymous_bytes() -> int:
-    """Return the memory of this process that is no file's, bytes; 0 where the system does not say."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    found = re.search(r"^RssAnon:\s+(\d+) kB$", status, re.MULTILINE)
-    return 0 if found is None else int(found[1]) << 10

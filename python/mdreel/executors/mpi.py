@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -30,6 +31,7 @@ from mdreel.spans import SPAN
 
 if TYPE_CHECKING:
     from mdreel._core import Part
+    from mdreel.crew import Member
     from mdreel.executors.job import Monitor
 
 T = TypeVar("T")
@@ -123,6 +125,7 @@ class Mpi:
             return None  # the place of a result must be known before it is there
         gathering, begun_ns = Gathering(work), perf_counter_ns()
         spans: list[tuple[int, ...]] = []
+        crew: dict[int, Member] = {}
         failed: set[int] = set()
         n_before = gathering.n_frames
         while ranges := list(gathering.missing()):
@@ -136,12 +139,13 @@ class Mpi:
             if not self._take_in(gathering, handed_in, offset_ns, failed, work.blocks.are_of_bytes):
                 return None
             n_before = gathering.n_frames
+            crew |= {number: rank.watch.member for number, rank in enumerate(handed_in)}
             for rank in handed_in:
                 spans += [(k, b, w, s + offset_ns, e + offset_ns, n, m) for k, b, w, s, e, n, m in rank.spans]
         outcome = gathering.finish()
         if outcome is None:
             return None
-        return Outcome(outcome.series, np.concatenate([outcome.spans, np.array(spans, SPAN)]), outcome.damage)
+        return replace(outcome, spans=np.concatenate([outcome.spans, np.array(spans, SPAN)]), crew=crew)
 
     def __repr__(self) -> str:
         return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"

@@ -9,6 +9,7 @@ from statistics import median
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from mdreel.crew import Watch
 from mdreel.errors import MdreelError
 from mdreel.executors.failure import Failure
 from mdreel.executors.mpi_board import Board
@@ -34,7 +35,7 @@ class Assignment:
     schedule : {"demand", "static"}
         Who takes which.
     one_by_one : bool
-        Whether a ticket is never more than one block.
+        Whether each block is a ticket of its own, of which no copy is made.
     communication : {"gather", "window"}
         How results come to rank 0.
     """
@@ -74,9 +75,12 @@ class HandedIn:
         What it did besides, in the order of `mdreel.spans.SPAN`, since the beginning of the round.
     where : str
         The rank and its host.
+    watch : Watch
+        What it keeps of itself.
     """
 
     where: str
+    watch: Watch = field(default_factory=Watch)
     parts: list[tuple[Part, int]] = field(default_factory=list)
     failures: list[tuple[int, Failure]] = field(default_factory=list)
     spans: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
@@ -166,6 +170,9 @@ class Round:
             if first >= min(n_blocks, self._first_useless()):
                 break
             yield first, min(first + n, n_blocks)
+        if self._assignment.one_by_one:
+            self._wait()
+            return
         while (late := self._late()) is not None:
             yield late
 
@@ -189,7 +196,7 @@ class Round:
         return None
 
     def _wait(self) -> None:
-        """Wait for the others, in a fixed schedule, without keeping a core busy."""
+        """Wait for the others without keeping a core busy."""
         self._board.begin(0, 0, 0)
         while self._board.under_way().size and not self._board.is_stopped():
             self._look(0)
@@ -231,11 +238,13 @@ class Round:
         if part.is_last:
             self._board.end_at(part.end)
         n_frames = part.n_frames
+        self._handed_in.watch.look()
         self._handed_in.parts.append((part, self._keep(part)))
         self._n_frames += n_frames
 
     def _look(self, n_frames: int) -> None:
         """Look up from work, every few milliseconds."""
+        self._handed_in.watch.look()
         # Somebody must call MPI here now and then, or what others ask of this rank's memory may have to wait.
         self._communicator.Iprobe()
         self._board.report(self._n_frames + n_frames)

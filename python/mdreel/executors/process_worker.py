@@ -9,6 +9,8 @@ from multiprocessing.connection import Connection
 from time import monotonic, perf_counter_ns
 from typing import Any
 
+from mdreel.crew import Watch
+
 _PROGRESS_SECONDS = 0.2
 
 
@@ -19,12 +21,14 @@ class _Dropped(BaseException):
 class _Listener:
     """Looks for messages while blocks are run, and says how far they are."""
 
-    def __init__(self, connection: Connection[Any, Any]) -> None:
+    def __init__(self, connection: Connection[Any, Any], watch: Watch) -> None:
         self._connection = connection
+        self._watch = watch
         self._said = monotonic()
 
     def __call__(self, n_frames: int) -> None:
         """Be called every few milliseconds, with the number of frames done."""
+        self._watch.look()
         if self._connection.poll():
             if self._connection.recv() == ("drop",):
                 raise _Dropped
@@ -50,19 +54,20 @@ def serve(connection: Connection[Any, Any], number: int) -> None:
     except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
         connection.send(("failed", Failure.of(error)))
         return
+    watch = Watch()
     connection.send(("ready", perf_counter_ns()))
     while True:
         match connection.recv():
             case ("do", first, end):
                 begun_ns = perf_counter_ns()
                 try:
-                    part = job.map(blocks, first, end, monitor=_Listener(connection), worker=number)
+                    part = job.map(blocks, first, end, monitor=_Listener(connection, watch), worker=number)
                 except _Dropped:
                     connection.send(("dropped",))
                 except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
                     connection.send(("failed", Failure.of(error)))
                 else:
-                    connection.send(("done", part, begun_ns, perf_counter_ns()))
+                    connection.send(("done", part, begun_ns, perf_counter_ns(), watch.look().member))
             case _:
                 pass  # nobody needs what was done meanwhile
 

@@ -178,9 +178,9 @@ class _Crew:
                 self._coordinator.progress(worker.number, n_frames)
             case ("dropped",):
                 worker.ticket = None
-            case ("done", part, begun_ns, ended_ns) if worker.ticket is not None:
+            case ("done", part, begun_ns, ended_ns, member) if worker.ticket is not None:
                 ticket, worker.ticket = worker.ticket, None
-                self._coordinator.came(worker.number, ticket, part, begun_ns, ended_ns)
+                self._coordinator.came(worker.number, ticket, part, begun_ns, ended_ns, member)
             case ("failed", failure) if worker.ticket is not None:
                 ticket, worker.ticket = worker.ticket, None
                 self._coordinator.failed(worker.number, ticket, failure, worker.where)

@@ -3,7 +3,7 @@
 Blocks are small, and fixed by the plan. A ticket is some consecutive blocks, as many as a worker does in a fraction of
 a second: how many that are is learned from the tickets that came back, for each worker, so that a slow one gets less.
 The tickets get smaller towards the end. When there are none left, those that are late are handed out once more, and the
-copy that comes back first counts.
+copy that comes back first counts. Where the user has said how many blocks there are, each is done once.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Tickets:
     schedule : {"demand", "static"}
         Who takes which: whoever is free the next ones, or each worker one share of all.
     one_by_one : bool
-        Whether a ticket is never more than one block.
+        Whether each block is a ticket of its own, of which no copy is handed out.
     clock : callable
         Gives seconds that never run backwards.
     """
@@ -122,7 +122,7 @@ class Tickets:
             if cut < end:
                 heapq.heappush(waiting, (cut, end))
             return self._begin(first, cut, worker)
-        late = None if self._is_static else self._late(worker)
+        late = None if self._is_static or self._one_by_one else self._late(worker)
         return None if late is None else self._begin(late.first, late.end, worker)
 
     def came(self, number: int) -> bool:

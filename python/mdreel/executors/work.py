@@ -18,7 +18,7 @@ class Work:
     blocks : Blocks
         The blocks.
     one_by_one : bool
-        Whether each block is handed out alone, because the user has said how many there are.
+        Whether each block is handed out alone, and once, because the user has said how many there are.
     monitor : callable, optional
         Called with the number of frames done every now and then, on the calling thread; what it raises stops the run
         and is raised there.

@@ -2,10 +2,12 @@
 //!
 //! * `floor pread FILE`: every byte of a file, from the page cache into one buffer of 1 MiB.
 //! * `floor memcpy BYTES`: as many bytes copied from one buffer of 256 MiB to another.
-//! * `floor gather WAY FILE SELECTION FIRST STRIDE AXES...`: the selected atoms' float32 of each frame of a DCD file, summed.
-//!   FIRST is the byte at which the first frame starts, STRIDE the bytes from one frame to the next, AXES the bytes from
-//!   a frame's start to its x, y and z. WAY is `mmap` (touch only these values), `span` (one read for each axis, from
-//!   the first selected atom to the last) or `frame` (whole frames, 1 MiB a read).
+//! * `floor gather WAY FILE SELECTION FIRST STRIDE WIDTH ARRAYS...`: the selected atoms' float32 of each frame of a file
+//!   that is not compressed, summed as integers, which costs nothing beside touching them. FIRST is the byte at which
+//!   the first frame starts, STRIDE the bytes from one frame to the next, WIDTH how many values of an atom lie together
+//!   (1 in a DCD file, 3 in a NetCDF file), ARRAYS the bytes from a frame's start to its arrays of them. WAY is `mmap`
+//!   (touch only these values), `span` (one read for each array, from the first selected atom to the last) or `frame`
+//!   (whole frames, 1 MiB a read).
 
 use std::fs::File;
 use std::hint::black_box;
@@ -65,31 +67,50 @@ fn memcpy(n_bytes: u64) -> Outcome {
     Ok(())
 }
 
-/// Where the wanted values of a DCD file lie.
+/// Where the wanted values of a file lie.
 struct Layout {
     indices: Vec<usize>,
     first: u64,
     stride: u64,
-    axes: [u64; 3],
+    width: usize,
+    arrays: Vec<u64>,
 }
 
 impl Layout {
     fn from_arguments() -> Result<Self, Box<dyn std::error::Error>> {
-        let mut axes = [0; 3];
-        for (position, axis) in axes.iter_mut().enumerate() {
-            *axis = argument(7 + position, "AXES")?.parse()?;
-        }
+        let arrays: Vec<u64> = std::env::args().skip(8).map(|word| word.parse()).collect::<Result<_, _>>()?;
         let indices: Vec<usize> =
             read_indices(&argument(4, "SELECTION")?)?.into_iter().map(|index| index as usize).collect();
-        if indices.is_empty() {
-            return Err("no atom is selected".into());
+        if indices.is_empty() || arrays.is_empty() {
+            return Err("no atom is selected, or no array is given".into());
         }
-        Ok(Layout { indices, first: argument(5, "FIRST")?.parse()?, stride: argument(6, "STRIDE")?.parse()?, axes })
+        let [first, stride] = [argument(5, "FIRST")?.parse()?, argument(6, "STRIDE")?.parse()?];
+        Ok(Layout { indices, first, stride, width: argument(7, "WIDTH")?.parse()?, arrays })
     }
 
-    /// The sum of the selected values of one axis, out of bytes that begin with the value of atom `base`.
-    fn sum(&self, bytes: &[u8], base: usize) -> f32 {
-        self.indices.iter().map(|index| f32::from_le_bytes(*bytes[4 * (index - base)..].first_chunk().unwrap())).sum()
+    /// Bytes of an atom's values in one array.
+    fn atom(&self) -> usize {
+        4 * self.width
+    }
+
+    /// The sum of the selected values of one array, out of bytes that begin with the value of atom `base`.
+    fn sum(&self, bytes: &[u8], base: usize) -> u32 {
+        match self.width {
+            1 => self.sum_of::<1>(bytes, base),
+            3 => self.sum_of::<3>(bytes, base),
+            other => panic!("WIDTH is 1 or 3, not {other}"),
+        }
+    }
+
+    fn sum_of<const WIDTH: usize>(&self, bytes: &[u8], base: usize) -> u32 {
+        let (values, _) = bytes.as_chunks::<4>();
+        let mut sum = 0_u32;
+        for index in &self.indices {
+            for value in &values[WIDTH * (index - base)..][..WIDTH] {
+                sum = sum.wrapping_add(u32::from_ne_bytes(*value));
+            }
+        }
+        sum
     }
 }
 
@@ -111,7 +132,7 @@ fn gather() -> Outcome {
     Ok(())
 }
 
-fn gather_mapped(file: &File, layout: &Layout, n_frames: u64) -> io::Result<f32> {
+fn gather_mapped(file: &File, layout: &Layout, n_frames: u64) -> io::Result<u32> {
     let length = file.metadata()?.len() as usize;
     // SAFETY: asks for a new mapping at an address of the kernel's choice; whether it was given is checked below.
     let start =
@@ -121,41 +142,42 @@ fn gather_mapped(file: &File, layout: &Layout, n_frames: u64) -> io::Result<f32>
     }
     // SAFETY: mmap gave `length` readable bytes at `start`, which stay mapped until the end of the process.
     let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
-    let mut sum = 0.0;
+    let mut sum = 0_u32;
     for frame in 0..n_frames {
         let offset = layout.first + frame * layout.stride;
-        for axis in layout.axes {
-            sum += layout.sum(&bytes[(offset + axis) as usize..], 0);
+        for array in &layout.arrays {
+            sum = sum.wrapping_add(layout.sum(&bytes[(offset + array) as usize..], 0));
         }
     }
     Ok(sum)
 }
 
-fn gather_spans(file: &File, layout: &Layout, n_frames: u64) -> io::Result<f32> {
+fn gather_spans(file: &File, layout: &Layout, n_frames: u64) -> io::Result<u32> {
     let (low, high) = (layout.indices[0], layout.indices[layout.indices.len() - 1]);
-    let mut buffer = vec![0_u8; 4 * (high - low + 1)];
-    let mut sum = 0.0;
+    let mut buffer = vec![0_u8; layout.atom() * (high - low + 1)];
+    let mut sum = 0_u32;
     for frame in 0..n_frames {
-        for axis in layout.axes {
-            file.read_exact_at(&mut buffer, layout.first + frame * layout.stride + axis + 4 * low as u64)?;
-            sum += layout.sum(&buffer, low);
+        for array in &layout.arrays {
+            let begin = layout.first + frame * layout.stride + array + (layout.atom() * low) as u64;
+            file.read_exact_at(&mut buffer, begin)?;
+            sum = sum.wrapping_add(layout.sum(&buffer, low));
         }
     }
     Ok(sum)
 }
 
-fn gather_frames(file: &File, layout: &Layout, n_frames: u64) -> io::Result<f32> {
+fn gather_frames(file: &File, layout: &Layout, n_frames: u64) -> io::Result<u32> {
     let at_once = (PIECE as u64 / layout.stride).max(1);
     let mut buffer = vec![0_u8; (at_once * layout.stride) as usize];
-    let mut sum = 0.0;
+    let mut sum = 0_u32;
     let mut frame = 0;
     while frame < n_frames {
         let n_read = at_once.min(n_frames - frame);
         let bytes = &mut buffer[..(n_read * layout.stride) as usize];
         file.read_exact_at(bytes, layout.first + frame * layout.stride)?;
         for one in bytes.chunks_exact(layout.stride as usize) {
-            for axis in layout.axes {
-                sum += layout.sum(&one[axis as usize..], 0);
+            for array in &layout.arrays {
+                sum = sum.wrapping_add(layout.sum(&one[*array as usize..], 0));
             }
         }
         frame += n_read;
