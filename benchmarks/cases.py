@@ -199,10 +199,10 @@ def _scaling(adk: System, name: str) -> Case:
     # The file twice, one after the other: a run of some seconds. Two processes read it once each, at the same time.
     twice = replace(adk, n_frames=2 * adk.n_frames)
     label = "floor: 2 processes that know nothing of each other, a segment each"
-    halves = python("at_once", label, job(adk, "xtc", way="once", n_workers=2), 2, family="floor")
+    halves = python("at_once", label, job(adk, "xtc", way="threads", n_workers=2), 2, family="floor")
     contenders = (
-        ours(twice, "xtc", "start", 1, way="twice"),
-        ours(twice, "xtc", "start", 2, way="twice"),
+        ours(twice, "xtc", "start", 1, n_times=2),
+        ours(twice, "xtc", "start", 2, n_times=2),
         replace(halves, kind="floor"),
     )
     goals = (Goal("2 threads against 1, long run", ("mdreel-1",), ("mdreel-2",), 1.9),)

@@ -22,6 +22,8 @@ RUST = HERE / "peers" / "rust"
 NEEDS = {
     "mdreel": "python:mdreel",
     "at_once": "python:mdreel",
+    "static_blocks": "python:dask",
+    "mdtraj_pool": "python:mdtraj",
     "mdanalysis": "python:MDAnalysis",
     "libmdaxdr": "python:MDAnalysis",
     "mdtraj": "python:mdtraj",
@@ -124,18 +126,27 @@ def python(module: str, label: str, job: Job, cores: int = 1, family: str = "", 
 
 
 def job(
-    system: System, form: str, what: str = "rmsd", *, place: str = "start", way: str = "", n_workers: int = 1
+    system: System,
+    form: str,
+    what: str = "rmsd",
+    *,
+    place: str = "start",
+    way: str = "",
+    n_workers: int = 1,
+    n_times: int = 1,
 ) -> Job:
     """Return a job on one system."""
     selection = system.start if place == "start" else system.end
     trajectory = str(system.trajectory(form))
-    return Job(what, way, n_workers, str(system.topology), str(system.reference), trajectory, str(selection))
+    return Job(what, way, n_workers, str(system.topology), str(system.reference), trajectory, str(selection), n_times)
 
 
-def ours(system: System, form: str, place: str, cores: int, index: str = "kept", *, way: str = "once") -> Contender:
-    """Return mdreel's RMSD with one thread a core; ``way`` says how often the trajectory is read."""
+def ours(system: System, form: str, place: str, cores: int, index: str = "kept", *, n_times: int = 1) -> Contender:
+    """Return mdreel's RMSD with one thread a core; ``n_times`` says how often the trajectory is read."""
     label = f"mdreel, {cores} thread{'s' if cores > 1 else ''}"
-    made = python("mdreel", label, job(system, form, place=place, way=way, n_workers=cores), cores)
+    made = python(
+        "mdreel", label, job(system, form, place=place, way="threads", n_workers=cores, n_times=n_times), cores
+    )
     made = replace(made, key=f"mdreel-{cores}", family=f"mdreel-{cores}", kind="ours", index=index)
     if index == "none":
         made = replace(made, key=f"{made.key}-first", family="mdreel-first", label=f"{label}, first pass (no index)")

@@ -1,13 +1,15 @@
-"""The cases of executors: what a slow worker costs."""
+"""The cases of executors: how fast each is with 2 workers, what that is of the machine, what a slow worker costs."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cases import Case, Goal, Plan
 from contender import Contender, job, python
-from peers.straggler import N_TIMES, QUOTA_US, SLOWED_QUOTA_US
+from peers.straggler import QUOTA_US, SLOWED_QUOTA_US
 
 if TYPE_CHECKING:
     from data import System
@@ -16,19 +18,71 @@ N_WORKERS = 4
 LEFT = (N_WORKERS - 1 + SLOWED_QUOTA_US / QUOTA_US) / N_WORKERS
 """What is left of the capacity of all workers when one of them is slowed."""
 
+STRAGGLER_TIMES = 3
+"""How often the file is read where a worker is slowed: a run of some seconds on two cores."""
+
+EFFICIENCY_TIMES = 12
+"""How often the file is read to learn an efficiency: more than 20 s with one worker."""
+
+BACKENDS = {"threads": "threads", "processes": "processes", "mpi": "ranks of MPI", "dask": "workers of Dask"}
+"""Backends that have several workers, and what those are called."""
+
+EFFICIENCY = {"threads": 0.95, "processes": 0.95, "mpi": 0.95, "dask": 0.90}
+
+
+def on_backend(system: System, backend: str, n_workers: int, n_times: int = 1) -> Contender:
+    """Return mdreel's RMSD on a backend."""
+    work = job(system, "xtc", way=backend, n_workers=n_workers, n_times=n_times)
+    text = "mdreel, serial" if backend == "serial" else f"mdreel, {n_workers} {BACKENDS[backend]}"
+    needs = {"mpi": "python:mpi4py", "dask": "python:distributed"}.get(backend, "")
+    made = replace(python("mdreel", text, work, n_workers, needs=needs), key=backend, family=backend, kind="ours")
+    if backend == "mpi":
+        launcher = (str(Path(sys.executable).with_name("mpiexec")), "-n", str(n_workers))
+        made = replace(made, command=(*launcher, *made.command))
+    return made
+
+
+def _backends(system: System, name: str) -> Case:
+    contenders = [on_backend(system, "serial", 1), *(on_backend(system, backend, 2) for backend in BACKENDS)]
+    for way in ("multiprocessing", "dask"):
+        work = job(system, "xtc", way=way, n_workers=2)
+        contenders.append(python("mdanalysis", f'MDAnalysis, backend="{way}", 2 processes', work, 2))
+    work = job(system, "xtc", n_workers=2)
+    contenders.append(python("static_blocks", "dask.delayed over MDAnalysis, a static block a process", work, 2))
+    contenders.append(python("mdtraj_pool", "mdtraj, iterload in a pool of 2 processes", work, 2))
+    return Case(name, "Cα RMSD from XTC with 2 workers", system, "xtc", tuple(contenders), ())
+
+
+def _efficiency(system: System, name: str) -> Case:
+    # The file several times, one after the other. The processes of the floor read half of that each, at the same time.
+    several = replace(system, n_frames=EFFICIENCY_TIMES * system.n_frames)
+    half = job(system, "xtc", way="threads", n_workers=2, n_times=EFFICIENCY_TIMES // 2)
+    floor = python("at_once", "floor: 2 processes that know nothing of each other, half each", half, 2, family="floor")
+    contenders = (
+        on_backend(system, "serial", 1, EFFICIENCY_TIMES),
+        *(on_backend(system, backend, 2, EFFICIENCY_TIMES) for backend in BACKENDS),
+        replace(floor, kind="floor"),
+    )
+    goals = [
+        Goal(f"2 {BACKENDS[backend]} against serial: twice E(2) of {bound:.2f}", ("serial",), (backend,), 2 * bound)
+        for backend, bound in EFFICIENCY.items()
+    ]
+    title = "Efficiency of 2 workers: Cα RMSD from a long XTC, read as segments"
+    return Case(name, title, several, "xtc", contenders, tuple(goals))
+
 
 def _stragglers(system: System, name: str) -> Case:
     def contender(way: str, text: str) -> Contender:
-        work = job(system, "xtc", way=way, n_workers=N_WORKERS)
+        work = job(system, "xtc", way=way, n_workers=N_WORKERS, n_times=STRAGGLER_TIMES)
         needs = "file:/sys/fs/cgroup/cpu/cpu.cfs_quota_us"
         return replace(python("straggler", text, work, 2, way, needs), kind="ours", key=way)
 
-    several = replace(system, n_frames=N_TIMES * system.n_frames)
+    several = replace(system, n_frames=STRAGGLER_TIMES * system.n_frames)
     contenders = (
         contender("demand", "on demand, no worker slowed"),
         contender("demand-slowed", "on demand, 1 of 4 workers at a tenth"),
         contender("static-slowed", "static blocks, 1 of 4 workers at a tenth"),
-        contender("oversubscribed-slowed", "3 blocks a worker (late ones are done twice), 1 of 4 workers at a tenth"),
+        contender("oversubscribed-slowed", "3 blocks a worker, 1 of 4 workers at a tenth"),
     )
     ideal = f"against no worker slowed (ideal {1 / LEFT:.2f})"
     bound = round(1.15 / LEFT, 2)
@@ -37,5 +91,9 @@ def _stragglers(system: System, name: str) -> Case:
     return Case(name, title, several, "xtc", contenders, goals)
 
 
-EXECUTORS = {"stragglers": Plan("adk", ("xtc",), _stragglers, long=True)}
+EXECUTORS = {
+    "backends": Plan("adk", ("xtc",), _backends, long=True),
+    "efficiency": Plan("adk", ("xtc",), _efficiency, long=True),
+    "stragglers": Plan("adk", ("xtc",), _stragglers, long=True),
+}
 """The cases by name, in the order in which they run."""

@@ -18,7 +18,7 @@ import startup
 import table
 from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
-from executors import EXECUTORS
+from executors import EXECUTORS, N_WORKERS, on_backend
 from formats import READING
 from storage import STORAGE
 
@@ -28,11 +28,14 @@ MIB = 2**20
 MEMORY_BOUND = 150.0
 IMPORT_BOUND = 0.15
 HELP_BOUND = 0.3
+WORKERS_BOUND = 1.5
+BUDGET_MIB = 1024
 
 PLANS = RMSD | READING | STORAGE | EXECUTORS
 """The cases by name, in the order in which they run."""
 
-NAMES = (*PLANS, "memory", "startup")
+FIGURES = ("memory", "budget", "startup")
+NAMES = (*PLANS, *FIGURES)
 
 
 def arguments() -> argparse.Namespace:
@@ -110,9 +113,30 @@ def measure_memory(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
 
 
 def _memory_contender(system: data.System, form: str, index: str) -> Contender:
-    work = job(system, form, way="once", n_workers=2)
+    work = job(system, form, way="threads", n_workers=2)
     command = (sys.executable, "-m", "memory", work.to_json())
     return replace(ours(system, form, "start", 2, index), label=f"memory, index {index}", command=command)
+
+
+def measure_budget(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure the memory that all processes of a run with a budget take together and keep the result."""
+    log(f"budget: {N_WORKERS} workers, {2 * LONG:,} frames, {BUDGET_MIB:,} MiB")
+    system = data.make("adk", LONG, chosen.data, ("xtc",))
+    figures = []
+    for backend in ("processes", "mpi", "dask"):
+        contender = on_backend(system, backend, N_WORKERS, 2)
+        contender = replace(
+            contender, command=(*contender.command[:-2], "memory", contender.command[-1], f"{BUDGET_MIB}M")
+        )
+        record = measure.in_turn([replace(contender, cores=2)], 1, 2 * LONG, chosen.data / "cache", log)[0]
+        if not record.seconds:
+            return False
+        for key, text in (("peak_bytes", "seen from outside"), ("said_bytes", "as `timing.peak_bytes` says")):
+            what = f"{contender.label.removeprefix('mdreel, ')}, and who called them: {text}"
+            figures.append(results.bounded(what, record.result[key] / MIB, BUDGET_MIB, "MiB"))
+    title = f'Peak anonymous memory of all processes, {2 * LONG:,} frames of XTC, `memory="{BUDGET_MIB}M"`'
+    results.save(chosen.results, "budget", {"title": title, "environment": facts, "figures": figures})
+    return True
 
 
 def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
@@ -122,6 +146,10 @@ def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
         figures = [
             results.bounded("`import mdreel` beyond numpy", startup.import_seconds(), IMPORT_BOUND, "s"),
             results.bounded("`mdreel --help`", startup.help_seconds(), HELP_BOUND, "s"),
+            *(
+                results.bounded(f"`mdreel rmsd` of 98 frames, {text} beyond serial", seconds, WORKERS_BOUND, "s")
+                for text, seconds in startup.workers_seconds().items()
+            ),
         ]
     except RuntimeError as error:
         log(f"  FAILED: {str(error).splitlines()[-1]}")
@@ -134,7 +162,7 @@ def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
 def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
-    figures = [kept for name in ("memory", "startup") if (kept := results.load(chosen.results, name))]
+    figures = [kept for name in FIGURES if (kept := results.load(chosen.results, name))]
     pages = {
         "table.md": table.full([cases[name] for name in RMSD if name in cases], figures),
         "executors.md": table.full([cases[name] for name in EXECUTORS if name in cases], []),
@@ -155,7 +183,8 @@ def write_tables(chosen: argparse.Namespace) -> None:
 def main() -> int:
     """Run; return 1 if a contender failed, else 0."""
     chosen = arguments()
-    selected = chosen.only or [name for name in NAMES if chosen.long or name not in PLANS or not PLANS[name].long]
+    long = {name for name, plan in PLANS.items() if plan.long} | {"budget"}
+    selected = chosen.only or [name for name in NAMES if chosen.long or name not in long]
     if chosen.make_data:
         for name in [name for name in PLANS if name in selected]:
             n_frames = LONG if PLANS[name].long and not chosen.quick else lengths(chosen)[PLANS[name].system]
@@ -170,6 +199,8 @@ def main() -> int:
     for name in selected:
         if name == "memory":
             good &= measure_memory(chosen, facts)
+        elif name == "budget":
+            good &= measure_budget(chosen, facts)
         elif name == "startup":
             good &= measure_startup(chosen, facts)
         else:

@@ -1,4 +1,4 @@
-"""How long mdreel takes to be there: ``import mdreel`` beyond numpy, and ``mdreel --help``."""
+"""How long mdreel takes to be there: ``import mdreel`` beyond numpy, ``mdreel --help``, and runs with workers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,37 @@ def help_seconds() -> float:
     program = Path(sys.executable).with_name("mdreel")
     if not program.exists():
         raise RuntimeError(f"{program} is not installed")
-    times = []
+    return statistics.median(_timed([str(program), "--help"]) for _ in range(REPEATS))
+
+
+def workers_seconds() -> dict[str, float]:
+    """Return what whole runs of the command on a small file take longer with workers than without, s.
+
+    Returns
+    -------
+    dict of str to float
+        By what the workers are: medians of 20 differences, each of two runs one after the other.
+    """
+    from MDAnalysisTests.datafiles import DCD, PSF
+
+    folder = Path(sys.executable).parent
+    alone = [str(folder / "mdreel"), "rmsd", "-s", PSF, "-f", DCD, "-q", "--backend", "serial"]
+    ways = {
+        "2 processes": [*alone[:-1], "processes", "-nt", "2"],
+        "2 ranks of MPI": [str(folder / "mpiexec"), "-n", "2", *alone[:-2]],
+    }
+    taken: dict[str, list[float]] = {text: [] for text in ways}
     for _ in range(REPEATS):
-        begin = time.perf_counter()
-        _run([str(program), "--help"])
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+        serial = _timed(alone)
+        for text, command in ways.items():
+            taken[text].append(_timed(command) - serial)
+    return {text: statistics.median(seconds) for text, seconds in taken.items()}
+
+
+def _timed(command: list[str]) -> float:
+    begin = time.perf_counter()
+    _run(command)
+    return time.perf_counter() - begin
 
 
 def _run(command: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import warnings
@@ -30,6 +31,8 @@ class Job:
         Threads or processes.
     topology, reference, trajectory, selection
         Paths, see ``data.System``.
+    n_times
+        How often the trajectory is read, one time after another, as a chain of segments.
     """
 
     what: str
@@ -39,6 +42,7 @@ class Job:
     reference: str
     trajectory: str
     selection: str
+    n_times: int = 1
 
     def to_json(self) -> str:
         """Return the job as one argument of a command line."""
@@ -112,4 +116,5 @@ def measure(prepare: Callable[[Job], Work]) -> None:
             report["last_selected"] = report.pop("last")
     else:
         report |= {"n_frames": len(result), "mean_rmsd": float(np.mean(result)), "last_rmsd": float(result[-1])}
-    print(json.dumps(report))
+    if int(os.environ.get("PMI_RANK", "0")) == 0:  # of several ranks of MPI
+        print(json.dumps(report))

@@ -33,10 +33,14 @@ def prepare(job: Job) -> Work:
         return read
 
     atoms = mda.Universe(job.topology).atoms[job.indices()]
+    if job.way == "dask":
+        import distributed  # noqa: F401
+    if job.way == "mpi":
+        from mpi4py import MPI  # noqa: F401
 
     def rmsd() -> Series:
-        analysis = RMSD(atoms, trajectory=[job.trajectory] * {"once": 1, "twice": 2}[job.way])
-        analysis.run(backend="threads", n_workers=job.n_workers)
+        analysis = RMSD(atoms, trajectory=[job.trajectory] * job.n_times)
+        analysis.run(backend=job.way, n_workers=job.n_workers)
         series: Series = analysis.results.rmsd[:, 2]
         return series
 

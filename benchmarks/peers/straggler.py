@@ -18,8 +18,6 @@ GROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD_US = 20_000
 QUOTA_US = 10_000
 SLOWED_QUOTA_US = 1_000
-N_TIMES = 3
-"""How often the file is read: a run of some seconds on two cores."""
 
 
 def prepare(job: Job) -> Work:
@@ -35,7 +33,7 @@ def prepare(job: Job) -> Work:
 
     def rmsd() -> Series:
         with limited(slowed == "slowed"):
-            analysis = RMSD(atoms, trajectory=[job.trajectory] * N_TIMES).run(backend=executor, n_parts=n_parts)
+            analysis = RMSD(atoms, trajectory=[job.trajectory] * job.n_times).run(backend=executor, n_parts=n_parts)
         series: Series = analysis.results.rmsd[:, 2]
         return series
 
