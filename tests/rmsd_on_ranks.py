@@ -1,0 +1,93 @@
+"""A program for ranks, and what starts it: runs of RMSD, one after another, of which each rank keeps the results."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel._core import FrameSet, RmsdKernel
+from mdreel.executors.executor import Executor
+from mdreel.executors.job import Job, Outcome
+from mdreel.executors.mpi import Mpi
+from mdreel.executors.serial import Serial
+from mdreel.launcher import launched
+from mdreel.run import run
+from mdreel.sources.open import open_source
+
+if TYPE_CHECKING:
+    from mpi_launcher import Launcher
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A run: of which files, read how often, by which scheme."""
+
+    paths: list[str]
+    schedule: Any = "demand"
+    communication: Any = "gather"
+    n_parts: int | None = None
+    is_located: bool = True
+    repeats: int = 1
+    checkpoint: str | None = None
+
+
+def compute(wanted: Wanted, executor: Executor) -> Outcome:
+    source = open_source(wanted.paths, index="none")
+    atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
+    reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
+    frames = None
+    if wanted.repeats > 1:
+        frames = FrameSet.list(np.tile(np.arange(source.n_frames, dtype=np.uint64), wanted.repeats))
+    elif wanted.is_located:
+        frames = FrameSet.range(0, 1, source.n_frames)
+    job = Job(source, atoms, RmsdKernel(reference, None, True))
+    return run(job, frames, executor, n_parts=wanted.n_parts, checkpoint=wanted.checkpoint)
+
+
+def expected_of(wanted: Wanted) -> bytes:
+    """What one thread makes of it."""
+    return compute(wanted, Serial()).series.tobytes()
+
+
+def command(mpi: "Launcher", n_ranks: int, folder: Path, runs: Sequence[Wanted]) -> list[str]:
+    return mpi.command(n_ranks, __file__, str(folder), json.dumps([asdict(wanted) for wanted in runs]))
+
+
+def results_of(mpi: "Launcher", n_ranks: int, folder: Path, runs: Sequence[Wanted]) -> list[list[bytes]]:
+    """The result of each run on each rank, as bytes; all by the same ranks, which start only once."""
+    done = subprocess.run(
+        command(mpi, n_ranks, folder, runs), capture_output=True, text=True, env=mpi.environment, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return [[np.load(kept(folder, i, rank)).tobytes() for rank in range(n_ranks)] for i in range(len(runs))]
+
+
+def kept(folder: Path, run_number: int, rank: int) -> Path:
+    """Where a rank keeps the result of a run."""
+    return folder / f"run{run_number}.rank{rank}.npy"
+
+
+def spans_of(folder: Path, run_number: int = 0) -> np.ndarray:
+    """The spans of a run."""
+    return np.asarray(np.load(folder / f"run{run_number}.spans.npy"))
+
+
+def main() -> None:
+    folder, runs = Path(sys.argv[1]), [Wanted(**one) for one in json.loads(sys.argv[2])]
+    place = launched()
+    assert place is not None
+    for i, wanted in enumerate(runs):
+        executor = Mpi(schedule=wanted.schedule, communication=wanted.communication)
+        outcome = executor.share(lambda wanted=wanted, executor=executor: compute(wanted, executor))
+        np.save(kept(folder, i, place.rank), outcome.series)
+        if place.rank == 0:
+            np.save(folder / f"run{i}.spans.npy", outcome.spans)
+
+
+if __name__ == "__main__":
+    main()
