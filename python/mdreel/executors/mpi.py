@@ -24,6 +24,7 @@ from mdreel.executors.gathering import Gathering
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
 from mdreel.executors.mpi_carrier import Communication, carrier_of
+from mdreel.executors.mpi_message import Kind, Message, hear, tell
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PAUSE_SECONDS = 0.002
-_ROUND, _END, _LEAVE = range(3)
 
 
 class Mpi:
@@ -90,8 +90,7 @@ class Mpi:
     def share(self, compute: Callable[[], T]) -> T:
         """Let rank 0 compute, the others serve it meanwhile, and all return what it did; see `Executor.share`."""
         if self._communicator.rank != 0:
-            _, answer = self._serve((_END,))
-            result, failure = pickle.loads(answer)  # noqa: S301 (from rank 0)
+            result, failure = self._serve(Kind.END).read()
             if failure is not None:
                 raise failure.error
             shared: T = result
@@ -99,22 +98,21 @@ class Mpi:
         try:
             result = compute()
         except Exception as error:
-            self._tell(_END, pickle.dumps((None, Failure.of(error))))
+            tell(self._communicator, Kind.END, (None, Failure.of(error)))
             raise
         except BaseException:
-            self._tell(_END, pickle.dumps((None, Failure(RuntimeError("rank 0 was interrupted"), ""))))
+            tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
-        self._tell(_END, pickle.dumps((result, None), protocol=pickle.HIGHEST_PROTOCOL))
+        tell(self._communicator, Kind.END, (result, None))
         return result
 
     def serve(self) -> NoReturn:
         """Serve rank 0, run after run, until it leaves; then leave with its exit code."""
-        _, code = self._serve((_LEAVE,))
-        sys.exit(int(code))
+        sys.exit(self._serve(Kind.LEAVE).read())
 
     def leave(self, code: int) -> None:
         """Let all ranks that serve leave."""
-        self._tell(_LEAVE, str(code).encode())
+        tell(self._communicator, Kind.LEAVE, code)
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks, on rank 0, while the others are in `share` or `serve`; see `Executor.run`."""
@@ -132,7 +130,7 @@ class Mpi:
             assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
             order = (work.job, work.blocks, assignment, kept)
-            self._tell(_ROUND, pickle.dumps(order, protocol=pickle.HIGHEST_PROTOCOL))
+            tell(self._communicator, Kind.ROUND, order)
             monitor = None if work.monitor is None else _counting(work.monitor, n_before)
             since_ns, handed_in = self._round(*order[:3], work.checkpoint, monitor)
             offset_ns = since_ns - begun_ns
@@ -171,16 +169,16 @@ class Mpi:
                     gathering.fail(first, failure.error)
         return True
 
-    def _serve(self, until: tuple[int, ...]) -> tuple[int, bytes]:
-        """Do what rank 0 says until it says one of these things; Ctrl-C is for rank 0, which says so."""
+    def _serve(self, until: Kind) -> Message:
+        """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
         heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             while True:
-                kind, content = self._hear()
-                if kind in until:
-                    return kind, content
-                if kind == _ROUND:
-                    job, blocks, assignment, kept = _unpickled(content)
+                kind, message = hear(self._communicator)
+                if kind is until:
+                    return message
+                if kind is Kind.ROUND:
+                    job, blocks, assignment, kept = _order_in(message)
                     checkpoint = None
                     if kept is not None:
                         path, identity = kept
@@ -256,25 +254,6 @@ class Mpi:
         pieces = [everything[a:b] for a, b in pairwise(starts)]
         return [pickle.loads(piece.data) for piece in pieces]  # noqa: S301 (from our own ranks)
 
-    def _tell(self, kind: int, content: bytes) -> None:
-        """Tell the ranks that serve something, from rank 0."""
-        from mpi4py import MPI
-
-        self._communicator.Ibcast(np.array([kind, len(content)], np.int64)).Wait()
-        self._communicator.Bcast([np.frombuffer(content, np.uint8), MPI.BYTE])
-
-    def _hear(self) -> tuple[int, bytes]:
-        """Hear what rank 0 tells; wait for it without keeping a core busy."""
-        from mpi4py import MPI
-
-        head = np.zeros(2, np.int64)
-        request = self._communicator.Ibcast(head)
-        while not request.Test():
-            time.sleep(_PAUSE_SECONDS)
-        content = np.empty(int(head[1]), np.uint8)
-        self._communicator.Bcast([content, MPI.BYTE])
-        return int(head[0]), content.tobytes()
-
 
 def world() -> Any:
     """Return all ranks that the launcher has started.
@@ -307,10 +286,10 @@ def _counting(monitor: Monitor, n_before: int) -> Monitor:
     return lambda n_frames: monitor(n_before + n_frames)
 
 
-def _unpickled(content: bytes) -> tuple[Any, Any, Any, Any]:
+def _order_in(message: Message) -> tuple[Any, Any, Any, Any]:
     """Return what rank 0 says is to be done; as job a failure, if it cannot be understood here."""
     try:
-        job, blocks, assignment, kept = pickle.loads(content)  # noqa: S301 (from rank 0)
+        job, blocks, assignment, kept = message.read()
     except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
         return Failure.of(error), None, None, None
     return job, blocks, assignment, kept
