@@ -48,7 +48,7 @@ def tell(communicator: Any, kind: Kind, what: object) -> None:
     """Tell all other ranks something, on rank 0. Arrays are sent from where they are."""
     buffers: list[pickle.PickleBuffer] = []
     content = pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
-    pieces = [np.frombuffer(piece, np.uint8) for piece in (content, *(buffer.raw() for buffer in buffers))]
+    pieces = [np.frombuffer(content, np.uint8), *(np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers)]
     communicator.Ibcast(np.array([kind, len(pieces)], np.int64)).Wait()
     communicator.Bcast(np.array([len(piece) for piece in pieces], np.int64))
     _broadcast(communicator, pieces)
