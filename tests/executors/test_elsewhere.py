@@ -104,25 +104,6 @@ def children() -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.3, 0.9])
-def test_process_that_is_killed_costs_nothing_but_time(adk_xtc: Path, moment: float) -> None:
-    job = job_of(open_source(adk_xtc))
-    expected = run(job, MANY, Threads(2))
-    killed: list[int] = []
-
-    def kill(frames_done: int) -> None:
-        if not killed and frames_done >= moment * len(MANY) and (there := children()):
-            killed.append(min(there))
-            os.kill(killed[0], signal.SIGKILL)
-
-    blocks = plan(job.source, MANY, 400, 4)
-    outcome = Processes(4).run(Work(job, blocks, monitor=kill))
-    assert killed
-    assert outcome is not None
-    assert same(outcome, expected)
-    assert not children()
-
-
 @pytest.mark.parametrize("executor", [Processes(2), Processes(2, "static")])
 def test_block_that_kills_every_worker_is_named(adk_xtc: Path, executor: Executor) -> None:
     job = job_of(open_source(adk_xtc))
@@ -238,29 +219,6 @@ def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
     with pytest.raises(UnsupportedError, match="2 processes"):
         run(job, MANY, Processes(2), memory=100 << 20)
     assert len(run(job, MANY, Processes(2), memory=2 << 30).series) == len(MANY)
-
-
-def test_dask_worker_that_is_killed_costs_nothing_but_time(adk_xtc: Path) -> None:
-    from distributed import Client, LocalCluster
-
-    job = job_of(open_source(adk_xtc))
-    expected = run(job, MANY, Threads(2))
-    with (
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
-        Client(made, set_as_default=False) as client,
-    ):
-        processes = list(client.run(os.getpid).values())
-        killed: list[int] = []
-
-        def kill(frames_done: int) -> None:
-            if not killed and frames_done >= 0.3 * len(MANY):
-                killed.append(processes[0])
-                os.kill(processes[0], signal.SIGKILL)
-
-        outcome = Dask(client=client).run(Work(job, plan(job.source, MANY, 200, 3), monitor=kill))
-        assert killed
-    assert outcome is not None
-    assert same(outcome, expected)
 
 
 def test_dask_scheduler_that_is_not_there_is_named() -> None:

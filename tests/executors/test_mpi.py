@@ -20,10 +20,8 @@ from mdreel.executors.mpi import Mpi
 from mdreel.launcher import Launched, launched
 from mdreel.spans import KINDS, Timing
 from mpi_launcher import EVERY_MPI, MPICH, OPEN_MPI, Launcher, needs
+from repetitions import N_TIMES
 from rmsd_on_ranks import Wanted, command, expected_of, kept, results_of, spans_of
-
-N_KILLED = 20 if os.environ.get("MDREEL_SLOW_TESTS") else 2
-"""How often a rank is killed, at random moments; MDREEL_SLOW_TESTS=1 for many."""
 
 N_LONG = 98_000
 """Frames of a run that takes a few seconds."""
@@ -93,7 +91,7 @@ def test_run_of_which_a_rank_was_killed_goes_on_where_it_was(
     adk_xtc: Path, tmp_path: Path, mpi: Launcher, expected_of_long: bytes, rank: int
 ) -> None:
     chance = random.Random()
-    for attempt in range(N_KILLED):
+    for attempt in range(N_TIMES):
         checkpoint = tmp_path / f"{attempt}.checkpoint"
         runs = [Wanted([str(adk_xtc)], repeats=1000, n_parts=300, checkpoint=str(checkpoint))]
         # A tenth at most are the numbers of the frames, which stand at the beginning of both files.

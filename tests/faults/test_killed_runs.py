@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-N_TIMES = 20 if os.environ.get("MDREEL_SLOW_TESTS") else 2
-"""How often each is tried, at random moments; MDREEL_SLOW_TESTS=1 for many."""
+from repetitions import N_TIMES
 
 CODE = """
 import sys

@@ -1,0 +1,86 @@
+"""Workers that are killed: the run goes on, nothing is lost, and nothing is there twice."""
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdreel import Dask, Processes, Threads
+from mdreel._core import FrameSet, RmsdKernel, plan
+from mdreel.executors.executor import Executor
+from mdreel.executors.job import Job
+from mdreel.executors.work import Work
+from mdreel.run import run
+from mdreel.sources.open import open_source
+from mdreel.spans import Timing
+from repetitions import N_TIMES
+
+ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
+MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 1000))
+
+Workers = Callable[[], list[int]]
+
+
+@contextmanager
+def processes() -> Iterator[tuple[Executor, Workers]]:
+    def workers() -> list[int]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if parent == os.getpid() and b"process_worker" in (path / "cmdline").read_bytes():
+                    found.append(int(path.name))
+        return found
+
+    yield Processes(4), workers
+
+
+@contextmanager
+def dask() -> Iterator[tuple[Executor, Workers]]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+
+        def workers() -> list[int]:
+            return list(client.run(os.getpid).values())
+
+        yield Dask(client=client), workers
+
+
+@pytest.mark.parametrize("backend", [processes, dask])
+def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., object], adk_xtc: Path) -> None:
+    """One of four, at three moments, and at random ones."""
+    source = open_source(adk_xtc)
+    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
+    job = Job(source, ATOMS, RmsdKernel(reference, None, True))
+    expected = run(job, MANY, Threads(2)).series.tobytes()
+    chance = random.Random()
+    moments = [0.0, 0.3, 0.9, *(chance.uniform(0, 0.95) for _ in range(N_TIMES))]
+    with backend() as (executor, workers):  # type: ignore[attr-defined]
+        for moment in moments:
+            there: list[int] = []
+            killed: list[int] = []
+
+            def kill(
+                frames_done: int, moment: float = moment, there: list[int] = there, killed: list[int] = killed
+            ) -> None:
+                if not there:
+                    there.extend(workers())
+                if there and not killed and frames_done >= moment * len(MANY):
+                    killed.append(chance.choice(there))
+                    os.kill(killed[0], signal.SIGKILL)
+
+            outcome = executor.run(Work(job, plan(source, MANY, 400, 4), monitor=kill))
+            assert killed, moment
+            assert outcome is not None
+            assert outcome.series.tobytes() == expected, (moment, killed)
+            # What was lost was done again, and counts once.
+            assert Timing(outcome.spans).n_frames == len(MANY), (moment, killed)
