@@ -8,7 +8,7 @@ def test_...(mpi: Launcher) -> None:
 import os
 import sys
 import sysconfig
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -74,11 +74,20 @@ OPEN_MPI = Launcher(
     OPEN_MPI_VARIABLES,
 )
 
+# Debian's Open MPI, for which its Global Arrays are made.
+GLOBAL_ARRAYS = replace(
+    OPEN_MPI,
+    name="openmpi of Debian",
+    program=Path("/usr/bin/mpirun.openmpi"),
+    python=Path(sys.executable).with_name("python-global-arrays"),
+)
+
 
 def needs(*launchers: Launcher) -> pytest.MarkDecorator:
     """Skips what cannot be started here, and says what is missing."""
-    missing = [str(mpi.program) for mpi in launchers if not mpi.program.exists()]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)} (./task test installs them)")
+    missing = [str(path) for mpi in launchers for path in (mpi.program, mpi.python) if not path.exists()]
+    reason = f"not installed: {', '.join(missing)}; `./task test` says what it could not install"
+    return pytest.mark.skipif(bool(missing), reason=reason)
 
 
 MPIS = [pytest.param(mpi, id=mpi.name, marks=needs(mpi)) for mpi in (MPICH, OPEN_MPI)]

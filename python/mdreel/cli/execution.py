@@ -33,6 +33,7 @@ class Communication(StrEnum):
 
     GATHER = "gather"
     WINDOW = "window"
+    GLOBAL_ARRAYS = "global-arrays"
 
 
 class Schedule(StrEnum):
@@ -74,7 +75,8 @@ CommunicationOption = Annotated[
     typer.Option(
         "--communication",
         rich_help_panel=options.EXECUTION,
-        help="For mpi: results are gathered at the end, or put into an array of rank 0 as they are made.",
+        help="For mpi: results are gathered at the end, or put into an array as they are made: of rank 0, or spread "
+        "over all ranks by the Global Arrays toolkit.",
     ),
 ]
 Scheduler = Annotated[

@@ -13,7 +13,7 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from mdreel.executors.failure import Failure
 from mdreel.executors.gathering import Gathering
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
-from mdreel.executors.mpi_carrier import Communication, carrier_of
+from mdreel.executors.mpi_carrier import Communication, carrier_of, check_communication
 from mdreel.executors.mpi_message import Kind, Message, hear, tell
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
 from mdreel.executors.work import Work
@@ -49,8 +49,9 @@ class Mpi:
         Number of ranks; need not be given, and must be right if it is.
     schedule : {"demand", "static"}
         Whether whoever is free takes the next blocks, or each rank has one share of all.
-    communication : {"gather", "window"}
-        How results come to rank 0: with Gatherv when all is done, or by one-sided puts into an array there.
+    communication : {"gather", "window", "global-arrays"}
+        How results come to rank 0: with Gatherv when all is done, by one-sided puts into an array there, or into one
+        that Global Arrays spreads over all ranks, for which an interpreter must have been built.
     communicator : mpi4py.MPI.Comm, optional
         The ranks; all of them by default.
 
@@ -78,8 +79,8 @@ class Mpi:
         communication: Communication = "gather",
         communicator: Any = None,
     ) -> None:
-        if communication not in ("gather", "window"):
-            raise UnsupportedError(f"unknown communication {communication!r}; known: gather, window")
+        if communication not in (known := get_args(Communication)):
+            raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):
@@ -118,6 +119,7 @@ class Mpi:
         """Run all blocks, on rank 0, while the others are in `share` or `serve`; see `Executor.run`."""
         if work.job.source.is_growing:
             raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+        check_communication(self.communication, self._communicator)
         check_budget(work, self.n_workers)
         if self.communication != "gather" and work.blocks.are_of_bytes:
             return None  # the place of a result must be known before it is there
@@ -178,7 +180,7 @@ class Mpi:
                 if kind is until:
                     return message
                 if kind is Kind.ROUND:
-                    job, blocks, assignment, kept = _order_in(message)
+                    job, blocks, assignment, kept = _order_in(message, self._communicator)
                     checkpoint = None
                     if kept is not None:
                         path, identity = kept
@@ -220,6 +222,7 @@ class Mpi:
                 stopped = error
             stopped = self._meet() or stopped
             round_.close()
+            carrier.settle()
             gathered = self._gather(handed_in)
             if stopped is not None:
                 raise stopped
@@ -286,10 +289,11 @@ def _counting(monitor: Monitor, n_before: int) -> Monitor:
     return lambda n_frames: monitor(n_before + n_frames)
 
 
-def _order_in(message: Message) -> tuple[Any, Any, Any, Any]:
-    """Return what rank 0 says is to be done; as job a failure, if it cannot be understood here."""
+def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
+    """Return what rank 0 says is to be done; as job a failure, if it cannot be understood, or done, here."""
     try:
         job, blocks, assignment, kept = message.read()
+        check_communication(assignment.communication, communicator)
     except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
         return Failure.of(error), None, None, None
     return job, blocks, assignment, kept

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.executors.mpi_global_arrays import GlobalArray, check_global_arrays
+
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
 
-Communication: TypeAlias = Literal["gather", "window"]
-"""How results come to rank 0: in one collective call at the end, or put into its memory as they are made."""
+Communication: TypeAlias = Literal["gather", "window", "global-arrays"]
+"""How results come to rank 0: in one collective call at the end, or put into an array as they are made: in its memory,
+or spread over that of all ranks."""
 
 _N_COLUMNS = 3
 
@@ -24,8 +27,14 @@ class Carrier(Protocol):
     def put(self, part: Part) -> int:
         """Be given a part where it was made; return how many rows were taken from it."""
 
+    def settle(self) -> None:
+        """Have what was put arrive, together, when all ranks have met."""
+
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, when all ranks have met."""
+        """Give a part its rows back, on rank 0, when all has arrived."""
+
+    def close(self) -> None:
+        """Give the carrier up, together."""
 
 
 class InHand:
@@ -34,6 +43,12 @@ class InHand:
     def put(self, part: Part) -> int:
         """Take nothing."""
         return 0
+
+    def settle(self) -> None:
+        """Wait for nothing."""
+
+    def close(self) -> None:
+        """Give nothing up."""
 
     def get(self, part: Part, n_rows: int) -> None:
         """Give nothing."""
@@ -85,10 +100,13 @@ class Window:
             self._window.Sync()
         return len(rows)
 
-    def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, when all ranks have met."""
-        assert self._rows is not None, "rank 0 has the window"
+    def settle(self) -> None:
+        """See what others have put."""
         self._window.Sync()
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0, when all has arrived."""
+        assert self._rows is not None, "rank 0 has the window"
         at = self._blocks.frames_before(part.first)
         part.give_rows(self._rows[at : at + n_rows])
 
@@ -99,14 +117,22 @@ class Window:
         self._window.Free()
 
 
+def check_communication(communication: Communication, communicator: Any) -> None:
+    """Raise an `UnsupportedError` if this rank cannot communicate so."""
+    if communication == "global-arrays":
+        check_global_arrays(communicator)
+
+
 @contextmanager
 def carrier_of(communication: Communication, communicator: Any, blocks: Blocks) -> Iterator[Carrier]:
     """Make the carrier of a round, together."""
     if communication == "gather":
-        yield InHand()
-        return
-    window = Window(communicator, blocks)
+        carrier: Carrier = InHand()
+    elif communication == "window":
+        carrier = Window(communicator, blocks)
+    else:
+        carrier = GlobalArray(blocks)
     try:
-        yield window
+        yield carrier
     finally:
-        window.close()
+        carrier.close()

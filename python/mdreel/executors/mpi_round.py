@@ -36,7 +36,7 @@ class Assignment:
         Who takes which.
     one_by_one : bool
         Whether each block is a ticket of its own, of which no copy is made.
-    communication : {"gather", "window"}
+    communication : {"gather", "window", "global-arrays"}
         How results come to rank 0.
     """
 

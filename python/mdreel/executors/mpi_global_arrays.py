@@ -1,0 +1,90 @@
+"""The Global Arrays toolkit as carrier: rows lie in an array that is spread over the memory of all ranks."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from mdreel._core import Blocks, Part
+
+_N_COLUMNS = 3
+_MODULE = "_global_arrays"
+
+
+class GlobalArray:
+    """An array that is spread over all ranks, into which each puts rows: of frame, time and value, one for each frame.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        All blocks, of frames that are known.
+
+    Notes
+    -----
+    All ranks that the launcher has started make the array together. Numbers of rows have 64 bits.
+
+    References
+    ----------
+    Nieplocha et al., Int. J. High Perform. Comput. Appl. 20, 203 (2006); https://github.com/GlobalArrays/ga.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._module = _module()
+        self._blocks = blocks
+        self._array = self._module.create(max(blocks.frames_before(len(blocks)), 1), _N_COLUMNS)
+
+    def put(self, part: Part) -> int:
+        """Put the rows of a part where they belong, and take them from it."""
+        rows = np.ascontiguousarray(part.take_rows())
+        self._module.put(self._array, self._blocks.frames_before(part.first), rows)
+        return len(rows)
+
+    def settle(self) -> None:
+        """Wait until all that was put is there, together."""
+        self._module.sync()
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0."""
+        rows = np.empty((n_rows, _N_COLUMNS))
+        self._module.get(self._array, self._blocks.frames_before(part.first), rows)
+        part.give_rows(rows)
+
+    def close(self) -> None:
+        """Give the array up, together."""
+        self._module.destroy(self._array)
+
+
+def check_global_arrays(communicator: Any) -> None:
+    """Check that this rank can take part in global arrays.
+
+    Raises
+    ------
+    UnsupportedError
+        If its interpreter has none, or the ranks are not those that the launcher has started.
+    """
+    from mpi4py import MPI
+
+    if _MODULE not in sys.builtin_module_names:
+        raise UnsupportedError(
+            f"communication 'global-arrays': {sys.executable} has no Global Arrays built in: start an interpreter that "
+            "has (docs/executors.md says how to build it), or use the communication 'window'"
+        )
+    if MPI.Comm.Compare(communicator, MPI.COMM_WORLD) not in (MPI.IDENT, MPI.CONGRUENT):
+        raise UnsupportedError(
+            f"communication 'global-arrays': expected all {MPI.COMM_WORLD.size} ranks in their order, got a "
+            f"communicator of {communicator.size}: use the communication 'gather' or 'window'"
+        )
+
+
+def _module() -> Any:
+    import _global_arrays
+
+    atexit.unregister(_global_arrays.terminate)  # once, and before mpi4py ends MPI, which it does after these functions
+    atexit.register(_global_arrays.terminate)
+    return _global_arrays
