@@ -34,6 +34,7 @@ class Wanted:
     is_located: bool = True
     repeats: int = 1
     checkpoint: str | None = None
+    access: Any = None
 
 
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
@@ -46,7 +47,7 @@ def compute(wanted: Wanted, executor: Executor) -> Outcome:
     elif wanted.is_located:
         frames = FrameSet.range(0, 1, source.n_frames)
     job = Job(source, atoms, RmsdKernel(reference, None, True))
-    return run(job, frames, executor, n_parts=wanted.n_parts, checkpoint=wanted.checkpoint)
+    return run(job, frames, executor, access=wanted.access, n_parts=wanted.n_parts, checkpoint=wanted.checkpoint)
 
 
 def expected_of(wanted: Wanted) -> bytes:

@@ -10,6 +10,7 @@ import numpy as np
 from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.crew import Member, Watch
 from mdreel.errors import FormatError, FrameIndexError, MismatchError
+from mdreel.executors.access import Access, check_access
 from mdreel.executors.checkpoint import Checkpoint, identity_of, remove_checkpoint
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
@@ -24,6 +25,7 @@ def run(
     frames: FrameSet | None,
     executor: Executor,
     *,
+    access: Access | None = None,
     n_parts: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     memory: int | None = None,
@@ -41,6 +43,8 @@ def run(
         Which frames; None for the whole trajectory.
     executor : Executor
         Who runs the blocks.
+    access : {"shared", "chain", "segments"}, optional
+        How workers come to the bytes; by default they read one file, or several as one.
     n_parts : int, optional
         Number of blocks; by default as many as suit the file and the number of workers.
     checkpoint : path, optional
@@ -67,11 +71,13 @@ def run(
     Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
-    # What a run is about does not change when it is planned anew.
+    check_access(access, job.source)
+    keep_to_segments = access == "segments"
     watch = Watch()
-    identity = {} if checkpoint is None else identity_of(job, frames)
+    # What a run is about does not change when it is planned anew.
+    identity = {} if checkpoint is None else identity_of(job, frames, keep_to_segments)
     while True:
-        blocks = _plan(job.source, frames, n_parts, executor)
+        blocks = _plan(job.source, frames, n_parts, executor, keep_to_segments)
         kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
         begun_ns = perf_counter_ns()
         n_frames = None if frames is None or frames.is_endless else len(frames)
@@ -114,10 +120,13 @@ def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
         raise MismatchError(f"{name_of(work.job.source)}: {error}") from None
 
 
-def _plan(source: Source, frames: FrameSet | None, n_parts: int | None, executor: Executor) -> Blocks:
+def _plan(
+    source: Source, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool
+) -> Blocks:
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
-        n_parts = executor.n_workers
-    return plan(source, frames, n_parts, executor.n_workers)
+        # A share is one block, or one of each segment in it.
+        n_parts = 1 if keep_to_segments else executor.n_workers
+    return plan(source, frames, n_parts, executor.n_workers, keep_to_segments)
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:

@@ -24,16 +24,17 @@ class Clock:
     seed=st.integers(0, 2**32),
     n_blocks=st.integers(0, 400),
     n_workers=st.integers(1, 7),
-    schedule=st.sampled_from(["demand", "static"]),
+    is_static=st.booleans(),
     one_by_one=st.booleans(),
     loss=st.sampled_from([0.0, 0.02]),
 )
 def test_every_block_counts_once_with_workers_of_any_speed_that_may_be_lost(
-    seed: int, n_blocks: int, n_workers: int, schedule: str, one_by_one: bool, loss: float
+    seed: int, n_blocks: int, n_workers: int, is_static: bool, one_by_one: bool, loss: float
 ) -> None:
     chance, clock = random.Random(seed), Clock()
     pace = [chance.choice([0.001, 0.01, 0.1]) for _ in range(n_workers)]
-    tickets = Tickets([(0, n_blocks)], n_workers, schedule, one_by_one, clock)  # type: ignore[arg-type]
+    edges = [0, *sorted(chance.randint(0, n_blocks) for _ in pace[1:]), n_blocks] if is_static else None
+    tickets = Tickets([(0, n_blocks)], n_workers, edges, one_by_one, clock)
     under_way: dict[int, tuple[Ticket, float]] = {}
     counted = [0] * n_blocks
     n_lost: dict[int, int] = {}
@@ -162,8 +163,8 @@ def test_nothing_is_handed_out_behind_the_end() -> None:
     assert tickets.is_empty
 
 
-def test_static_shares_are_as_many_blocks_for_each_and_nobody_takes_anothers() -> None:
-    tickets = Tickets([(0, 4), (10, 16)], 3, "static")
+def test_static_shares_are_kept_to_and_nobody_takes_anothers() -> None:
+    tickets = Tickets([(0, 4), (10, 16)], 3, [0, 3, 6, 10])
     taken = {}
     for worker in range(3):
         taken[worker] = []

@@ -1,5 +1,7 @@
 //! Blocks: the ranges of frames that a run is cut into.
 
+mod shares;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,6 +79,16 @@ impl FrameSet {
         }
     }
 
+    /// The end of the stretch from the `at`-th frame on of which all lie within a range of frames, as the `at`-th does.
+    pub fn stretch_end(&self, at: u64, within: &Range<u64>) -> u64 {
+        match self {
+            FrameSet::Range { start, step, count } => (within.end - start).div_ceil(*step).min(*count),
+            FrameSet::List(list) => {
+                at + list[at as usize..].iter().take_while(|frame| within.contains(frame)).count() as u64
+            }
+        }
+    }
+
     /// The frames from the `range.start`-th to before the `range.end`-th.
     pub fn slice(&self, range: Range<u64>) -> FrameSet {
         match self {
@@ -115,6 +127,16 @@ pub struct Block {
     pub index: usize,
     /// What it covers.
     pub extent: Extent,
+    /// The segment of the trajectory in which all of it lies, where blocks keep to segments. A worker whose blocks are
+    /// fixed has all of a segment, or none.
+    pub segment: Option<usize>,
+}
+
+impl Block {
+    /// A block that may cover parts of several segments.
+    pub fn new(index: usize, extent: Extent) -> Self {
+        Block { index, extent, segment: None }
+    }
 }
 
 /// The blocks of a run, in the order of merging.
@@ -196,7 +218,7 @@ impl From<Vec<Block>> for Blocks {
 pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
     cut(frames.len(), n_parts)
         .enumerate()
-        .map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) })
+        .map(|(index, range)| Block::new(index, Extent::Frames(frames.slice(range))))
         .collect()
 }
 
@@ -215,7 +237,7 @@ pub fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<B
         .map(|pieces| edge(pieces.start)..if pieces.end == n_pieces { count } else { edge(pieces.end) })
         .filter(|range| !range.is_empty())
         .enumerate()
-        .map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) })
+        .map(|(index, range)| Block::new(index, Extent::Frames(frames.slice(range))))
         .collect()
 }
 
@@ -223,10 +245,7 @@ pub fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<B
 pub fn plan_bytes(bytes: Range<u64>, n_parts: u64) -> Vec<Block> {
     cut(bytes.end - bytes.start, n_parts)
         .enumerate()
-        .map(|(index, range)| Block {
-            index,
-            extent: Extent::Bytes(bytes.start + range.start..bytes.start + range.end),
-        })
+        .map(|(index, range)| Block::new(index, Extent::Bytes(bytes.start + range.start..bytes.start + range.end)))
         .collect()
 }
 

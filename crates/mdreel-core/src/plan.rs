@@ -17,18 +17,26 @@ const MOST_BLOCKS: u64 = 100_000;
 /// Frames in a block of a trajectory that grows: as many as fit into [`BLOCK_BYTES`], within these limits.
 const ARRIVING_FRAMES: (u64, u64) = (16, 1024);
 
-/// Cuts `frames`, or the whole trajectory if `None`, into `n_parts` blocks, or into as many as suit the size of the
-/// file and the number of workers. A whole file whose frames nobody has located yet is cut by bytes, so that
-/// locating and reading are one pass. A trajectory that grows is cut into blocks of a number of frames that depends on
-/// nothing but its atoms.
-pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>, n_workers: usize) -> Result<Blocks> {
+/// What is asked of a plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wishes {
+    /// How many blocks; by default as many as suit the size of the file and the number of workers.
+    pub n_parts: Option<u64>,
+    /// Whether no block goes on in the next segment; each segment then has one block at least.
+    pub keep_to_segments: bool,
+}
+
+/// Cuts `frames`, or the whole trajectory if `None`, into blocks. A whole file whose frames nobody has located yet is cut
+/// by bytes, so that locating and reading are one pass. A trajectory that grows is cut into blocks of a number of frames
+/// that depends on nothing but its atoms.
+pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes, n_workers: usize) -> Result<Blocks> {
     if source.growth().is_some() {
-        return arriving(source, frames, n_parts).map(Blocks::Arriving);
+        return arriving(source, frames, wishes.n_parts).map(Blocks::Arriving);
     }
     let blocks = match (frames, source.unlocated_bytes()) {
-        (None, Some(ranges)) => Ok(by_bytes(&ranges, n_parts, n_workers)),
-        (Some(frames), _) => by_frames(source, frames, n_parts, n_workers),
-        (None, None) => by_frames(source, &FrameSet::all(source.n_frames()?), n_parts, n_workers),
+        (None, Some(ranges)) => Ok(by_bytes(&ranges, wishes, n_workers)),
+        (Some(frames), _) => by_frames(source, frames, wishes, n_workers),
+        (None, None) => by_frames(source, &FrameSet::all(source.n_frames()?), wishes, n_workers),
     };
     blocks.map(Blocks::Listed)
 }
@@ -44,26 +52,59 @@ fn arriving(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>
     Ok(Arriving { frames, block_frames })
 }
 
-fn by_frames(source: &dyn Source, frames: &FrameSet, n_parts: Option<u64>, n_workers: usize) -> Result<Vec<Block>> {
-    if let Some(n_parts) = n_parts {
-        return Ok(plan_frames(frames, n_parts));
-    }
+fn by_frames(source: &dyn Source, frames: &FrameSet, wishes: Wishes, n_workers: usize) -> Result<Vec<Block>> {
     let frame_bytes = source.n_bytes() / source.n_frames()?.max(1);
-    let n_parts = wanted_parts(frame_bytes.saturating_mul(frames.len()), n_workers);
-    Ok(plan_whole_steps(frames, n_parts, source.preferred_step()))
+    let n_parts = wishes.n_parts.unwrap_or_else(|| wanted_parts(frame_bytes.saturating_mul(frames.len()), n_workers));
+    let cut = |frames: &FrameSet, n_parts| match wishes.n_parts {
+        Some(_) => plan_frames(frames, n_parts),
+        None => plan_whole_steps(frames, n_parts, source.preferred_step()),
+    };
+    if !wishes.keep_to_segments {
+        return Ok(cut(frames, n_parts));
+    }
+    let mut blocks = Vec::new();
+    for (segment, stretch) in stretches(frames, &source.segment_ends()?) {
+        add(&mut blocks, Some(segment), cut(&stretch, share_of(n_parts, stretch.len(), frames.len())));
+    }
+    Ok(blocks)
 }
 
-fn by_bytes(ranges: &[Range<u64>], n_parts: Option<u64>, n_workers: usize) -> Vec<Block> {
+/// The frames of each segment, cut where the next ones are of another.
+fn stretches(frames: &FrameSet, ends: &[u64]) -> Vec<(usize, FrameSet)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < frames.len() {
+        // Who reads a frame behind the last segment will say that it does not exist.
+        let segment = ends.partition_point(|&end| end <= frames.get(at)).min(ends.len() - 1);
+        let begin = if segment == 0 { 0 } else { ends[segment - 1] };
+        let end = if segment == ends.len() - 1 { u64::MAX } else { ends[segment] };
+        let stretch_end = frames.stretch_end(at, &(begin..end));
+        found.push((segment, frames.slice(at..stretch_end)));
+        at = stretch_end;
+    }
+    found
+}
+
+fn by_bytes(ranges: &[Range<u64>], wishes: Wishes, n_workers: usize) -> Vec<Block> {
     let length: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    let n_parts = n_parts.unwrap_or_else(|| wanted_parts(length, n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES)));
+    let n_parts =
+        wishes.n_parts.unwrap_or_else(|| wanted_parts(length, n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES)));
     let mut blocks = Vec::new();
-    for range in ranges {
-        let share = u128::from(n_parts) * u128::from(range.end - range.start) / u128::from(length.max(1));
-        for block in plan_bytes(range.clone(), share as u64) {
-            blocks.push(Block { index: blocks.len(), ..block });
-        }
+    for (segment, range) in ranges.iter().enumerate() {
+        let of_file = plan_bytes(range.clone(), share_of(n_parts, range.end - range.start, length));
+        add(&mut blocks, wishes.keep_to_segments.then_some(segment), of_file);
     }
     blocks
+}
+
+fn share_of(n_parts: u64, length: u64, total: u64) -> u64 {
+    (u128::from(n_parts) * u128::from(length) / u128::from(total.max(1))) as u64
+}
+
+fn add(blocks: &mut Vec<Block>, segment: Option<usize>, more: Vec<Block>) {
+    for block in more {
+        blocks.push(Block { index: blocks.len(), extent: block.extent, segment });
+    }
 }
 
 fn wanted_parts(n_bytes: u64, n_workers: usize) -> u64 {
@@ -89,7 +130,7 @@ mod tests {
             let mut end = 0;
             let ranges: Vec<_> = lengths.iter().map(|length| { end += length; end - length..end }).collect();
             let mut at = 0;
-            for (i, block) in by_bytes(&ranges, n_parts, n_workers).into_iter().enumerate() {
+            for (i, block) in by_bytes(&ranges, Wishes { n_parts, keep_to_segments: false }, n_workers).into_iter().enumerate() {
                 prop_assert_eq!(block.index, i);
                 let Extent::Bytes(range) = block.extent else { panic!("a byte plan holds bytes") };
                 prop_assert_eq!(range.start, at);
@@ -104,18 +145,53 @@ mod tests {
         MemorySource::new(n_atoms, vec![0.0; 3 * n_atoms * n_frames], vec![0.0; n_frames], Vec::new()).unwrap()
     }
 
+    fn parts(n_parts: u64) -> Wishes {
+        Wishes { n_parts: Some(n_parts), keep_to_segments: false }
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_that_keep_to_segments_hold_every_frame_once(
+            lengths in prop::collection::vec(0u64..20, 1..6),
+            step in 1u64..5,
+            n_parts in 1u64..30,
+        ) {
+            let ends: Vec<u64> = lengths.iter().scan(0, |end, length| { *end += length; Some(*end) }).collect();
+            let count = ends[ends.len() - 1].div_ceil(step);
+            for frames in [
+                FrameSet::Range { start: 0, step, count },
+                FrameSet::List((0..count).rev().map(|i| i * step).collect()),
+            ] {
+                let found = stretches(&frames, &ends);
+                prop_assert!(found.windows(2).all(|pair| pair[0].0 != pair[1].0));
+                let mut seen = Vec::new();
+                for (segment, stretch) in found {
+                    let own = ends[segment] - lengths[segment]..ends[segment];
+                    let numbers: Vec<u64> = (0..stretch.len()).map(|i| stretch.get(i)).collect();
+                    prop_assert!(numbers.iter().all(|frame| own.contains(frame)));
+                    seen.extend(numbers);
+                }
+                prop_assert_eq!(seen, (0..frames.len()).map(|i| frames.get(i)).collect::<Vec<_>>());
+            }
+            let whole = 0..count;
+            let ranges: Vec<_> = ends.iter().zip(&lengths).map(|(end, length)| end - length..*end).collect();
+            let blocks = by_bytes(&ranges, Wishes { n_parts: Some(n_parts), keep_to_segments: true }, 1);
+            prop_assert!(whole.is_empty() || blocks.iter().all(|block| block.segment.is_some()));
+        }
+    }
+
     #[test]
     fn plan_gives_every_worker_several_blocks() {
-        assert_eq!(plan(&memory(1000, 1), None, None, 3).unwrap().len(), 24);
-        assert_eq!(plan(&memory(5, 1), None, None, 3).unwrap().len(), 5);
+        assert_eq!(plan(&memory(1000, 1), None, Wishes::default(), 3).unwrap().len(), 24);
+        assert_eq!(plan(&memory(5, 1), None, Wishes::default(), 3).unwrap().len(), 5);
     }
 
     #[test]
     fn plan_limits_the_size_of_blocks() {
         let source = memory(48, 1 << 17);
-        assert_eq!(plan(&source, None, None, 1).unwrap().len(), 8);
+        assert_eq!(plan(&source, None, Wishes::default(), 1).unwrap().len(), 8);
         let frames = FrameSet::List(vec![0; 4096].into());
-        assert_eq!(plan(&source, Some(&frames), None, 1).unwrap().len(), 384);
+        assert_eq!(plan(&source, Some(&frames), Wishes::default(), 1).unwrap().len(), 384);
     }
 
     /// A source whose frames lie in pieces of ten.
@@ -150,18 +226,20 @@ mod tests {
     #[test]
     fn plan_keeps_frames_together_that_are_stored_together() {
         let source = Tens(memory(95, 1));
-        let Blocks::Listed(blocks) = plan(&source, None, None, 1).unwrap() else { panic!("it does not grow") };
+        let Blocks::Listed(blocks) = plan(&source, None, Wishes::default(), 1).unwrap() else {
+            panic!("it does not grow")
+        };
         assert_eq!(blocks.len(), 8);
         let firsts = blocks.iter().map(|block| match &block.extent {
             Extent::Frames(frames) => frames.get(0) % 10,
             Extent::Bytes(_) => panic!("a frame plan holds frames"),
         });
         assert!(firsts.eq([0; 8]));
-        assert_eq!(plan(&source, None, Some(20), 1).unwrap().len(), 20);
+        assert_eq!(plan(&source, None, parts(20), 1).unwrap().len(), 20);
     }
 
     #[test]
     fn plan_obeys_the_number_of_parts() {
-        assert_eq!(plan(&memory(1000, 1), None, Some(7), 3).unwrap().len(), 7);
+        assert_eq!(plan(&memory(1000, 1), None, parts(7), 3).unwrap().len(), 7);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::block::Blocks;
 use crate::error::{Error, Result};
 
 /// How often the calling thread looks after its monitor.
@@ -22,7 +23,7 @@ pub enum Schedule {
     /// The next one, whoever is free.
     #[default]
     Demand,
-    /// Each worker has a share of its own, of as many consecutive blocks as the others: whoever is done rests. This is how
+    /// Each worker has a share of its own, of consecutive blocks, as large as the others': whoever is done rests. This is how
     /// Khoshlessan et al. (2017, 2019) cut trajectories, with one block in a share.
     Static,
 }
@@ -39,24 +40,37 @@ impl Schedule {
 }
 
 /// Who works on blocks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Crew {
     /// How many threads; with one the calling thread does everything.
-    pub n_workers: usize,
-    /// Which of them takes which block.
-    pub schedule: Schedule,
+    n_workers: usize,
+    /// Where the share of each worker begins, and behind them where the last one ends, counted from the first block;
+    /// `None` where whoever is free takes the next one.
+    shares: Option<Vec<usize>>,
 }
 
 impl Crew {
-    /// Threads that take the next block when they are free.
-    pub fn on_demand(n_workers: usize) -> Self {
-        Crew { n_workers, schedule: Schedule::Demand }
+    /// `n_workers` threads for a range of blocks.
+    pub fn new(n_workers: usize, schedule: Schedule, blocks: &Blocks, range: Range<usize>) -> Self {
+        match schedule {
+            Schedule::Demand => Crew::on_demand(n_workers),
+            Schedule::Static => Crew::sharing(blocks.shares(std::slice::from_ref(&range), n_workers)),
+        }
     }
 
-    /// The share of one worker where shares are fixed.
-    fn share(self, worker: usize, blocks: &Range<usize>) -> Option<Range<usize>> {
-        let edge = |k: usize| blocks.start + (blocks.len() as u128 * k as u128 / self.n_workers as u128) as usize;
-        (self.schedule == Schedule::Static).then(|| edge(worker)..edge(worker + 1))
+    /// Threads that take the next block when they are free.
+    pub fn on_demand(n_workers: usize) -> Self {
+        Crew { n_workers, shares: None }
+    }
+
+    /// Threads that have a share each, from one edge to the next.
+    fn sharing(edges: Vec<usize>) -> Self {
+        Crew { n_workers: edges.len() - 1, shares: Some(edges) }
+    }
+
+    /// The share of one worker of the blocks from `first` on, where shares are fixed.
+    fn share(&self, worker: usize, first: usize) -> Option<Range<usize>> {
+        self.shares.as_ref().map(|edges| first + edges[worker]..first + edges[worker + 1])
     }
 }
 
@@ -196,16 +210,17 @@ pub fn run_blocks<W: Worker>(
     }
     let (sender, receiver) = mpsc::channel::<(usize, Result<W::Output>)>();
     std::thread::scope(|scope| {
-        for index in 0..crew.n_workers {
+        let n_workers = crew.n_workers;
+        for index in 0..n_workers {
             let (sender, shared, make_worker) = (sender.clone(), &shared, &make_worker);
-            let (mut share, end) = (crew.share(index, &blocks), blocks.end);
+            let (mut share, end) = (crew.share(index, blocks.start), blocks.end);
             let body = move || {
                 let _vigil = Vigil(shared);
                 let mut worker = None;
                 let mut take = || match &mut share {
                     // Nobody else will ever take what the others' shares wait for.
                     Some(share) => share.next().filter(|&block| shared.wanted(block)),
-                    None => shared.take(end, W::AHEAD * crew.n_workers),
+                    None => shared.take(end, W::AHEAD * n_workers),
                 };
                 while let Some(block) = take() {
                     let output = match &mut worker {

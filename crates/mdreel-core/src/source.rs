@@ -130,6 +130,11 @@ pub trait Source: Send + Sync {
     /// Number of frames; may have to locate them first.
     fn n_frames(&self) -> Result<u64>;
 
+    /// The number of the first frame behind each segment, in order; may have to locate them first. One file is one segment.
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        Ok(vec![self.n_frames()?])
+    }
+
     /// Time in ps and step of each frame; may have to locate them first.
     fn times(&self) -> Result<Vec<f64>>;
 

@@ -13,7 +13,7 @@ use mdreel_core::block::{Arriving, Blocks, Extent, FrameSet};
 use mdreel_core::convert::{Output, convert};
 use mdreel_core::error::Error;
 use mdreel_core::frame::Quantities;
-use mdreel_core::plan::plan;
+use mdreel_core::plan::{Wishes, plan};
 use mdreel_core::pool::{Monitor, Unattended};
 use mdreel_core::run::run;
 use mdreel_core::source::bytes::{Access, FileBytes};
@@ -170,7 +170,7 @@ fn run_that_waits_for_frames_stops_on_request() {
     write(&path, 10);
     for n_workers in [1, 2] {
         let source = follow(&path, with_stop_file(folder.path()), n_workers == 1).unwrap();
-        let blocks = plan(&source, None, None, n_workers).unwrap();
+        let blocks = plan(&source, None, Wishes::default(), n_workers).unwrap();
         let kernel = KeepAll { n_atoms: N_ATOMS, wanted: Quantities::POSITIONS };
         let error =
             run(&source, &AtomSelection::all(N_ATOMS), &kernel, &blocks, n_workers, &mut StopAt(10)).unwrap_err();
@@ -186,10 +186,13 @@ fn plan_of_a_growing_file_depends_on_its_atoms_alone() {
     let source = follow(&path, with_stop_file(folder.path()), true).unwrap();
     let expected = Blocks::Arriving(Arriving { frames: FrameSet::endless(0, 1), block_frames: 1024 });
     for n_workers in [1, 7] {
-        assert_eq!(plan(&source, None, None, n_workers).unwrap(), expected);
+        assert_eq!(plan(&source, None, Wishes::default(), n_workers).unwrap(), expected);
     }
     assert_eq!(expected.extent(2), Some(Extent::Frames(FrameSet::Range { start: 2048, step: 1, count: 1024 })));
-    assert!(matches!(plan(&source, None, Some(3), 1), Err(Error::Unsupported(_))));
+    assert!(matches!(
+        plan(&source, None, Wishes { n_parts: Some(3), ..Wishes::default() }, 1),
+        Err(Error::Unsupported(_))
+    ));
 }
 
 #[test]

@@ -104,6 +104,18 @@ impl Blocks {
         self.0.are_of_bytes()
     }
 
+    /// Cut some of the blocks, from first to before end of each range, into a share for each worker: where each share
+    /// begins, and behind them where the last one ends, counted among these blocks.
+    fn shares(&self, py: Python<'_>, ranges: Vec<(usize, usize)>, n_workers: usize) -> PyResult<Vec<usize>> {
+        let n_blocks = self.0.len();
+        if let Some((first, end)) = ranges.iter().find(|(first, end)| first > end || *end > n_blocks) {
+            let message = format!("there are {n_blocks} blocks, those from {first} to {end} were asked for");
+            return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
+        }
+        let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end).collect();
+        Ok(self.0.shares(&ranges, n_workers))
+    }
+
     /// The blocks that these bytes are.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {

@@ -7,16 +7,19 @@ use crate::block::{Blocks, FrameSet};
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers.
+/// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers; on request
+/// such that none goes on in the next segment.
 #[pyfunction]
-#[pyo3(signature = (source, frames, n_parts, n_workers))]
+#[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false))]
 pub fn plan(
     py: Python<'_>,
     source: &Source,
     frames: Option<&FrameSet>,
     n_parts: Option<u64>,
     n_workers: usize,
+    keep_to_segments: bool,
 ) -> PyResult<Blocks> {
     let (source, frames) = (source.shared(), frames.map(|frames| frames.0.clone()));
-    patiently(py, move || core::plan(&*source, frames.as_ref(), n_parts, n_workers)).map(Blocks)
+    let wishes = core::Wishes { n_parts, keep_to_segments };
+    patiently(py, move || core::plan(&*source, frames.as_ref(), wishes, n_workers)).map(Blocks)
 }

@@ -1,5 +1,7 @@
 //! Runs.
 
+use std::ops::Range;
+
 use mdreel_core::pool::{Crew, Schedule};
 use mdreel_core::run as core;
 use mdreel_core::run::Numbering;
@@ -31,7 +33,7 @@ pub fn run<'py>(
     monitor: Option<Py<PyAny>>,
     schedule: &str,
 ) -> PyResult<Option<Results<'py>>> {
-    let crew = crew(py, n_workers, schedule)?;
+    let crew = crew(py, n_workers, schedule, blocks, 0..blocks.0.len())?;
     let (atoms, source) = (selection(&atoms)?, source.shared());
     let work = |monitor: &mut Attendant| {
         core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 }.run(crew, monitor)
@@ -57,12 +59,12 @@ pub fn map_blocks<'py>(
     schedule: &str,
     worker: u32,
 ) -> PyResult<Part> {
-    let crew = crew(py, n_workers, schedule)?;
     let n_blocks = blocks.0.len();
     if first > end || end > n_blocks {
         let message = format!("there are {n_blocks} blocks, those from {first} to {end} were asked for");
         return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
     }
+    let crew = crew(py, n_workers, schedule, blocks, first..end)?;
     // A lone worker merges its blocks itself.
     let coordinator = if n_workers == 1 { worker } else { mdreel_core::span::COORDINATOR };
     let numbering = Numbering { first_worker: worker, coordinator };
@@ -74,7 +76,7 @@ pub fn map_blocks<'py>(
     attended(py, monitor, work).map(Part)
 }
 
-fn crew(py: Python<'_>, n_workers: usize, schedule: &str) -> PyResult<Crew> {
+fn crew(py: Python<'_>, n_workers: usize, schedule: &str, blocks: &Blocks, range: Range<usize>) -> PyResult<Crew> {
     let schedule = Schedule::from_name(schedule).map_err(|error| to_python(py, error))?;
-    Ok(Crew { n_workers, schedule })
+    Ok(Crew::new(n_workers, schedule, &blocks.0, range))
 }

@@ -112,6 +112,12 @@ impl Source {
         self.opened.format()
     }
 
+    /// Number of files that it is read from, one after another; 1 for arrays.
+    #[getter]
+    fn n_segments(&self) -> usize {
+        self.opened.parts().len()
+    }
+
     /// Atoms in each frame.
     #[getter]
     fn n_atoms(&self) -> usize {

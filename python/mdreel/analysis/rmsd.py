@@ -14,6 +14,7 @@ from mdreel.analysis.selection import Selection
 from mdreel.blocks import select_frames
 from mdreel.damage import warn_of_damage
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.executors.access import Access
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job, Outcome
@@ -122,6 +123,7 @@ class RMSD(Analysis):
         *,
         backend: str | Executor = "threads",
         n_workers: int | None = None,
+        access: Access | None = None,
         n_parts: int | None = None,
         progress: bool = False,
         memory: str | int | None = None,
@@ -140,8 +142,13 @@ class RMSD(Analysis):
             Who runs the blocks.
         n_workers : int, optional
             How many workers; by default one for each processor.
+        access : {"shared", "chain", "segments"}, optional
+            How workers come to the trajectory: all read one file; or several as one, whose blocks may go on in the next
+            file; or several of which each block lies in one, and each share with ``schedule="static"`` is whole files.
+            By default the first or the second.
         n_parts : int, optional
-            How many blocks, each handed out alone; by default as many as suit the file and the number of workers.
+            How many blocks, each handed out alone; by default as many as suit the file and the number of workers. Of
+            segments, each has one at least.
         progress : bool
             Whether progress is shown, on a terminal or in a notebook.
         memory : str or int, optional
@@ -166,7 +173,7 @@ class RMSD(Analysis):
             If the trajectory cannot be read; whatever `on_error`, if no frame of it can, or the reference cannot.
         MismatchError
             If the trajectory has other atoms than the Universe, or a coordinate is no finite number: such a frame is
-            not damaged, and not left out.
+            not damaged, and not left out. If `access` does not suit the number of files.
         UnsupportedError
             If the trajectory of the Universe cannot be read by mdreel.
 
@@ -186,6 +193,7 @@ class RMSD(Analysis):
                 Job(source, self._selection.atoms, kernel),
                 selected,
                 executor,
+                access=access,
                 n_parts=n_parts,
                 checkpoint=checkpoint,
                 memory=budget,

@@ -28,6 +28,14 @@ class Backend(StrEnum):
     MPI = "mpi"
 
 
+class Access(StrEnum):
+    """How workers come to the bytes."""
+
+    SHARED = "shared"
+    CHAIN = "chain"
+    SEGMENTS = "segments"
+
+
 class Communication(StrEnum):
     """How results come to rank 0."""
 
@@ -68,6 +76,15 @@ ScheduleOption = Annotated[
         "--schedule",
         rich_help_panel=options.EXECUTION,
         help="Blocks go to whoever is free, or each worker has one share of all.",
+    ),
+]
+AccessOption = Annotated[
+    Access | None,
+    typer.Option(
+        "--access",
+        rich_help_panel=options.EXECUTION,
+        help="All read one file; or several as one; or several of which each block lies in one.  "
+        "[default: shared, or chain]",
     ),
 ]
 CommunicationOption = Annotated[

@@ -195,7 +195,7 @@ def _record(file: IO[bytes]) -> bytes | None:
     return content if zlib.crc32(content) == checksum else None
 
 
-def identity_of(job: Job, frames: FrameSet | None) -> dict[str, str]:
+def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = False) -> dict[str, str]:
     """Say what a run is about: what must be the same for a checkpoint to be of any use.
 
     Parameters
@@ -204,6 +204,8 @@ def identity_of(job: Job, frames: FrameSet | None) -> dict[str, str]:
         The source, the atoms and the kernel.
     frames : FrameSet or None
         The frames; None for all.
+    keep_to_segments : bool
+        Whether no block goes on in the next file.
 
     Returns
     -------
@@ -224,6 +226,7 @@ def identity_of(job: Job, frames: FrameSet | None) -> dict[str, str]:
         "treatment of damage": source.on_error,
         "set of frames": "all" if frames is None else f"{len(frames)} frames, {_digest(frames.numbers().tobytes())}",
         "set of atoms": f"{len(job.atoms)} atoms, {_digest(job.atoms.tobytes())}",
+        "cut into blocks": "at the ends of files" if keep_to_segments else "anywhere",
         "analysis": f"{type(job.kernel).__name__} {_digest(kernel)}",
         "version of mdreel": version(),
     }

@@ -53,7 +53,9 @@ class Coordinator:
         self._work = work
         self.begun_ns = perf_counter_ns()
         self._gathering = Gathering(work)
-        self._tickets = Tickets(self._gathering.missing(), n_workers, schedule, work.one_by_one)
+        missing = list(self._gathering.missing())
+        edges = work.blocks.shares(missing, n_workers) if schedule == "static" else None
+        self._tickets = Tickets(missing, n_workers, edges, work.one_by_one)
         self._under_way: dict[int, int] = {}
         self._spans: list[tuple[int, int, int, int, int, int, int]] = []
         self._free_since_ns: dict[int, int] = {}

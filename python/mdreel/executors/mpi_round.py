@@ -158,7 +158,8 @@ class Round:
         """Give tickets, in numbers of the round."""
         n_blocks, size = self._assignment.n_blocks, self._communicator.size
         if self._assignment.schedule == "static":
-            yield n_blocks * self._rank // size, n_blocks * (self._rank + 1) // size
+            edges = self._blocks.shares(self._assignment.ranges, size)
+            yield edges[self._rank], edges[self._rank + 1]
             self._wait()
             return
         seen = 0

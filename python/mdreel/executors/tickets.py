@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from time import monotonic
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mdreel.executors.job import Schedule
 
 TICKET_SECONDS = 0.4
 """How long a ticket should take: long against what handing it out costs, short against a run."""
@@ -65,8 +62,9 @@ class Tickets:
         The blocks to be done: first and end of consecutive ones, ascending.
     n_workers : int
         How many workers there are; they are numbered from 0.
-    schedule : {"demand", "static"}
-        Who takes which: whoever is free the next ones, or each worker one share of all.
+    edges : sequence of int, optional
+        Where the share of each worker begins, and behind them where the last one ends, as `Blocks.shares` gives them.
+        By default whoever is free takes the next ones.
     one_by_one : bool
         Whether each block is a ticket of its own, of which no copy is handed out.
     clock : callable
@@ -77,12 +75,12 @@ class Tickets:
         self,
         ranges: Iterable[tuple[int, int]],
         n_workers: int,
-        schedule: Schedule = "demand",
+        edges: Sequence[int] | None = None,
         one_by_one: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._n_workers = n_workers
-        self._is_static = schedule == "static"
+        self._is_static = edges is not None
         self._one_by_one = one_by_one
         self._clock = clock
         self._end: int | None = None
@@ -92,7 +90,7 @@ class Tickets:
         self._seconds_per_block: dict[int, float] = {}
         self._finished: list[float] = []
         ranges = [(first, end) for first, end in ranges if first < end]
-        shares = _shares(ranges, n_workers) if self._is_static else [ranges]
+        shares = [ranges] if edges is None else _shares(ranges, edges)
         self._waiting = [sorted(share) for share in shares]
 
     @property
@@ -224,14 +222,12 @@ def ticket_size(pace: float | None, n_left: int, n_workers: int) -> int:
     return max(1, min(int(TICKET_SECONDS / max(pace, 1e-9)), math.ceil(n_left / (2 * n_workers))))
 
 
-def _shares(ranges: list[tuple[int, int]], n_shares: int) -> list[list[tuple[int, int]]]:
-    """Cut ranges of blocks into shares of as many consecutive blocks each."""
-    n_blocks = sum(end - first for first, end in ranges)
-    edges = [n_blocks * k // n_shares for k in range(n_shares + 1)]
-    shares: list[list[tuple[int, int]]] = [[] for _ in range(n_shares)]
+def _shares(ranges: list[tuple[int, int]], edges: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """Cut ranges of blocks where shares end, which are counted among these blocks."""
+    shares: list[list[tuple[int, int]]] = [[] for _ in edges[1:]]
     begun = 0
     for first, end in ranges:
-        for share, low, high in zip(shares, edges, edges[1:], strict=False):
+        for share, (low, high) in zip(shares, pairwise(edges), strict=True):
             cut = (first + max(low - begun, 0), min(first + high - begun, end))
             if cut[0] < cut[1]:
                 share.append(cut)

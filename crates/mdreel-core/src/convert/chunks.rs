@@ -75,7 +75,7 @@ fn block_frames(layout: &ChunkLayout, together: u64) -> u64 {
 fn plan(frames: &FrameSet, block_frames: u64) -> Vec<Block> {
     let n_frames = frames.len();
     let ranges = (0..n_frames.div_ceil(block_frames)).map(|i| i * block_frames..n_frames.min((i + 1) * block_frames));
-    ranges.enumerate().map(|(index, range)| Block { index, extent: Extent::Frames(frames.slice(range)) }).collect()
+    ranges.enumerate().map(|(index, range)| Block::new(index, Extent::Frames(frames.slice(range)))).collect()
 }
 
 struct Cutting {

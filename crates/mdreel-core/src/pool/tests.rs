@@ -85,9 +85,10 @@ impl Worker for Named {
 
 #[test]
 fn pool_merges_some_of_the_blocks_in_order_whoever_takes_them() {
-    for (schedule, n_workers) in [(Schedule::Demand, 1), (Schedule::Demand, 3), (Schedule::Static, 3)] {
+    let edges = vec![0, 7, 7, 995];
+    for crew in [Crew::on_demand(1), Crew::on_demand(3), Crew::sharing(edges.clone())] {
         let mut merged = Vec::new();
-        let crew = Crew { n_workers, schedule };
+        let is_shared = crew.shares.is_some();
         let is_ended = run_blocks(
             5..1000,
             crew,
@@ -100,10 +101,9 @@ fn pool_merges_some_of_the_blocks_in_order_whoever_takes_them() {
         );
         assert!(!is_ended.unwrap());
         assert!(merged.iter().map(|(block, _)| *block).eq(5..1000));
-        if schedule == Schedule::Static {
-            assert!(
-                merged.iter().all(|(block, worker)| (995 * worker / 3..995 * (worker + 1) / 3).contains(&(block - 5)))
-            );
+        if is_shared {
+            let own = |worker: usize| 5 + edges[worker]..5 + edges[worker + 1];
+            assert!(merged.iter().all(|&(block, worker)| own(worker).contains(&block)));
         }
     }
 }

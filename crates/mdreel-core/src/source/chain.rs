@@ -155,6 +155,10 @@ impl Source for ChainSource {
         Ok(self.first_frames()?.last().copied().unwrap_or_default())
     }
 
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        Ok(self.first_frames()?[1..].to_vec())
+    }
+
     fn times(&self) -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {

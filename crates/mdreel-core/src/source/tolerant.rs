@@ -122,6 +122,10 @@ impl Source for Tolerant {
         self.inner.n_frames()
     }
 
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        self.inner.segment_ends()
+    }
+
     fn times(&self) -> Result<Vec<f64>> {
         self.inner.times()
     }

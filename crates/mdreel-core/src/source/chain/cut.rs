@@ -27,13 +27,7 @@ impl ChainSource {
         while at < frames.len() {
             let segment = firsts.partition_point(|&first| first <= frames.get(at)) - 1;
             let within = firsts[segment]..firsts[segment + 1];
-            let end = match frames {
-                FrameSet::Range { start, step, count } => ((within.end - start).div_ceil(*step)).min(*count),
-                FrameSet::List(list) => {
-                    let run = list[at as usize..].iter().take_while(|frame| within.contains(frame)).count();
-                    at + run as u64
-                }
-            };
+            let end = frames.stretch_end(at, &within);
             let local = match frames.slice(at..end) {
                 FrameSet::Range { start, step, count } => FrameSet::Range { start: start - within.start, step, count },
                 FrameSet::List(list) => FrameSet::List(list.iter().map(|frame| frame - within.start).collect()),
