@@ -5,7 +5,6 @@ seen from outside, and none can be in the way of another cluster. All processes 
 process ends with a pipe from here: whatever ends a test, also SIGKILL, the kernel ends them, and the rest with them.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -48,6 +47,7 @@ exec cat > /dev/null
 """
 
 _REMOTE_SHELL = f"""#!/bin/sh
+[ "$1" != -x ] || shift # MPICH wants no X11
 host=$1
 shift
 exec nsenter --target=$(cat $(dirname $0)/$host) {_NAMESPACES} -- sh -c "$*"

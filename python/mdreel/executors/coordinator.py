@@ -111,8 +111,8 @@ class Coordinator:
             return
         block = self._tickets.failed(ticket.number)
         if block is not None:
-            message = f"block {block} failed twice, the last time on worker {worker} ({where}): {failure}"
-            raise WorkerError(f"{message}\n\n{failure.text}") from failure.error
+            last = f"block {block} failed twice, the last time on worker {worker} ({where})"
+            raise failure.blamed_on(last) from failure.error
 
     def lost(self, worker: int, ticket: Ticket | None, where: str, why: str) -> None:
         """Take the loss of a worker and of the ticket that it had.

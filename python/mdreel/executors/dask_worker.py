@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import socket
 import threading
@@ -30,16 +29,13 @@ class Host:
     name : str
         Of the host.
     boot : str
-        Differs from one start of a system to another; where it is the same, clocks are the same.
-    process : int
-        The worker's process.
+        Differs from one start of a system to another; where name and boot are the same, clocks are the same.
     now_ns : int
         Its `time.perf_counter_ns`.
     """
 
     name: str
     boot: str
-    process: int
     now_ns: int
 
     @classmethod
@@ -49,7 +45,7 @@ class Host:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         except OSError:
             boot = ""
-        return cls(socket.gethostname(), boot, os.getpid(), perf_counter_ns())
+        return cls(socket.gethostname(), boot, perf_counter_ns())
 
 
 @dataclass(frozen=True)
@@ -64,15 +60,17 @@ class Done:
         The worker.
     thread : int
         Its thread.
-    begun_ns, ended_ns : int
+    begun_ns : int
         When, by the `time.perf_counter_ns` of the worker.
+    host : Host
+        The worker's, at the end.
     """
 
     part: Part | Failure
     address: str
     thread: int
     begun_ns: int
-    ended_ns: int
+    host: Host
 
 
 class JobPlugin(WorkerPlugin):
@@ -104,13 +102,13 @@ class JobPlugin(WorkerPlugin):
             return self._opened
 
 
-def open_job(name: str, dask_worker: Worker) -> Host | Failure:
-    """Open the trajectory on a worker; return where that is, or why it cannot be."""
+def open_job(name: str, dask_worker: Worker) -> int | Failure:
+    """Open the trajectory on a worker; return when that was done there, or why it cannot be."""
     try:
         _plugin(name, dask_worker).opened()
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         return Failure.of(error)
-    return Host.here()
+    return perf_counter_ns()
 
 
 def do_ticket(name: str, first: int, end: int) -> Done:
@@ -118,11 +116,20 @@ def do_ticket(name: str, first: int, end: int) -> Done:
     begun_ns = perf_counter_ns()
     part: Part | Failure
     try:
-        job, blocks = _plugin(name, get_worker()).opened()
+        job, blocks = _opened(name)
         part = job.map(blocks, first, end)
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         part = Failure.of(error)
-    return Done(part, get_worker().address, threading.get_ident(), begun_ns, perf_counter_ns())
+    return Done(part, get_worker().address, threading.get_ident(), begun_ns, Host.here())
+
+
+def _opened(name: str) -> Any:
+    try:
+        return _plugin(name, get_worker()).opened()
+    except Exception as error:
+        # Of a worker that has come late. Also mdreel's own errors say something of its host here, not of the data.
+        message = f"cannot begin: {type(error).__name__}: {error}"
+        raise RuntimeError(message) from error
 
 
 def _plugin(name: str, worker: Worker) -> JobPlugin:
