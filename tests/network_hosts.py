@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+IN_TIME = ("timeout", "--signal=KILL", "120")
+"""Before a command: what hangs is killed, also where who has started it cannot."""
+
 _PROGRAMS = ("ip", "nsenter", "unshare")
 _NAMESPACES = "--net --uts --mount --time"
 
@@ -78,19 +81,22 @@ class Host:
         Of its interface, which is called eth0 on every host.
     entrance : tuple of str
         The command that runs another one here.
+    remote_shell : Path
+        A program that is called as ssh is, and reaches the other hosts.
     """
 
     name: str
     address: str
     entrance: tuple[str, ...]
+    remote_shell: Path
 
     def command(self, *words: str | Path) -> list[str]:
         """Return the command that runs a command on this host."""
         return [*self.entrance, *map(str, words)]
 
     def run(self, *words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on this host, and wait for its end."""
-        return subprocess.run(self.command(*words), capture_output=True, text=True, **options)
+        """Run a command on this host, and wait for its end, which comes by force if not by itself."""
+        return subprocess.run(self.command(*IN_TIME, *words), capture_output=True, text=True, **options)
 
     @contextmanager
     def hiding(self, folder: Path) -> Iterator[None]:
@@ -104,13 +110,11 @@ class Host:
 
 @contextmanager
 def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
-    """Make hosts that see the same files, with monotonic clocks that are days apart.
-
-    An empty folder gets what they need, and `remote-shell`, which is called as ssh is.
-    """
+    """Make hosts that see the same files, with monotonic clocks that are days apart; a folder gets what they need."""
     (folder / "hosts").write_text("127.0.0.1 localhost\n")
-    (folder / "remote-shell").write_text(_REMOTE_SHELL)
-    (folder / "remote-shell").chmod(0o755)
+    remote_shell = folder / "remote-shell"
+    remote_shell.write_text(_REMOTE_SHELL)
+    remote_shell.chmod(0o755)
     first = ("unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--")
     command = (*first, "sh", "-c", _CLUSTER, "sh", str(folder), *names)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -119,7 +123,7 @@ def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
         inside = f"/proc/{process.pid}/ns"
         enter = ("nsenter", f"--pid={inside}/pid_for_children", f"--mount={inside}/mnt", "--", "nsenter")
         yield [
-            Host(name, f"10.83.71.{number}", (*enter, f"--target={held}", *_NAMESPACES.split(), "--"))
+            Host(name, f"10.83.71.{number}", (*enter, f"--target={held}", *_NAMESPACES.split(), "--"), remote_shell)
             for number, name in enumerate(names, 1)
             for held in [(folder / name).read_text().strip()]
         ]
