@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -140,6 +141,7 @@ def executor_of(
     if communication is not Communication.GATHER and backend is not Backend.MPI:
         raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
     if backend is Backend.DASK:
+        logging.disable()  # Dask logs the tracebacks of what becomes an error in one line
         return Dask(n_workers or None, schedule.value, client=scheduler)
     if backend is Backend.MPI:
         return Mpi(n_workers or None, schedule.value, communication=communication.value)

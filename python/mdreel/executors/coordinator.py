@@ -88,7 +88,8 @@ class Coordinator:
     def came(self, worker: int, ticket: Ticket, part: Part, begun_ns: int, ended_ns: int, member: Member) -> None:
         """Take the part that a ticket became, which was worked on from one moment to another, by a process."""
         self._under_way.pop(worker, None)
-        self._crew[worker] = member
+        known = self._crew.get(worker, member)
+        self._crew[worker] = member if known.peak_bytes <= member.peak_bytes else known
         if not self._tickets.came(ticket.number):
             return  # a copy of it came before
         self._span("wait", ticket.first, worker, self._free_since_ns.get(worker, begun_ns), begun_ns)
@@ -122,8 +123,8 @@ class Coordinator:
             return
         block = self._tickets.failed(ticket.number)
         if block is not None:
-            message = f"block {block} failed twice, the last time on worker {worker} ({where}): {failure}"
-            raise WorkerError(f"{message}\n\n{failure.text}") from failure.error
+            last = f"block {block} failed twice, the last time on worker {worker} ({where})"
+            raise failure.blamed_on(last) from failure.error
 
     def lost(self, worker: int, ticket: Ticket | None, where: str, why: str) -> None:
         """Take the loss of a worker and of the ticket that it had.

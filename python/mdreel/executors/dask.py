@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from mdreel.spans import TASK
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+    from mdreel.executors.dask_worker import Done, Host
 
 _POLL_SECONDS = 0.05
 _START_SECONDS = 60.0
@@ -152,9 +154,12 @@ class _Session:
         self._slots: list[_Slot | None] = [None] * n_workers
         self._inbox: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._addresses: list[str] = []
+        self._hosts: dict[str, str] = {}
         self._offsets_ns: dict[str, int] = {}
         self._numbers: dict[tuple[str, int], int] = {}
         self._done_by: dict[str, tuple[Ticket, int]] = {}
+        self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
+        self._heard_at = perf_counter()
 
     def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
         """Run until all blocks are there; ``insist`` is called every now and then.
@@ -164,20 +169,20 @@ class _Session:
         ndarray, shape (n_tasks,), TASK
             What the scheduler has recorded.
         """
-        from mdreel.executors.dask_scheduler import TaskPlugin
-        from mdreel.executors.dask_worker import JobPlugin
+        from distributed.comm.core import CommClosedError
 
-        self._client.register_plugin(JobPlugin(self._name, self._payload))
-        with suppress(Exception):  # a scheduler may be told to take no plugins: it records nothing then
-            self._client.register_plugin(TaskPlugin(self._name))
         try:
+            self._meet()
             self._open()
             while not self._coordinator.is_done:
                 insist()
                 self._hand_out()
                 self._take_in()
+                self._look_around()
                 self._coordinator.report()
             return self._recorded()
+        except CommClosedError as error:
+            raise self._scheduler_lost() from error
         finally:
             for slot in self._slots:
                 if slot is not None:
@@ -186,23 +191,53 @@ class _Session:
                 self._client.unregister_worker_plugin(self._name)
                 self._client.unregister_scheduler_plugin(self._name)
 
-    def _open(self) -> None:
-        """Have every worker open the trajectory, and learn the time there."""
-        from mdreel.executors.dask_worker import Host, open_job
+    def _meet(self) -> None:
+        """Learn where the workers are, and what time it is there; a host that has no mdreel is an error."""
+        from mdreel.executors.dask_worker import Host
 
-        here, asked_ns = Host.here(), perf_counter_ns()
-        answers = self._client.run(open_job, self._name)
+        try:
+            self._client.run_on_scheduler(Host.here)
+        except ImportError as error:
+            raise Failure.of(error).blamed_on(f"{self._scheduler} cannot begin") from error
+        asked_ns = perf_counter_ns()
+        answers = self._client.run(Host.here, on_error="return")
         answered_ns = perf_counter_ns()
         for address, answer in answers.items():
+            if isinstance(answer, Host):
+                self._learn(address, answer, asked_ns, answer.now_ns, answered_ns)
+            elif not isinstance(answer, OSError):  # who is gone is not needed
+                raise Failure.of(answer).blamed_on(f"worker {address} cannot begin") from answer
+
+    def _learn(self, address: str, host: Host, asked_ns: int, begun_ns: int, answered_ns: int) -> None:
+        """Learn the name and the clock of a worker, which began when it was asked and has answered when it was done."""
+        from mdreel.executors.dask_worker import Host
+
+        here = Host.here()
+        is_here = (host.name, host.boot) == (here.name, here.boot)
+        self._hosts[address] = host.name
+        # An answer has been on its way for as long as the question was, for all one knows.
+        self._offsets_ns[address] = 0 if is_here else (asked_ns + answered_ns - begun_ns - host.now_ns) // 2
+
+    def _open(self) -> None:
+        """Have every worker open the trajectory."""
+        from mdreel.executors.dask_scheduler import TaskPlugin
+        from mdreel.executors.dask_worker import JobPlugin, open_job
+
+        self._client.register_plugin(JobPlugin(self._name, self._payload))
+        with suppress(ValueError):  # a scheduler may be told to take no plugins: it records nothing then
+            self._client.register_plugin(TaskPlugin(self._name))
+        workers = list(self._hosts)
+        answers = self._client.run(open_job, self._name, workers=workers, on_error="ignore")
+        for address, answer in answers.items():
             if isinstance(answer, Failure):
-                message = f"worker {address} cannot begin: {answer}"
-                raise WorkerError(f"{message}\n\n{answer.text}") from answer.error
-            is_here = (answer.name, answer.boot) == (here.name, here.boot)
-            self._offsets_ns[address] = 0 if is_here else (asked_ns + answered_ns) // 2 - answer.now_ns
+                raise answer.blamed_on(f"worker {self._where(address)} cannot begin") from answer.error
             for thread in range(self._client.nthreads().get(address, 1)):
                 self._addresses.append(address)
-                self._coordinator.ready(len(self._addresses) - 1, answer.now_ns + self._offsets_ns[address])
+                self._coordinator.ready(len(self._addresses) - 1, answer + self._offsets_ns[address])
                 del thread
+
+    def _where(self, address: str) -> str:
+        return f"{address} on {self._hosts[address]}"
 
     def _hand_out(self) -> None:
         from mdreel.executors.dask_worker import do_ticket
@@ -220,7 +255,7 @@ class _Session:
                     allow_other_workers=near is not None,
                     pure=False,
                 )
-                self._slots[number] = _Slot(ticket, future)
+                self._slots[number] = _Slot(ticket, future, perf_counter_ns())
                 future.add_done_callback(self._inbox.put)
 
     def _take_in(self) -> None:
@@ -238,24 +273,41 @@ class _Session:
                 slot.future.cancel()  # what runs runs on, and nobody listens
                 self._slots[number] = None
 
+    def _look_around(self) -> None:
+        """See that there is a cluster left: Dask would wait for one for ever."""
+        if self._client.status == "closed":
+            raise self._scheduler_lost()
+        if perf_counter() - self._heard_at > _START_SECONDS:
+            if not self._client.nthreads():
+                how_long = f"none came in {_START_SECONDS:.0f} s"
+                raise WorkerError(f"all workers of {self._scheduler} were lost, and {how_long}")
+            self._heard_at = perf_counter()
+
+    def _scheduler_lost(self) -> WorkerError:
+        return WorkerError(f"{self._scheduler} was lost")
+
     def _end(self, number: int, slot: _Slot) -> None:
         """Take in what a task became."""
+        self._heard_at = perf_counter()
         if slot.future.status == "error":
             error = slot.future.exception()
             failure = Failure.of(error if isinstance(error, Exception) else RuntimeError(str(error)))
             self._coordinator.failed(number, slot.ticket, failure, "Dask cluster")
         elif slot.future.status in ("cancelled", "lost"):
+            if self._client.status != "running":
+                raise self._scheduler_lost()
             self._coordinator.lost(number, slot.ticket, "Dask cluster", "was lost")
         else:
-            done: Any = slot.future.result()
+            done: Done = slot.future.result()
+            if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
+                self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, perf_counter_ns())
             if isinstance(done.part, Failure):
-                self._coordinator.failed(number, slot.ticket, done.part, done.address)
+                self._coordinator.failed(number, slot.ticket, done.part, self._where(done.address))
                 return
-            offset_ns = self._offsets_ns.get(done.address, 0)
             worker = self._number(done.address, done.thread)
             done.part.done_by(worker)
             self._done_by[str(slot.future.key)] = (slot.ticket, worker)
-            begun_ns, ended_ns = (at + offset_ns for at in (done.begun_ns, done.ended_ns))
+            begun_ns, ended_ns = (at + self._offsets_ns[done.address] for at in (done.begun_ns, done.host.now_ns))
             self._coordinator.came(worker, slot.ticket, done.part, begun_ns, ended_ns, done.member)
 
     def _number(self, address: str, thread: int) -> int:
@@ -289,6 +341,7 @@ class _Session:
 class _Slot:
     """A place among the tasks that are under way."""
 
-    def __init__(self, ticket: Ticket, future: Future[Any]) -> None:
+    def __init__(self, ticket: Ticket, future: Future[Any], asked_ns: int) -> None:
         self.ticket = ticket
         self.future = future
+        self.asked_ns = asked_ns

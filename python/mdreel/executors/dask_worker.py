@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import socket
 import threading
@@ -31,16 +30,13 @@ class Host:
     name : str
         Of the host.
     boot : str
-        Differs from one start of a system to another; where it is the same, clocks are the same.
-    process : int
-        The worker's process.
+        Differs from one start of a system to another; where name and boot are the same, clocks are the same.
     now_ns : int
         Its `time.perf_counter_ns`.
     """
 
     name: str
     boot: str
-    process: int
     now_ns: int
 
     @classmethod
@@ -50,7 +46,7 @@ class Host:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         except OSError:
             boot = ""
-        return cls(socket.gethostname(), boot, os.getpid(), perf_counter_ns())
+        return cls(socket.gethostname(), boot, perf_counter_ns())
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,10 @@ class Done:
         Its thread.
     member : Member
         Its process.
-    begun_ns, ended_ns : int
+    begun_ns : int
         When, by the `time.perf_counter_ns` of the worker.
+    host : Host
+        The worker's, at the end.
     """
 
     part: Part | Failure
@@ -76,7 +74,7 @@ class Done:
     thread: int
     member: Member
     begun_ns: int
-    ended_ns: int
+    host: Host
 
 
 class JobPlugin(WorkerPlugin):
@@ -95,12 +93,10 @@ class JobPlugin(WorkerPlugin):
         self._payload = payload
         self._opened: Any = None
         self._lock: Any = None
-        self.watch: Any = None
 
     def setup(self, worker: Worker) -> None:
         """Be brought to a worker; nothing is opened yet."""
         self._lock = threading.Lock()
-        self.watch = Watch()
 
     def opened(self) -> Any:
         """Return job and blocks; who comes first opens the trajectory."""
@@ -110,27 +106,35 @@ class JobPlugin(WorkerPlugin):
             return self._opened
 
 
-def open_job(name: str, dask_worker: Worker) -> Host | Failure:
-    """Open the trajectory on a worker; return where that is, or why it cannot be."""
+def open_job(name: str, dask_worker: Worker) -> int | Failure:
+    """Open the trajectory on a worker; return when that was done there, or why it cannot be."""
     try:
         _plugin(name, dask_worker).opened()
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         return Failure.of(error)
-    return Host.here()
+    return perf_counter_ns()
 
 
 def do_ticket(name: str, first: int, end: int) -> Done:
     """Run some blocks on a worker."""
     begun_ns = perf_counter_ns()
     part: Part | Failure
-    plugin = _plugin(name, get_worker())
+    watch = Watch()
     try:
-        job, blocks = plugin.opened()
-        part = job.map(blocks, first, end, monitor=lambda _: plugin.watch.look())
+        job, blocks = _opened(name)
+        part = job.map(blocks, first, end, monitor=lambda _: watch.look())
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         part = Failure.of(error)
-    member = plugin.watch.look().member
-    return Done(part, get_worker().address, threading.get_ident(), member, begun_ns, perf_counter_ns())
+    return Done(part, get_worker().address, threading.get_ident(), watch.look().member, begun_ns, Host.here())
+
+
+def _opened(name: str) -> Any:
+    try:
+        return _plugin(name, get_worker()).opened()
+    except Exception as error:
+        # Of a worker that has come late. Also mdreel's own errors say something of its host here, not of the data.
+        message = f"cannot begin: {type(error).__name__}: {error}"
+        raise RuntimeError(message) from error
 
 
 def _plugin(name: str, worker: Worker) -> JobPlugin:

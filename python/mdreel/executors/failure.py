@@ -5,7 +5,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Self
 
-from mdreel.errors import MdreelError
+from mdreel.errors import MdreelError, WorkerError
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,15 @@ class Failure:
         if kind.__module__ not in ("builtins", MdreelError.__module__) or not _travels(error):
             error = RuntimeError(f"{kind.__qualname__}: {error}")
         return cls(error, text)
+
+    def blamed_on(self, subject: str) -> WorkerError:
+        """Return an error that says who met this one, to be raised from it.
+
+        The traceback there is a note: Python shows it, and the command line keeps to one line.
+        """
+        error = WorkerError(f"{subject}: {self}")
+        error.add_note(self.text)
+        return error
 
     def __str__(self) -> str:
         return f"{type(self.error).__name__}: {self.error}"

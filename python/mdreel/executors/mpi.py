@@ -162,8 +162,8 @@ class Mpi:
             for first, failure in rank.failures:
                 if not isinstance(failure.error, MdreelError):
                     if first in failed:
-                        message = f"block {first} failed twice, the last time on {rank.where}: {failure}"
-                        raise WorkerError(f"{message}\n\n{failure.text}") from failure.error
+                        last = f"block {first} failed twice, the last time on {rank.where}"
+                        raise failure.blamed_on(last) from failure.error
                     failed.add(first)
                 elif isinstance(failure.error, FormatError) and are_of_bytes:
                     return False
@@ -204,7 +204,7 @@ class Mpi:
         for there, failure in answers:
             if failure is not None:
                 if ranks.rank == 0:
-                    raise WorkerError(f"{there} cannot begin: {failure}\n\n{failure.text}") from failure.error
+                    raise failure.blamed_on(f"{there} cannot begin") from failure.error
                 return 0, []
         handed_in = HandedIn(where)
         stopped: BaseException | None = None

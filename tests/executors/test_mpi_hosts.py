@@ -1,0 +1,129 @@
+"""MPI on several hosts: the bits of one thread, and errors that say where."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from MDAnalysisTests.datafiles import PSF
+
+from dask_cluster import wait_until
+from mdreel.spans import KINDS
+from mpi_launcher import EVERY_MPI, MPICH, Launcher
+from network_hosts import IN_TIME, Host
+from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
+
+N_RANKS = 3
+PLACES = "anna:2,bert:1"
+ONE_NODE = "from mpi4py import MPI; print(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)"
+
+
+def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
+    """The launcher as it is started on the first host, to start two ranks there and one on the second."""
+    shell = str(hosts[0].remote_shell)
+    if mpi.name == MPICH.name:
+        options: tuple[str, ...] = ("-launcher", "ssh", "-launcher-exec", shell, "-iface", "eth0", "-hosts", PLACES)
+        variables = {}
+    else:
+        way = ("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "eth0")
+        options = (*way, "--host", PLACES)
+        variables = {"PRTE_MCA_plm_ssh_agent": shell, "PRTE_MCA_prte_if_include": "eth0"}
+    program, *entrance = hosts[0].command(*IN_TIME, mpi.program)
+    return replace(
+        mpi,
+        program=Path(program),
+        options=(*entrance, *mpi.options, *options),
+        variables={**mpi.variables, **variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+def start(mpi: Launcher, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    line = mpi.command(N_RANKS, *map(str, arguments))
+    return subprocess.run(line, capture_output=True, text=True, env=mpi.environment)
+
+
+@EVERY_MPI
+def test_every_rank_has_the_bits_of_one_thread(
+    hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher
+) -> None:
+    there = on_hosts(mpi, hosts)
+    # Else nothing would be put through the network.
+    assert sorted(start(there, "-c", ONE_NODE).stdout.split()) == ["1", "2", "2"]
+    runs = [
+        Wanted([str(adk[suffix])], schedule, communication, repeats=300)
+        for suffix in ("dcd", "xtc")
+        for schedule, communication in (("demand", "gather"), ("demand", "window"), ("static", "window"))
+    ]
+    expected = {suffix: expected_of(Wanted([str(adk[suffix])], repeats=300)) for suffix in adk}
+    found = results_of(there, N_RANKS, tmp_path, runs)
+    assert found == [[expected[Path(wanted.paths[0]).suffix[1:]]] * N_RANKS for wanted in runs]
+
+
+@EVERY_MPI
+@pytest.mark.parametrize("communication", ["gather", "window"])
+def test_command_line_has_the_numbers_of_one_thread(
+    hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher, communication: str
+) -> None:
+    alone, together = tmp_path / "alone.csv", tmp_path / "together.csv"
+    arguments = ("-m", "mdreel.cli", "rmsd", "-s", PSF, "-f", adk["xtc"], "-q", "-o")
+    subprocess.run([sys.executable, *arguments, alone, "--backend", "serial"], check=True, timeout=120)
+    done = start(on_hosts(mpi, hosts), *arguments, together, "--communication", communication)
+    assert done.returncode == 0, done.stderr
+    numbers = [re.sub(r"(?m)^#.*\n", "", path.read_text()) for path in (alone, together)]
+    assert len(numbers[0].splitlines()) == 99
+    assert numbers[0] == numbers[1]
+
+
+@EVERY_MPI
+def test_spans_of_hosts_are_on_one_clock(
+    hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher
+) -> None:
+    """Their own clocks are days apart."""
+    results_of(on_hosts(mpi, hosts), N_RANKS, tmp_path, [Wanted([str(adk["xtc"])], repeats=1000)])
+    spans = spans_of(tmp_path)
+    computing = spans[spans["kind"] == KINDS.index("compute")]
+    assert set(computing["worker"]) == set(range(N_RANKS))
+    assert computing["n_frames"].sum() == 98_000
+    assert computing["start_ns"].min() > 0
+    assert spans["stop_ns"].max() < 3600e9
+
+
+@EVERY_MPI
+def test_host_that_does_not_see_the_file_is_named(
+    hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher
+) -> None:
+    output = tmp_path / "rmsd.csv"
+    arguments = ("-m", "mdreel.cli", "rmsd", "-s", PSF, "-f", adk["dcd"], "-q", "-o", output)
+    with hosts[1].hiding(adk["dcd"].parent):
+        done = start(on_hosts(mpi, hosts), *arguments)
+    assert done.returncode == 3, done.stderr
+    path = re.escape(str(adk["dcd"]))
+    message = rf"^mdreel: error: rank 2 \(bert\) cannot begin: FileNotFoundError: .*'{path}'$"
+    assert len(re.findall(message, done.stderr, re.MULTILINE)) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not output.exists()
+
+
+@EVERY_MPI
+def test_rank_that_is_killed_on_another_host_ends_all(
+    hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher
+) -> None:
+    there = on_hosts(mpi, hosts)
+    checkpoint = tmp_path / "run.checkpoint"
+    runs = [Wanted([str(adk["xtc"])], n_parts=300, repeats=1000, checkpoint=str(checkpoint))]
+    with subprocess.Popen(
+        command(there, N_RANKS, tmp_path, runs),
+        env=there.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wait_until(lambda: checkpoint.exists() and checkpoint.stat().st_size > 98_000 * 24 // 10, process)
+        victim = there.process_of(2, process.pid)
+        assert victim is not None
+        os.kill(victim, signal.SIGKILL)
+    assert process.returncode not in (0, -signal.SIGKILL)
+    assert results_of(there, N_RANKS, tmp_path, runs) == [[expected_of(runs[0])] * N_RANKS]
