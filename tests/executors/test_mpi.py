@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import PSF, XTC
 
+from mdreel import RMSD
 from mdreel.errors import UnsupportedError
 from mdreel.executors.mpi import Mpi
 from mdreel.launcher import Launched, launched
@@ -136,6 +137,42 @@ def test_command_line_reads_the_topology_on_one_rank(
     numbers = [re.sub(r"(?m)^#.*\n", "", (tmp_path / f"{name}.csv").read_text()) for name in "ab"]
     assert numbers[0] == numbers[1]
     assert len(re.findall(r"\| +MDAnalysis$", together.stderr, re.MULTILINE)) == 1
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import mdreel
+from mdreel.launcher import launched
+
+def main():
+    import MDAnalysis
+    atoms = MDAnalysis.Universe(sys.argv[1]).select_atoms("name CA")
+    twice = [mdreel.RMSD(atoms, trajectory=sys.argv[2]).run(backend="mpi").results.rmsd for _ in range(2)]
+    return np.concatenate(twice)
+
+np.save(f"{sys.argv[3]}/rank{launched().rank}.npy", mdreel.Mpi().share(main))
+"""
+
+
+@EVERY_MPI
+@pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps")
+def test_script_can_leave_the_topology_to_one_rank(adk_dcd: Path, tmp_path: Path, mpi: Launcher) -> None:
+    import MDAnalysis
+
+    atoms = MDAnalysis.Universe(PSF, adk_dcd).select_atoms("name CA")
+    expected = RMSD(atoms, trajectory=adk_dcd).run(backend="serial").results.rmsd
+    done = subprocess.run(
+        mpi.command(3, "-X", "importtime", "-c", SCRIPT, PSF, str(adk_dcd), str(tmp_path)),
+        capture_output=True,
+        text=True,
+        env=mpi.environment,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    for rank in range(3):
+        np.testing.assert_array_equal(np.load(tmp_path / f"rank{rank}.npy"), np.concatenate([expected] * 2))
+    assert len(re.findall(r"\| +MDAnalysis$", done.stderr, re.MULTILINE)) == 1
 
 
 @EVERY_MPI

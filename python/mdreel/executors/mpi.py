@@ -39,6 +39,9 @@ T = TypeVar("T")
 
 _PAUSE_SECONDS = 0.002
 
+_SERVED: list[Any] = []
+"""The communicators whose other ranks serve this one."""
+
 
 class Mpi:
     """Runs blocks on the ranks of an MPI launcher, rank 0 among them.
@@ -65,8 +68,9 @@ class Mpi:
     Notes
     -----
     All ranks call ``run`` of an analysis, and all get its results; rank 0 alone opens the trajectory to plan, and tells
-    the others the job and where the frames are. Blocks are taken from a counter in rank 0's memory, which needs nobody
-    to hand them out. Each rank works with one thread.
+    the others the job and where the frames are. Whatever else one rank should do for all, such as reading the topology,
+    is given to `share`. Blocks are taken from a counter in rank 0's memory, which needs nobody to hand them out. Each
+    rank works with one thread.
     """
 
     name = "mpi"
@@ -96,6 +100,9 @@ class Mpi:
                 raise failure.error
             shared: T = result
             return shared
+        if self._communicator in _SERVED:
+            return compute()  # within what is shared: the others serve that
+        _SERVED.append(self._communicator)
         try:
             result = compute()
         except Exception as error:
@@ -104,6 +111,8 @@ class Mpi:
         except BaseException:
             tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
+        finally:
+            _SERVED.remove(self._communicator)
         tell(self._communicator, Kind.END, (result, None))
         return result
 
