@@ -63,9 +63,9 @@ def test_record_of_the_scheduler_of_dask_agrees_with_the_spans(adk_xtc: Path) ->
     for task in timing.tasks:
         own = (computing["block"] >= task["first"]) & (computing["block"] < task["end"])
         assert (computing["worker"][own] == task["worker"]).all()
-        # The scheduler's clock is told from ours by asking it, which takes some milliseconds.
-        assert (computing["start_ns"][own].astype(np.int64) > int(task["start_ns"]) - 100 * MS).all()
-        assert (computing["stop_ns"][own].astype(np.int64) < int(task["stop_ns"]) + 100 * MS).all()
+        # The scheduler's clock is told from ours by asking it, which takes milliseconds, and more on a busy machine.
+        assert (computing["start_ns"][own].astype(np.int64) > int(task["start_ns"]) - 500 * MS).all()
+        assert (computing["stop_ns"][own].astype(np.int64) < int(task["stop_ns"]) + 500 * MS).all()
         seen |= own
     assert seen.all()
 

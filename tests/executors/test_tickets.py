@@ -86,7 +86,7 @@ def test_slow_worker_gets_smaller_tickets() -> None:
 
 def test_late_ticket_is_handed_out_once_more_and_the_first_to_come_counts() -> None:
     clock = Clock()
-    tickets = Tickets([(0, 3)], 2, one_by_one=True, clock=clock)
+    tickets = Tickets([(0, 3)], 2, clock=clock)
     slow, quick = tickets.take(0), tickets.take(1)
     assert slow is not None
     assert quick is not None
@@ -106,9 +106,22 @@ def test_late_ticket_is_handed_out_once_more_and_the_first_to_come_counts() -> N
     assert tickets.is_empty
 
 
+def test_late_ticket_is_left_alone_where_each_block_is_to_be_done_once() -> None:
+    clock = Clock()
+    tickets = Tickets([(0, 2)], 2, one_by_one=True, clock=clock)
+    slow, quick = tickets.take(0), tickets.take(1)
+    assert slow is not None
+    assert quick is not None
+    clock.now = 1.0
+    assert tickets.came(quick.number)
+    clock.now = 100.0
+    assert tickets.take(1) is None
+    assert not tickets.is_empty
+
+
 def test_ticket_that_is_not_late_is_left_alone() -> None:
     clock = Clock()
-    tickets = Tickets([(0, 3)], 2, one_by_one=True, clock=clock)
+    tickets = Tickets([(0, 3)], 2, clock=clock)
     first, second = tickets.take(0), tickets.take(1)
     assert first is not None
     assert second is not None
