@@ -127,7 +127,7 @@ def test_command_line_gives_the_numbers_of_one_process(adk_dcd: Path, tmp_path: 
 
 
 @needs(GLOBAL_ARRAYS)
-@pytest.mark.parametrize(("n_ranks", "program"), [(1, ARRAYS), (3, ARRAYS), (1, LARGE)])
+@pytest.mark.parametrize(("n_ranks", "program"), [(1, ARRAYS), (3, ARRAYS), (1, LARGE)], ids=["1", "3", "large"])
 def test_arrays_keep_rows_and_refuse_what_is_no_row(n_ranks: int, program: str) -> None:
     done = started(GLOBAL_ARRAYS, n_ranks, "-c", program)
     assert done.returncode == 0, done.stderr
