@@ -54,6 +54,12 @@ class Launcher:
         return None
 
 
+def shared_memory_of(process: int) -> set[Path]:
+    """The files in shared memory that a process has, which stay when it is killed."""
+    lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+    return {Path(words[5]) for words in map(str.split, lines) if len(words) == 6 and words[5].startswith("/dev/shm/")}
+
+
 def _is_ancestor(ancestor: int, process: int) -> bool:
     while process > 1:
         process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])

@@ -1,5 +1,6 @@
 """Results that go to rank 0 through arrays of the Global Arrays toolkit have the bits of one thread."""
 
+import os
 import re
 import subprocess
 import sys
@@ -67,6 +68,24 @@ arrays.destroy(array)
 print("done")
 """
 
+COUNTED = """
+import sys
+from mdreel import Mpi
+from mdreel.executors.mpi_global_arrays import GlobalArray
+from rmsd_on_ranks import Wanted, compute
+
+fetched, get = [], GlobalArray.get
+
+def counted(array, part, n_rows):
+    fetched.append(n_rows)
+    get(array, part, n_rows)
+
+GlobalArray.get = counted
+executor = Mpi(communication="global-arrays")
+executor.share(lambda: compute(Wanted(sys.argv[1:]), executor))
+print("rows", sum(fetched))
+"""
+
 
 @needs(GLOBAL_ARRAYS)
 @pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
@@ -79,6 +98,14 @@ def test_every_rank_has_the_bits_of_one_thread(adk_xtc: Path, tmp_path: Path, n_
     ]
     runs.append(Wanted(paths, "demand", "global-arrays", n_parts=1))  # most ranks have nothing to put
     assert results_of(GLOBAL_ARRAYS, n_ranks, tmp_path, runs) == [[expected_of(Wanted(paths))] * n_ranks] * len(runs)
+
+
+@needs(GLOBAL_ARRAYS)
+def test_rows_of_all_ranks_come_through_the_array(adk_xtc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    done = started(GLOBAL_ARRAYS, 3, "-c", COUNTED, str(adk_xtc))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", "rows 0", "rows 0", "rows 98"]
 
 
 @needs(GLOBAL_ARRAYS)
@@ -100,7 +127,7 @@ def test_command_line_gives_the_numbers_of_one_process(adk_dcd: Path, tmp_path: 
 
 
 @needs(GLOBAL_ARRAYS)
-@pytest.mark.parametrize(("n_ranks", "program"), [(1, ARRAYS), (3, ARRAYS), (1, LARGE)])
+@pytest.mark.parametrize(("n_ranks", "program"), [(1, ARRAYS), (3, ARRAYS), (1, LARGE)], ids=["1", "3", "large"])
 def test_arrays_keep_rows_and_refuse_what_is_no_row(n_ranks: int, program: str) -> None:
     done = started(GLOBAL_ARRAYS, n_ranks, "-c", program)
     assert done.returncode == 0, done.stderr

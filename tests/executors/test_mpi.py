@@ -20,7 +20,7 @@ from mdreel.errors import UnsupportedError
 from mdreel.executors.mpi import Mpi
 from mdreel.launcher import Launched, launched
 from mdreel.spans import KINDS, Timing
-from mpi_launcher import EVERY_MPI, MPICH, OPEN_MPI, Launcher, needs
+from mpi_launcher import EVERY_MPI, MPICH, OPEN_MPI, Launcher, needs, shared_memory_of
 from repetitions import N_TIMES
 from rmsd_on_ranks import Wanted, command, expected_of, kept, results_of, spans_of
 
@@ -108,7 +108,10 @@ def test_run_of_which_a_rank_was_killed_goes_on_where_it_was(
                 time.sleep(0.005)
             victim = mpi.process_of(rank, process.pid)
             assert victim is not None
+            left_behind = shared_memory_of(victim)
             os.kill(victim, signal.SIGKILL)
+        for path in left_behind:
+            path.unlink(missing_ok=True)
         assert process.returncode != 0
         assert not kept(tmp_path, 0, 0).exists()
         assert results_of(mpi, 3, tmp_path, runs) == [[expected_of_long] * 3], wanted
