@@ -1,5 +1,6 @@
 """MPI on several hosts: the bits of one thread, and errors that say where."""
 
+import json
 import os
 import re
 import signal
@@ -11,15 +12,40 @@ from pathlib import Path
 import pytest
 from MDAnalysisTests.datafiles import PSF
 
-from dask_cluster import wait_until
 from mdreel.spans import KINDS
 from mpi_launcher import EVERY_MPI, MPICH, Launcher
-from network_hosts import IN_TIME, Host
+from network_hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 
 N_RANKS = 3
 PLACES = "anna:2,bert:1"
-ONE_NODE = "from mpi4py import MPI; print(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)"
+
+NODES = """
+from mpi4py import MPI
+sizes = MPI.COMM_WORLD.gather(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)
+if sizes is not None:
+    print(sizes)
+"""
+
+ASK = """
+import sys, time
+from pathlib import Path
+from mpi4py import MPI
+from mdreel.executors.mpi_attendant import attending
+from mdreel.executors.mpi_board import Board
+
+ranks, was_answered = MPI.COMM_WORLD, Path(sys.argv[1])
+board = Board(ranks, 1)
+if ranks.rank == 2:
+    board.take(1)
+    was_answered.touch()
+elif ranks.rank == 0:
+    with attending(ranks):
+        while not was_answered.exists():
+            time.sleep(0.005)
+ranks.Barrier()
+board.close()
+"""
 
 
 def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
@@ -52,7 +78,7 @@ def test_every_rank_has_the_bits_of_one_thread(
 ) -> None:
     there = on_hosts(mpi, hosts)
     # Else nothing would be put through the network.
-    assert sorted(start(there, "-c", ONE_NODE).stdout.split()) == ["1", "2", "2"]
+    assert sorted(json.loads(start(there, "-c", NODES).stdout)) == [1, 2, 2]
     runs = [
         Wanted([str(adk[suffix])], schedule, communication, repeats=300)
         for suffix in ("dcd", "xtc")
@@ -76,6 +102,13 @@ def test_command_line_has_the_numbers_of_one_thread(
     numbers = [re.sub(r"(?m)^#.*\n", "", path.read_text()) for path in (alone, together)]
     assert len(numbers[0].splitlines()) == 99
     assert numbers[0] == numbers[1]
+
+
+@EVERY_MPI
+def test_rank_that_computes_answers_those_of_other_hosts(hosts: list[Host], tmp_path: Path, mpi: Launcher) -> None:
+    """They would have to wait until it calls MPI."""
+    done = start(on_hosts(mpi, hosts), "-c", ASK, tmp_path / "answered")
+    assert done.returncode == 0, done.stderr
 
 
 @EVERY_MPI
