@@ -34,15 +34,21 @@ from mpi4py import MPI
 from mdreel.executors.mpi_attendant import attending
 from mdreel.executors.mpi_board import Board
 
-ranks, was_answered = MPI.COMM_WORLD, Path(sys.argv[1])
+def wait_for(path):
+    while not path.exists():
+        time.sleep(0.005)
+
+computes, is_answered = map(Path, sys.argv[1:])
+ranks = MPI.COMM_WORLD
 board = Board(ranks, 1)
 if ranks.rank == 2:
+    wait_for(computes)
     board.take(1)
-    was_answered.touch()
+    is_answered.touch()
 elif ranks.rank == 0:
     with attending(ranks):
-        while not was_answered.exists():
-            time.sleep(0.005)
+        computes.touch()
+        wait_for(is_answered)
 ranks.Barrier()
 board.close()
 """
@@ -63,7 +69,13 @@ def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
         mpi,
         program=Path(program),
         options=(*entrance, *mpi.options, *options),
-        variables={**mpi.variables, **variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        variables={
+            **mpi.variables,
+            **variables,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            # Where Open MPI has folders named by process numbers, which are other hosts' numbers too.
+            "TMPDIR": str(hosts[0].remote_shell.parent),
+        },
     )
 
 
@@ -107,7 +119,7 @@ def test_command_line_has_the_numbers_of_one_thread(
 @EVERY_MPI
 def test_rank_that_computes_answers_those_of_other_hosts(hosts: list[Host], tmp_path: Path, mpi: Launcher) -> None:
     """They would have to wait until it calls MPI."""
-    done = start(on_hosts(mpi, hosts), "-c", ASK, tmp_path / "answered")
+    done = start(on_hosts(mpi, hosts), "-c", ASK, tmp_path / "computes", tmp_path / "is-answered")
     assert done.returncode == 0, done.stderr
 
 
