@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from network_hosts import Host
+from network_hosts import Host, wait_until
 
 
 class DaskCluster:
@@ -64,10 +63,3 @@ class DaskCluster:
             )
         self._processes[name] = process
         wait_until(lambda: sign in path.read_text(), process)
-
-
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait until something is so, which a process does that must not end before."""
-    while not is_so():
-        assert process.poll() is None, "it ended before"
-        time.sleep(0.005)

@@ -7,7 +7,8 @@ process ends with a pipe from here: whatever ends a test, also SIGKILL, the kern
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,3 +128,10 @@ def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
             for number, name in enumerate(names, 1)
             for held in [(folder / name).read_text().strip()]
         ]
+
+
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait until something is so, which a process does that must not end before."""
+    while not is_so():
+        assert process.poll() is None, "it ended before"
+        time.sleep(0.005)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import PSF
 
-from dask_cluster import DaskCluster, wait_until
+from dask_cluster import DaskCluster
 from mdreel.spans import KINDS
-from network_hosts import IN_TIME, Host
+from network_hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, expected_of
 
 TESTS = str(Path(__file__).parents[1])

@@ -1,5 +1,6 @@
 """MPI on several hosts: the bits of one thread, and errors that say where."""
 
+import json
 import os
 import re
 import signal
@@ -11,15 +12,46 @@ from pathlib import Path
 import pytest
 from MDAnalysisTests.datafiles import PSF
 
-from dask_cluster import wait_until
 from mdreel.spans import KINDS
 from mpi_launcher import EVERY_MPI, MPICH, Launcher
-from network_hosts import IN_TIME, Host
+from network_hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 
 N_RANKS = 3
 PLACES = "anna:2,bert:1"
-ONE_NODE = "from mpi4py import MPI; print(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)"
+
+NODES = """
+from mpi4py import MPI
+sizes = MPI.COMM_WORLD.gather(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)
+if sizes is not None:
+    print(sizes)
+"""
+
+ASK = """
+import sys, time
+from pathlib import Path
+from mpi4py import MPI
+from mdreel.executors.mpi_attendant import attending
+from mdreel.executors.mpi_board import Board
+
+def wait_for(path):
+    while not path.exists():
+        time.sleep(0.005)
+
+computes, is_answered = map(Path, sys.argv[1:])
+ranks = MPI.COMM_WORLD
+board = Board(ranks, 1)
+if ranks.rank == 2:
+    wait_for(computes)
+    board.take(1)
+    is_answered.touch()
+elif ranks.rank == 0:
+    with attending(ranks):
+        computes.touch()
+        wait_for(is_answered)
+ranks.Barrier()
+board.close()
+"""
 
 
 def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
@@ -30,14 +62,21 @@ def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
         variables = {}
     else:
         way = ("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "eth0")
-        options = (*way, "--host", PLACES)
+        # Ranks that wait leave the cores, of which the hosts have only those of one machine.
+        options = (*way, "--mca", "mpi_yield_when_idle", "1", "--host", PLACES)
         variables = {"PRTE_MCA_plm_ssh_agent": shell, "PRTE_MCA_prte_if_include": "eth0"}
     program, *entrance = hosts[0].command(*IN_TIME, mpi.program)
     return replace(
         mpi,
         program=Path(program),
         options=(*entrance, *mpi.options, *options),
-        variables={**mpi.variables, **variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        variables={
+            **mpi.variables,
+            **variables,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            # Where Open MPI has folders named by process numbers, which are other hosts' numbers too.
+            "TMPDIR": str(hosts[0].remote_shell.parent),
+        },
     )
 
 
@@ -52,11 +91,14 @@ def test_every_rank_has_the_bits_of_one_thread(
 ) -> None:
     there = on_hosts(mpi, hosts)
     # Else nothing would be put through the network.
-    assert sorted(start(there, "-c", ONE_NODE).stdout.split()) == ["1", "2", "2"]
+    assert sorted(json.loads(start(there, "-c", NODES).stdout)) == [1, 2, 2]
     runs = [
         Wanted([str(adk[suffix])], schedule, communication, repeats=300)
-        for suffix in ("dcd", "xtc")
-        for schedule, communication in (("demand", "gather"), ("demand", "window"), ("static", "window"))
+        for suffix, schedule, communication in (
+            ("dcd", "demand", "window"),
+            ("xtc", "demand", "gather"),
+            ("xtc", "static", "window"),
+        )
     ]
     expected = {suffix: expected_of(Wanted([str(adk[suffix])], repeats=300)) for suffix in adk}
     found = results_of(there, N_RANKS, tmp_path, runs)
@@ -76,6 +118,13 @@ def test_command_line_has_the_numbers_of_one_thread(
     numbers = [re.sub(r"(?m)^#.*\n", "", path.read_text()) for path in (alone, together)]
     assert len(numbers[0].splitlines()) == 99
     assert numbers[0] == numbers[1]
+
+
+@EVERY_MPI
+def test_rank_that_computes_answers_those_of_other_hosts(hosts: list[Host], tmp_path: Path, mpi: Launcher) -> None:
+    """They would have to wait until it calls MPI."""
+    done = start(on_hosts(mpi, hosts), "-c", ASK, tmp_path / "computes", tmp_path / "is-answered")
+    assert done.returncode == 0, done.stderr
 
 
 @EVERY_MPI

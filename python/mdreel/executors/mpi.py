@@ -23,6 +23,7 @@ from mdreel.executors.failure import Failure
 from mdreel.executors.gathering import Gathering
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
+from mdreel.executors.mpi_attendant import attending
 from mdreel.executors.mpi_carrier import Communication, carrier_of, check_communication
 from mdreel.executors.mpi_message import Kind, Message, hear, tell
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
@@ -208,14 +209,14 @@ class Mpi:
     ) -> tuple[int, list[HandedIn]]:
         """Do a round, together; return when it began, and on rank 0 what all have handed in."""
         ranks = self._communicator
-        where = f"rank {ranks.rank} ({socket.gethostname()})"
-        answers = ranks.allgather((where, job if isinstance(job, Failure) else None))
-        for there, failure in answers:
+        host = socket.gethostname()
+        answers = ranks.allgather((host, job if isinstance(job, Failure) else None))
+        for number, (there, failure) in enumerate(answers):
             if failure is not None:
                 if ranks.rank == 0:
-                    raise failure.blamed_on(f"{there} cannot begin") from failure.error
+                    raise failure.blamed_on(f"rank {number} ({there}) cannot begin") from failure.error
                 return 0, []
-        handed_in = HandedIn(where)
+        handed_in = HandedIn(f"rank {ranks.rank} ({host})")
         stopped: BaseException | None = None
         with carrier_of(assignment.communication, ranks, blocks) as carrier:
 
@@ -225,11 +226,13 @@ class Mpi:
                 return carrier.put(part)
 
             round_ = Round(ranks, job, blocks, assignment, handed_in, keep, monitor)
-            try:
-                round_.run()
-            except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
-                stopped = error
-            stopped = self._meet() or stopped
+            has_guests = ranks.rank == 0 and len({there for there, _ in answers}) > 1
+            with attending(ranks) if has_guests else nullcontext():
+                try:
+                    round_.run()
+                except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
+                    stopped = error
+                stopped = self._meet() or stopped
             round_.close()
             carrier.settle()
             gathered = self._gather(handed_in)
