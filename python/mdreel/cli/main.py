@@ -15,6 +15,7 @@ import typer
 
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
 from mdreel.cli.check import check
+from mdreel.cli.cluster import cluster
 from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
@@ -68,6 +69,7 @@ app.command(cls=SectionedCommand, short_help="Write a trajectory in another form
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
 app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is read.", epilog=REPACK_EXAMPLES)(repack)
+app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 
 
 def main() -> NoReturn:

@@ -125,7 +125,7 @@ def rmsd(
     ends = {"n_frames": end_frames, "idle": end_idle, "stop_file": end_file, "process": end_process}
     refused = {"-b": begin, "-e": end, "-dt": interval, "--n-parts": n_parts, "--checkpoint": checkpoint}
     following.check_following(follow, ends, trajectories, refused)
-    _check_outputs(output, plot, force)
+    check_outputs(output, plot, force)
 
     from mdreel.analysis.rmsd import RMSD
     from mdreel.cli.system import open_topology, select
@@ -187,7 +187,7 @@ def _check_options(reference: Path | None, reference_frame: int | None) -> None:
         raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)
 
 
-def _check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
+def check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
     """Refuse now what could not be written at the end."""
     from mdreel.results.figure import check_figure
     from mdreel.results.files import check_output
