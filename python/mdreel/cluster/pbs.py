@@ -27,7 +27,8 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
     Notes
     -----
     When the time is over PBS sends SIGTERM, as it does for qdel, so that a script cannot tell them apart; and qrerun is
-    for operators. The script therefore ends its run itself, a little before its time is over, and submits itself again.
+    for operators. The script therefore has a clock of its own, and submits itself again (PBS Professional Reference
+    Guide, qdel and qrerun).
     """
     sections = [
         shell.heading(job, f"qsub {file or 'FILE'}"),
@@ -77,21 +78,11 @@ def _run(job: BatchJob, file: Path | None) -> str:
 # mdreel cluster pbs --time HH:MM:SS --output-script FILE
 {shell.run(job)}
 """
+    go_on = f"qsub {shlex.quote(str(file))}\nexit"
     return f"""\
 {shell.kept(job)}
 
-# A little before the time is over the ranks are ended, and the job is submitted again.
-script={shlex.quote(str(file))}
-timeout --signal=TERM --kill-after=30 $(({job.seconds - job.lead_seconds} - SECONDS)) \\
-    {shell.run(job)}
-status=$?
-if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then # timeout has ended it
-    if [ "$(bytes_kept)" -gt "$bytes_before" ]; then
-        echo "The time is nearly over: submitted again, to go on from $checkpoint:" >&2
-        qsub "$script"
-        exit
-    fi
-    echo "The time is nearly over, and nothing was finished in it: give it more, or more ranks." >&2
-fi
-exit "$status"
-"""
+# A little before the time is over the ranks are ended, and the job is submitted again. This script tells itself, as
+# PBS tells it in the same way of the end of its time and of qdel.
+(sleep $(({job.seconds - job.lead_seconds} - SECONDS)) && kill -USR1 $$) > /dev/null 2>&1 &
+{shell.run_until_told(job, go_on)}"""

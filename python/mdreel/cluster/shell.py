@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shlex
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -153,6 +154,43 @@ bytes_before=$(bytes_kept)"""
 def run(job: BatchJob) -> str:
     """Return the command that has all ranks run the analysis; its input is closed, as it might be this script."""
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
+
+
+def run_until_told(job: BatchJob, go_on: str) -> str:
+    """Return the lines that run the analysis until it is done, or this script is told (USR1) that its time is over.
+
+    Parameters
+    ----------
+    job : BatchJob
+        The job.
+    go_on : str
+        What is done then, so that it goes on in a next job; one line or several.
+    """
+    return f"""\
+out_of_time=
+# shellcheck disable=SC2317 # the trap calls it
+end_of_time() {{
+    out_of_time=1
+    kill -TERM "$run"
+    (sleep {job.lead_seconds // 3} && kill -KILL "$run") > /dev/null 2>&1 & # for a launcher that has not heard
+}}
+trap end_of_time USR1
+{run(job)} &
+run=$!
+wait "$run"
+status=$?
+if [ -n "$out_of_time" ]; then
+    wait "$run" # the signal has ended the first wait
+    status=$?
+    if [ "$status" -ne 0 ] && [ "$(bytes_kept)" -gt "$bytes_before" ]; then
+        echo "The time is nearly over: queued again, to go on from $checkpoint." >&2
+{textwrap.indent(go_on, "        ")}
+    elif [ "$status" -ne 0 ]; then
+        echo "The time is nearly over, and nothing was finished in it: give it more, or more ranks." >&2
+    fi
+fi
+exit "$status"
+"""
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -53,6 +53,7 @@ def _directives(job: BatchJob) -> str:
         f"#SBATCH --nodes={job.n_nodes}",
         f"#SBATCH --ntasks-per-node={job.n_ranks_per_node}",
         "#SBATCH --cpus-per-task=1",
+        "#SBATCH --ntasks-per-core=1",
     ]
     if job.memory is not None:
         lines += ["#SBATCH --mem={}{}".format(*job.amount_of_memory())]
@@ -86,24 +87,9 @@ def _launch(job: BatchJob, launcher: Launcher) -> str:
 
 
 def _run(job: BatchJob) -> str:
-    return f"""\
-# When the time is nearly over the ranks are ended, and the job is queued again.
-out_of_time=
-trap 'out_of_time=1; kill -TERM "$run"' USR1
-{shell.run(job)} &
-run=$!
-wait "$run"
-status=$?
-if [ -n "$out_of_time" ]; then
-    wait "$run" # the signal has ended the first wait
-    status=$?
-    if [ "$(bytes_kept)" -gt "$bytes_before" ]; then
-        echo "The time is nearly over: queued again, to go on from $checkpoint." >&2
-        scontrol requeue "$SLURM_JOB_ID"
-        sleep 60 # Slurm ends this script; by itself it would be a job that has failed
-    elif [ "$status" -ne 0 ]; then
-        echo "The time is nearly over, and nothing was finished in it: give it more, or more ranks." >&2
-    fi
-fi
-exit "$status"
-"""
+    go_on = (
+        'scontrol requeue "$SLURM_JOB_ID"\n'
+        "sleep 60 # Slurm ends this script; by itself it would be a job that has failed"
+    )
+    comment = "# When the time is nearly over the ranks are ended, and the job is queued again."
+    return f"{comment}\n{shell.run_until_told(job, go_on)}"

@@ -182,8 +182,11 @@ class Mpi:
         return True
 
     def _serve(self, until: Kind) -> Message:
-        """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
-        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Do what rank 0 says until it says this.
+
+        Ctrl-C, and the SIGTERM of a scheduler, go to all ranks, and are for rank 0, which says so.
+        """
+        heard = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             while True:
                 kind, message = hear(self._communicator)
@@ -202,7 +205,8 @@ class Mpi:
             self._communicator.Abort(1)
             raise
         finally:
-            signal.signal(signal.SIGINT, heard)
+            for number, before in heard.items():
+                signal.signal(number, before)
 
     def _round(
         self, job: Any, blocks: Any, assignment: Any, checkpoint: Checkpoint | None, monitor: Monitor | None
