@@ -106,7 +106,7 @@ Script = Annotated[
 ]
 
 
-@cluster.callback()
+@cluster.callback(epilog=SLURM_EXAMPLES)
 def _cluster() -> None:
     """Write a batch script that runs an analysis on several nodes of a cluster."""
 
