@@ -108,7 +108,7 @@ check_node() {{
         fi
     done
     for path in{_listed(job.folders)} "${{TMPDIR:-/tmp}}"; do
-        if probe=$(mktemp -- "$path/.mdreel-XXXXXXXX"); then
+        if probe=$(mktemp --tmpdir="$path"); then
             rm -f -- "$probe"
         else
             echo "$HOSTNAME: $path cannot be written to (in $PWD)" >&2
