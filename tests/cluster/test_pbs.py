@@ -51,7 +51,7 @@ def write(mdreel, folder: Path, environment: Path, words: list[str], *options: s
 def test_script_gives_the_bits_of_one_process(mdreel, environment, adk, tmp_path, submissions):
     words, expected = adk
     with running(write(mdreel, tmp_path, environment, words), tmp_path) as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert (tmp_path / "rmsd.csv").read_bytes() == expected
     assert not submissions.exists()
@@ -64,7 +64,7 @@ def test_script_submits_itself_again_before_its_time_is_over(mdreel, environment
     with running(script, tmp_path) as process:
         wait_for((tmp_path / "rmsd.csv.checkpoint").exists, "a checkpoint", lambda: "")
         end_of_time(process)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "queued again, to go on from rmsd.csv.checkpoint" in errors
     assert submissions.read_text() == f"{script}\n"
@@ -81,7 +81,7 @@ def test_script_starts_nothing_where_it_cannot_write(mdreel, environment, adk, t
     script = write(mdreel, tmp_path, environment, words)
     (tmp_path / "results").rmdir()
     with running(script, tmp_path) as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert errors.count("results cannot be written to") == 1, "one rank of a node looks"
 
@@ -97,7 +97,7 @@ def test_script_is_not_submitted_again_when_nothing_is_finished(mdreel, environm
     with running(script, tmp_path) as process:
         wait_for(started.exists, "the analysis", lambda: "")
         end_of_time(process)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "nothing was finished in it" in errors
     assert not submissions.exists()
