@@ -79,10 +79,10 @@ def _run(job: BatchJob, file: Path | None) -> str:
 {shell.run(job)}
 """
     go_on = f"qsub {shlex.quote(str(file))}\nexit"
+    clock = f"after $(({job.seconds - job.lead_seconds} - SECONDS)) kill -USR1 $$ > /dev/null 2>&1 &\n"
     return f"""\
 {shell.kept(job)}
 
 # A little before the time is over the ranks are ended, and the job is submitted again. This script tells itself, as
 # PBS tells it in the same way of the end of its time and of qdel.
-(sleep $(({job.seconds - job.lead_seconds} - SECONDS)) && kill -USR1 $$) > /dev/null 2>&1 &
-{shell.run_until_told(job, go_on)}"""
+{shell.run_until_told(job, go_on, clock)}"""

@@ -156,7 +156,7 @@ def run(job: BatchJob) -> str:
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
 
 
-def run_until_told(job: BatchJob, go_on: str) -> str:
+def run_until_told(job: BatchJob, go_on: str, clock: str = "") -> str:
     """Return the lines that run the analysis until it is done, or this script is told (USR1) that its time is over.
 
     Parameters
@@ -165,17 +165,30 @@ def run_until_told(job: BatchJob, go_on: str) -> str:
         The job.
     go_on : str
         What is done then, so that it goes on in a next job; one line or several.
+    clock : str
+        The line that has it told, where the scheduler does not; it may use ``after``.
     """
     return f"""\
+# after SECONDS COMMAND: unless this script has ended by then.
+# shellcheck disable=SC2317 # the trap calls it
+after() {{
+    local end=$((SECONDS + $1))
+    shift
+    while [ "$SECONDS" -lt "$end" ]; do
+        sleep 2
+        kill -0 $$ || return
+    done
+    "$@"
+}}
 out_of_time=
 # shellcheck disable=SC2317 # the trap calls it
 end_of_time() {{
     out_of_time=1
     kill -TERM "$run"
-    (sleep {job.lead_seconds // 3} && kill -KILL "$run") > /dev/null 2>&1 & # for a launcher that has not heard
+    after {job.lead_seconds // 3} kill -KILL "$run" > /dev/null 2>&1 & # for a launcher that has not heard
 }}
 trap end_of_time USR1
-{run(job)} &
+{clock}{run(job)} &
 run=$!
 wait "$run"
 status=$?

@@ -182,11 +182,8 @@ class Mpi:
         return True
 
     def _serve(self, until: Kind) -> Message:
-        """Do what rank 0 says until it says this.
-
-        Ctrl-C, and the SIGTERM of a scheduler, go to all ranks, and are for rank 0, which says so.
-        """
-        heard = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+        """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             while True:
                 kind, message = hear(self._communicator)
@@ -200,13 +197,15 @@ class Mpi:
                         checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
                     with nullcontext() if checkpoint is None else closing(checkpoint):
                         self._round(job, blocks, assignment, checkpoint, None)
+        except SystemExit as error:  # a scheduler's SIGTERM, which goes to all ranks: nothing is wrong here
+            self._communicator.Abort(int(error.code or 0))
+            raise
         except BaseException:  # the others would wait for ever
             traceback.print_exc()
             self._communicator.Abort(1)
             raise
         finally:
-            for number, before in heard.items():
-                signal.signal(number, before)
+            signal.signal(signal.SIGINT, heard)
 
     def _round(
         self, job: Any, blocks: Any, assignment: Any, checkpoint: Checkpoint | None, monitor: Monitor | None
