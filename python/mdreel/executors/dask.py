@@ -299,7 +299,11 @@ class _Session:
                 raise self._scheduler_lost()
             self._coordinator.lost(number, slot.ticket, "Dask cluster", "was lost")
         else:
-            done: Done = slot.future.result()
+            done = self._fetched(slot)
+            if done is None:
+                self._slots[number] = slot
+                slot.future.add_done_callback(self._inbox.put)
+                return
             if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
                 self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, perf_counter_ns())
             if isinstance(done.part, Failure):
@@ -310,6 +314,14 @@ class _Session:
             self._done_by[str(slot.future.key)] = (slot.ticket, worker)
             begun_ns, ended_ns = (at + self._offsets_ns[done.address] for at in (done.begun_ns, done.host.now_ns))
             self._coordinator.came(worker, slot.ticket, done.part, begun_ns, ended_ns, done.member)
+
+    def _fetched(self, slot: _Slot) -> Done | None:
+        """Fetch what a task gave back; None while it is done again, as its worker was lost before it was asked."""
+        try:
+            done: Done = slot.future.result(timeout=_START_SECONDS)
+        except TimeoutError:
+            return None
+        return done
 
     def _number(self, address: str, thread: int) -> int:
         """Number a thread of a worker: as was said when it was ready, or anew where it came later."""
