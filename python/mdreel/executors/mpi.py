@@ -213,13 +213,13 @@ class Mpi:
     ) -> tuple[int, list[HandedIn]]:
         """Do a round, together; return when it began, and on rank 0 what all have handed in."""
         ranks = self._communicator
-        hosts = self._hosts(job if isinstance(job, Failure) else None)
+        if not self._hosts(job if isinstance(job, Failure) else None):
+            return 0, []
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         stopped: BaseException | None = None
         with ExitStack() as stack:
-            if hosts:
-                reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
-                hosts = self._hosts(reading.failure)
+            reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
+            hosts = self._hosts(reading.failure)
             if not hosts:
                 return 0, []
             carrier = stack.enter_context(carrier_of(assignment.communication, ranks, blocks))

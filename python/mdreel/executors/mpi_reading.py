@@ -46,7 +46,7 @@ class JobTogether:
     @classmethod
     def of(cls, job: Job, is_collective: bool) -> Self:
         """Describe a job, on the rank that has opened its trajectory."""
-        positions = SharedPositions.of(job.source)
+        positions = SharedPositions.of(job.source, is_collective)
         return cls(positions, job.atoms, job.kernel, job.source.on_error, is_collective)
 
     def n_reads(self, blocks: Blocks, assignment: Assignment, n_ranks: int, n_batch_frames: int) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,13 +55,21 @@ class SharedPositions:
     has_cell: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, source: Source) -> Self:
+    def of(cls, source: Source, is_collective: bool) -> Self:
         """Find out about a trajectory that was opened.
+
+        Parameters
+        ----------
+        source : Source
+            The trajectory.
+        is_collective : bool
+            Whether ranks are to read it together.
 
         Raises
         ------
         UnsupportedError
-            If it is not one file of H5MD with positions, or h5py is not built with MPI.
+            If it is not one file of H5MD with positions; if ranks are to read together where chunks are not stored; if
+            h5py is not built with MPI.
         """
         if source.format != "H5MD":
             raise UnsupportedError(f"{name_of(source)}: parallel HDF5 is for one file of H5MD, this is {source.format}")
@@ -69,9 +78,14 @@ class SharedPositions:
         _check_h5py(path)
         with open_hdf5(path) as file:
             dataset, unit = positions_in(file, path, facts["group of particles"])
+            name, is_stored = str(dataset.name), _is_stored(dataset)
+        if is_collective and not is_stored:
+            # HDF5 fails on some ranks where others wait for them (1.10, MPI_File_set_view: invalid datatype).
+            message = f"{name} has chunks that are not stored, which HDF5 does not read collectively"
+            raise UnsupportedError(f"{path}: {message}: use 'hdf5-independent'")
         frames = source.read(FrameSet.range(0, 1, source.n_frames), np.empty(0, np.uint32))
         about = (frames.times, frames.steps, frames.dimensions, frames.has_cell)
-        return cls(path, int(facts["size"]), dataset, unit, source.n_atoms, *about)
+        return cls(path, int(facts["size"]), name, unit, source.n_atoms, *about)
 
     def check(self) -> None:
         """Check that the file can be read from this process.
@@ -157,7 +171,7 @@ class PositionsTogether:
         """Return the time of each frame, ps."""
         return [float(time) for time in self.described.times]
 
-    def read(self, frames: NDArray[np.uint64], target: NDArray[np.float32]) -> None:
+    def read(self, frames: NDArray[np.uint64], target: NDArray[np.float32], alone: bool = False) -> None:
         """Read frames, in one call of the library.
 
         Parameters
@@ -166,6 +180,8 @@ class PositionsTogether:
             Their numbers, in any order; where ranks read together none is right, too.
         target : ndarray, shape (n, n_atoms, 3), float32
             Where their positions are put, Å.
+        alone : bool
+            Whether this call is none of those in which the others take part.
         """
         h5s = self._h5py.h5s
         low, high = self._rows
@@ -179,8 +195,8 @@ class PositionsTogether:
             operation = h5s.SELECT_SET if first == ascending[0] else h5s.SELECT_OR
             shape = (1, high - low, 3)
             there.select_hyperslab((first, low, 0), (count, 1, 1), stride=(step, 1, 1), block=shape, op=operation)
-        self._n_reads += 1  # whatever comes of it: the others count it, too
-        self._dataset.id.read(memory, there, stored, dxpl=self._transfer)
+        self._n_reads += not alone  # whatever comes of it: the others count it, too
+        self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
         # As the core does: integers by way of double precision, the unit in single precision.
         single = stored if stored.dtype == np.float32 else stored.astype(np.float64).astype(np.float32)
         target[:, low:high] = (single * np.float32(self.described.unit))[places]
@@ -212,12 +228,13 @@ class BatchReader:
         self._most = n_batch_frames
         self._numbers = np.empty(0, np.uint64)
         self._first = self._next = self._end = 0
+        self._alone_until = 0
         self._batch = np.empty((0, positions.described.n_atoms, 3), np.float32)
 
     def expect(self, frames: FrameSet) -> None:
         """Be told which frames will be asked for, in this order."""
         self._numbers = frames.numbers()
-        self._first = self._next = self._end = 0
+        self._first = self._next = self._end = self._alone_until = 0
 
     def frame(self, number: int) -> Frame:
         """Read a frame; see `mdreel.sources.foreign.ForeignReader.frame`."""
@@ -234,7 +251,16 @@ class BatchReader:
         numbers = self._numbers[self._first : self._end]
         if len(self._batch) < len(numbers):
             self._batch = np.zeros((len(numbers), *self._batch.shape[1:]), np.float32)
-        self._positions.read(numbers, self._batch[: len(numbers)])
+        if self._first >= self._alone_until:
+            try:
+                self._positions.read(numbers, self._batch[: len(numbers)])
+            except OSError:
+                # Which frame it was, and whether those before it are whole, shows when each is read alone.
+                self._alone_until = self._end
+            else:
+                return
+        self._end = self._first + 1
+        self._positions.read(numbers[:1], self._batch[:1], alone=True)
 
 
 def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
@@ -244,6 +270,14 @@ def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
         return [(int(numbers[0]), int(steps[0]) if len(steps) else 1, len(numbers))] if len(numbers) else []
     pieces = np.split(numbers, np.flatnonzero(steps != 1) + 1)
     return [(int(piece[0]), 1, len(piece)) for piece in pieces]
+
+
+def _is_stored(dataset: Any) -> bool:
+    """Whether all of a dataset has a place in the file; HDF5 fills in the rest."""
+    if dataset.chunks is None:
+        return dataset.id.get_offset() is not None
+    grid = (-(-length // piece) for length, piece in zip(dataset.shape, dataset.chunks, strict=True))
+    return bool(dataset.id.get_num_chunks() == prod(grid))
 
 
 def _check_h5py(path: str) -> None:
