@@ -42,7 +42,7 @@ def main() -> None:
     pip = [sys.executable, "-m", "pip", "--python", part / "bin" / "python", "--disable-pip-version-check", "install"]
     # Neither the wheel, which is serial, nor what pip has kept of a build with another HDF5.
     source = ["--no-binary", "h5py", "--no-cache-dir", "--ignore-installed", "--no-build-isolation", "--no-deps"]
-    command = [*pip, *source, "--require-hashes", "-r", requirement]
+    command = [*map(str, pip), *source, "--require-hashes", "-r", str(requirement)]
     if code := subprocess.run(command, env={**DEBIAN, **os.environ}, check=False).returncode:
         sys.exit(code)
     shutil.rmtree(OUTPUT, ignore_errors=True)
