@@ -88,6 +88,9 @@ GLOBAL_ARRAYS = replace(
     python=Path(sys.executable).with_name("python-global-arrays"),
 )
 
+# Debian's HDF5 for Open MPI, with which h5py is built.
+PARALLEL_HDF5 = replace(GLOBAL_ARRAYS, python=Path(sys.prefix, "parallel-hdf5", "bin", "python"))
+
 
 def needs(*launchers: Launcher) -> pytest.MarkDecorator:
     """Skips what cannot be started here, and says what is missing."""

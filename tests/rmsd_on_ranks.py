@@ -17,6 +17,7 @@ from mdreel.executors.mpi import Mpi
 from mdreel.executors.serial import Serial
 from mdreel.launcher import launched
 from mdreel.run import run
+from mdreel.sources import parallel_hdf5
 from mdreel.sources.open import open_source
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ class Wanted:
     repeats: int = 1
     checkpoint: str | None = None
     access: Any = None
+    on_error: str = "raise"
+    batch_bytes: int | None = None
 
 
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
-    source = open_source(wanted.paths, index="none")
+    source = open_source(wanted.paths, index="none").with_on_error(wanted.on_error)
     atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
     reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
     frames = None
@@ -84,6 +87,8 @@ def main() -> None:
     assert place is not None
     for i, wanted in enumerate(runs):
         executor = Mpi(schedule=wanted.schedule, communication=wanted.communication)
+        if wanted.batch_bytes is not None:
+            parallel_hdf5.BATCH_BYTES = wanted.batch_bytes
         outcome = executor.share(lambda wanted=wanted, executor=executor: compute(wanted, executor))
         np.save(kept(folder, i, place.rank), outcome.series)
         if place.rank == 0:

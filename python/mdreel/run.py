@@ -43,7 +43,7 @@ def run(
         Which frames; None for the whole trajectory.
     executor : Executor
         Who runs the blocks.
-    access : {"shared", "chain", "segments"}, optional
+    access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
         How workers come to the bytes; by default they read one file, or several as one.
     n_parts : int, optional
         Number of blocks; by default as many as suit the file and the number of workers.
@@ -71,7 +71,7 @@ def run(
     Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
-    check_access(access, job.source)
+    check_access(access, job.source, executor)
     keep_to_segments = access == "segments"
     watch = Watch()
     # What a run is about does not change when it is planned anew.
@@ -89,7 +89,7 @@ def run(
                 if progress:
                     bar.update(n_frames)
 
-            work = Work(job, blocks, n_parts is not None, monitor, kept, memory)
+            work = Work(job, blocks, n_parts is not None, monitor, kept, memory, access)
             outcome = _executed(executor, work, is_whole=frames is None)
             if progress and outcome is not None:
                 bar.update(len(outcome.series))

@@ -11,7 +11,7 @@ import pytest
 
 from architecture.checkout import ROOT, tracked_files, where
 
-SOURCES = (".py", ".pyi", ".rs", ".sh", ".md", ".toml", "/task")
+SOURCES = (".py", ".pyi", ".rs", ".sh", ".md", ".toml")
 MOST_LINES = 400
 # Put together here, so that this file does not hold the words it looks for.
 OPEN_ENDS = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "todo" + "!", "unimplemented" + "!"]))
@@ -19,7 +19,7 @@ VAGUE_NAMES = {"util", "utils", "utilities", "helper", "helpers", "misc", "commo
 
 
 def source_files() -> list[Path]:
-    return [path for path in tracked_files(*SOURCES) if "golden" not in path.parts]
+    return [ROOT / "task", *(path for path in tracked_files(*SOURCES) if "golden" not in path.parts)]
 
 
 def test_source_files_stay_under_400_lines() -> None:

@@ -122,3 +122,16 @@ def test_rmsd_prints_its_summary_where_there_is_no_angstrom(run, adk):
     done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--quiet", PYTHONIOENCODING="iso8859-7")
     assert (done.returncode, done.stderr) == (0, "")
     assert "0.000 ?" in done.stdout
+
+
+def test_rmsd_of_segments_is_that_of_the_whole(run, adk, tmp_path):
+    assert run("split", "-f", adk["xtc"], "-o", "part.xtc", "--n-parts", "5").returncode == 0
+    parts = [word for path in sorted(tmp_path.glob("part-*.xtc")) for word in ("-f", path.name)]
+    arguments = ["--access", "segments", "--schedule", "static", "-nt", "2", "-o", "parts.csv"]
+    for given in ([*parts, *arguments], ["-f", adk["xtc"], "--access", "shared", "-o", "whole.csv"]):
+        done = run("rmsd", "-s", adk["psf"], *given)
+        assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(table(tmp_path / "parts.csv"), table(tmp_path / "whole.csv"))
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--access", "hdf5-independent")
+    assert done.returncode == 3
+    assert "access='hdf5-independent' is for the backend mpi, not threads: use 'shared'" in done.stderr

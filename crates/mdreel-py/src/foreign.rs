@@ -28,7 +28,7 @@ struct Foreign {
     times: OnceLock<Vec<f64>>,
 }
 
-/// A trajectory that has the methods `open` and `times`.
+/// A trajectory that has the methods `open` and `times`; a reader that it opens has `expect` and `frame`.
 #[pyfunction]
 #[pyo3(signature = (trajectory, path, n_atoms, n_frames, n_bytes, names, facts, recipe))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]

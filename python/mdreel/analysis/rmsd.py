@@ -142,10 +142,11 @@ class RMSD(Analysis):
             Who runs the blocks.
         n_workers : int, optional
             How many workers; by default one for each processor.
-        access : {"shared", "chain", "segments"}, optional
+        access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
             How workers come to the trajectory: all read one file; or several as one, whose blocks may go on in the next
             file; or several of which each block lies in one, and each share with ``schedule="static"`` is whole files.
-            By default the first or the second.
+            By default the first or the second. The others are for MPI and one file of H5MD: ranks open it together, and
+            the library of HDF5 reads it for each on its own, or for all at once.
         n_parts : int, optional
             How many blocks, each handed out alone; by default as many as suit the file and the number of workers. Of
             segments, each has one at least.
@@ -173,9 +174,9 @@ class RMSD(Analysis):
             If the trajectory cannot be read; whatever `on_error`, if no frame of it can, or the reference cannot.
         MismatchError
             If the trajectory has other atoms than the Universe, or a coordinate is no finite number: such a frame is
-            not damaged, and not left out. If `access` does not suit the number of files.
+            not damaged, and not left out. If `access` does not suit the number of files, or the schedule.
         UnsupportedError
-            If the trajectory of the Universe cannot be read by mdreel.
+            If the trajectory of the Universe cannot be read by mdreel, or not by this `access`.
 
         Notes
         -----

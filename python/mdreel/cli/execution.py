@@ -35,6 +35,8 @@ class Access(StrEnum):
     SHARED = "shared"
     CHAIN = "chain"
     SEGMENTS = "segments"
+    HDF5_INDEPENDENT = "hdf5-independent"
+    HDF5_COLLECTIVE = "hdf5-collective"
 
 
 class Communication(StrEnum):
@@ -84,8 +86,8 @@ AccessOption = Annotated[
     typer.Option(
         "--access",
         rich_help_panel=options.EXECUTION,
-        help="All read one file; or several as one; or several of which each block lies in one.  "
-        "[default: shared, or chain]",
+        help="All read one file; or several as one; or several of which each block lies in one; "
+        "or, for mpi, parallel HDF5, each rank on its own or all at once.  [default: shared, or chain]",
     ),
 ]
 CommunicationOption = Annotated[

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter_ns
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 import numpy as np
 
 from mdreel.errors import FormatError, MdreelError, MismatchError, UnsupportedError, WorkerError
+from mdreel.executors.access import PARALLEL_HDF5
 from mdreel.executors.checkpoint import Checkpoint
 from mdreel.executors.failure import Failure
 from mdreel.executors.gathering import Gathering
@@ -26,6 +27,7 @@ from mdreel.executors.memory import check_budget
 from mdreel.executors.mpi_attendant import attending
 from mdreel.executors.mpi_carrier import Communication, carrier_of, check_communication
 from mdreel.executors.mpi_message import Kind, Message, hear, tell
+from mdreel.executors.mpi_reading import JobTogether, reading_of
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
@@ -133,6 +135,8 @@ class Mpi:
         check_budget(work, self.n_workers)
         if self.communication != "gather" and work.blocks.are_of_bytes:
             return None  # the place of a result must be known before it is there
+        together = work.access in PARALLEL_HDF5
+        job = JobTogether.of(work.job, work.access == "hdf5-collective") if together else work.job
         gathering, begun_ns = Gathering(work), perf_counter_ns()
         spans: list[tuple[int, ...]] = []
         crew: dict[int, Member] = {}
@@ -141,7 +145,7 @@ class Mpi:
         while ranges := list(gathering.missing()):
             assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
-            order = (work.job, work.blocks, assignment, kept)
+            order = (job, work.blocks, assignment, kept)
             tell(self._communicator, Kind.ROUND, order)
             monitor = None if work.monitor is None else _counting(work.monitor, n_before)
             since_ns, handed_in = self._round(*order[:3], work.checkpoint, monitor)
@@ -212,29 +216,29 @@ class Mpi:
     ) -> tuple[int, list[HandedIn]]:
         """Do a round, together; return when it began, and on rank 0 what all have handed in."""
         ranks = self._communicator
-        host = socket.gethostname()
-        answers = ranks.allgather((host, job if isinstance(job, Failure) else None))
-        for number, (there, failure) in enumerate(answers):
-            if failure is not None:
-                if ranks.rank == 0:
-                    raise failure.blamed_on(f"rank {number} ({there}) cannot begin") from failure.error
-                return 0, []
-        handed_in = HandedIn(f"rank {ranks.rank} ({host})")
+        if not self._hosts(job if isinstance(job, Failure) else None):
+            return 0, []
+        handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         stopped: BaseException | None = None
-        with carrier_of(assignment.communication, ranks, blocks) as carrier:
+        with ExitStack() as stack:
+            reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
+            hosts = self._hosts(reading.failure)
+            if not hosts:
+                return 0, []
+            carrier = stack.enter_context(carrier_of(assignment.communication, ranks, blocks))
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:
                     checkpoint.add(part)
                 return carrier.put(part)
 
-            round_ = Round(ranks, job, blocks, assignment, handed_in, keep, monitor)
-            has_guests = ranks.rank == 0 and len({there for there, _ in answers}) > 1
-            with attending(ranks) if has_guests else nullcontext():
+            round_ = Round(ranks, reading, blocks, assignment, handed_in, keep, monitor)
+            with attending(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
                 try:
                     round_.run()
                 except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
                     stopped = error
+                reading.join()
                 stopped = self._meet() or stopped
             round_.close()
             carrier.settle()
@@ -245,6 +249,16 @@ class Mpi:
                 for part, n_rows in rank.parts:
                     carrier.get(part, n_rows)
         return round_.begun_ns, gathered
+
+    def _hosts(self, failure: Failure | None) -> list[str]:
+        """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""
+        answers = self._communicator.allgather((socket.gethostname(), failure))
+        for rank, (host, found) in enumerate(answers):
+            if found is not None:
+                if self._communicator.rank == 0:
+                    raise found.blamed_on(f"rank {rank} ({host}) cannot begin") from found.error
+                return []
+        return [host for host, _ in answers]
 
     def _meet(self) -> BaseException | None:
         """Wait for the others without keeping a core busy; return what has interrupted that: they meet first."""
@@ -309,6 +323,8 @@ def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
     try:
         job, blocks, assignment, kept = message.read()
         check_communication(assignment.communication, communicator)
+        if isinstance(job, JobTogether):
+            job.positions.check()
     except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
         return Failure.of(error), None, None, None
     return job, blocks, assignment, kept

@@ -18,8 +18,9 @@ from mdreel.spans import KINDS, NO_BLOCK
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
-    from mdreel.executors.job import Job, Monitor, Schedule
+    from mdreel.executors.job import Monitor, Schedule
     from mdreel.executors.mpi_carrier import Communication
+    from mdreel.executors.mpi_reading import Reading
 
 _PAUSE_SECONDS = 0.005
 
@@ -97,8 +98,8 @@ class Round:
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks.
-    job : Job
-        What to do with a block.
+    reading : Reading
+        What to do with a block, and how the trajectory is read.
     blocks : Blocks
         All blocks of the run.
     assignment : Assignment
@@ -114,7 +115,7 @@ class Round:
     def __init__(
         self,
         communicator: Any,
-        job: Job,
+        reading: Reading,
         blocks: Blocks,
         assignment: Assignment,
         handed_in: HandedIn,
@@ -123,7 +124,7 @@ class Round:
     ) -> None:
         self._communicator = communicator
         self._rank = communicator.rank
-        self._job = job
+        self._reading = reading
         self._blocks = blocks
         self._assignment = assignment
         self._handed_in = handed_in
@@ -160,6 +161,7 @@ class Round:
         if self._assignment.schedule == "static":
             edges = self._blocks.shares(self._assignment.ranges, size)
             yield edges[self._rank], edges[self._rank + 1]
+            self._reading.join()
             self._wait()
             return
         seen = 0
@@ -218,7 +220,7 @@ class Round:
         self._board.begin(number, number + end - first, begun_ns - self.begun_ns)
         self._span("wait", first, self._free_since_ns, begun_ns)
         try:
-            part = self._job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
+            part = self._reading.job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
             self._hand_in(part, begun_ns)
         except _Dropped:
             if self._board.is_stopped():
@@ -245,6 +247,7 @@ class Round:
 
     def _look(self, n_frames: int) -> None:
         """Look up from work, every few milliseconds."""
+        self._reading.look()
         self._handed_in.watch.look()
         # Somebody must call MPI here now and then, or what others ask of this rank's memory may have to wait.
         self._communicator.Iprobe()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mdreel._core import Blocks
+from mdreel.executors.access import Access
 from mdreel.executors.checkpoint import Checkpoint
 from mdreel.executors.job import Job, Monitor
 
@@ -26,6 +27,8 @@ class Work:
         What was done before, and where what is done now is kept.
     memory : int, optional
         Bytes that all processes together may take.
+    access : str, optional
+        How workers come to the bytes.
     """
 
     job: Job
@@ -34,3 +37,4 @@ class Work:
     monitor: Monitor | None = None
     checkpoint: Checkpoint | None = None
     memory: int | None = None
+    access: Access | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Source, foreign_source
+from mdreel._core import FrameSet, Source, foreign_source
 from mdreel.errors import FormatError, UnsupportedError
 
 Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, float, int]
@@ -27,6 +27,9 @@ class ForeignReader:
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
+
+    def expect(self, frames: FrameSet) -> None:
+        """Be told which frames will be asked for, in this order; MDAnalysis reads them one by one all the same."""
 
     def frame(self, number: int) -> Frame:
         """Read a frame.

@@ -92,6 +92,28 @@ def open_h5md(
     return chunked_source(path, access, times, steps, quantities, cells, facts, recipe, open_files)
 
 
+def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Dataset, float]":
+    """Find the positions of a group of particles in a file that `open_h5md` has understood.
+
+    Returns
+    -------
+    positions : h5py.Dataset
+        Shape (n_frames, n_atoms, 3); its frames are those of the trajectory.
+    unit : float
+        The factor to Å.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are none.
+    """
+    particles = file["particles"][group]
+    if "position" not in particles:
+        raise UnsupportedError(f"{path}: {particles.name}: there are no positions, only {_names(particles)}")
+    value = _value(particles["position"], path)
+    return value, _unit(value, "length", path)
+
+
 def _names(group: "h5py.Group") -> str:
     return ", ".join(group) or "nothing"
 

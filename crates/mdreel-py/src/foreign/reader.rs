@@ -38,6 +38,9 @@ impl<'a> ForeignReader<'a> {
                 self.reader.insert(opened.unbind()).bind(py).clone()
             }
         };
+        if self.n_read == 0 {
+            reader.call_method1("expect", (crate::block::FrameSet(self.extent.clone()),))?;
+        }
         let (arrays, cell, time, step) = reader.call_method1("frame", (index,))?.extract::<Frame<'_>>()?;
         let arrays: Vec<_> = Quantities::ALL.iter().zip(&arrays).collect();
         for array in arrays.iter().filter_map(|(_, array)| array.as_ref()) {

@@ -1,0 +1,1 @@
+"""What `./task` is made of."""

