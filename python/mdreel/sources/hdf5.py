@@ -99,7 +99,7 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
     UnsupportedError
         If h5py is not installed.
     """
-    h5py = _h5py(path)
+    h5py = import_h5py(path)
     try:
         with _unlocked(h5py, path) as file:
             yield file
@@ -123,7 +123,8 @@ def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
         return h5py.File(path, "r")
 
 
-def _h5py(path: str) -> ModuleType:
+def import_h5py(path: str) -> ModuleType:
+    """Import h5py, for a file; UnsupportedError if it is not installed."""
     try:
         return import_module("h5py")
     except ImportError as error:

@@ -1,7 +1,6 @@
 """Parallel HDF5: a file of H5MD that all ranks of MPI open together, read through the library of HDF5."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +12,7 @@ from mdreel._core import FrameSet, Source, foreign_source
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.sources.foreign import Frame
 from mdreel.sources.h5md import positions_in
-from mdreel.sources.hdf5 import open_hdf5
+from mdreel.sources.hdf5 import import_h5py, open_hdf5
 from mdreel.sources.name import name_of
 
 BATCH_BYTES = 8 << 20
@@ -281,10 +280,7 @@ def _is_stored(dataset: Any) -> bool:
 
 
 def _check_h5py(path: str) -> None:
-    try:
-        h5py: Any = import_module("h5py")
-    except ImportError as error:
-        raise UnsupportedError(f"{path} is an HDF5 file, which needs h5py: pip install 'mdreel[hdf5]'") from error
+    h5py = import_h5py(path)
     if not h5py.get_config().mpi:
         build = "CC=mpicc HDF5_MPI=ON HDF5_DIR=... pip install --no-binary h5py --no-cache-dir h5py"
         raise UnsupportedError(
