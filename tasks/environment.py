@@ -48,7 +48,8 @@ def say(text: str) -> None:
 def environment_variables(**more: str) -> dict[str, str]:
     """The variables of a program that runs inside `.venv`."""
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    path = [str(BIN), os.environ.get("PATH", os.defpath), str(cargo_home / "bin")]
+    # Servers, such as Slurm's, lie where root looks for programs.
+    path = [str(BIN), os.environ.get("PATH", os.defpath), str(cargo_home / "bin"), "/usr/sbin", "/sbin"]
     variables = {**os.environ, "PATH": os.pathsep.join(path), "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1"}
     variables.pop("PYTHONHOME", None)
     variables.pop("PYTHONPATH", None)
@@ -173,7 +174,7 @@ def need_mdreel(lock: Path) -> None:
 def need_programs() -> None:
     """Installs what some tests and benchmarks run, where that can be done without asking."""
     for program, names in PROGRAMS.items():
-        if shutil.which(program) is None:
+        if shutil.which(program, path=environment_variables()["PATH"]) is None:
             if can_install_system_packages():
                 install_system_packages(*names.split())
             else:

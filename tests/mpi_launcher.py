@@ -17,6 +17,7 @@ OPEN_MPI_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_osc": "^ucx",  # it ends ranks that have no network of its kind
+    "OMPI_MCA_mpi_yield_when_idle": "1",  # there are more ranks than cores
 }
 # Unbound: launchers that know nothing of each other would bind their ranks to the same cores.
 OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
