@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from peers.job import Job, Read, Series, Work, measure
+
+if TYPE_CHECKING:
+    from mdreel import RMSD
 
 BATCH_BYTES = 2**22
 """Coordinates that are read at a time, where nothing is computed: less takes longer, and more is not faster."""
@@ -12,9 +17,6 @@ BATCH_BYTES = 2**22
 
 def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory."""
-    import MDAnalysis as mda
-
-    from mdreel import RMSD
     from mdreel._core import FrameSet
     from mdreel.sources import open_source
 
@@ -32,19 +34,35 @@ def prepare(job: Job) -> Work:
 
         return read
 
-    atoms = mda.Universe(job.topology).atoms[job.indices()]
+    analysis = analysis_of(job)
+    backend: Any = job.way
     if job.way == "dask":
         import distributed  # noqa: F401
+    if job.way == "dask-cluster":  # one that is there
+        from distributed import Client, LocalCluster
+
+        from mdreel import Dask
+
+        cluster = LocalCluster(n_workers=job.n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+        backend = Dask(client=Client(cluster))
     if job.way == "mpi":
         from mpi4py import MPI  # noqa: F401
 
     def rmsd() -> Series:
-        analysis = RMSD(atoms, trajectory=[job.trajectory] * job.n_times)
-        analysis.run(backend=job.way, n_workers=job.n_workers)
-        series: Series = analysis.results.rmsd[:, 2]
+        series: Series = analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]
         return series
 
     return rmsd
+
+
+def analysis_of(job: Job) -> RMSD:
+    """Return the analysis of a job; its trajectory is opened when it is run."""
+    import MDAnalysis as mda
+
+    from mdreel import RMSD
+
+    atoms = mda.Universe(job.topology).atoms[job.indices()]
+    return RMSD(atoms, trajectory=[job.trajectory] * job.n_times)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -72,10 +73,9 @@ class Processes(Alone):
         check_budget(work, self.n_workers)
         coordinator = Coordinator(work, self.n_workers, self.schedule)
         if not coordinator.is_done:
-            payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
             n_workers = min(self.n_workers, len(work.blocks))
             try:
-                _Crew(payload, coordinator, n_workers).run()
+                _Crew(work, coordinator, n_workers).run()
             except BlocksDidNotJoin:
                 return None
         return coordinator.finish()
@@ -106,8 +106,9 @@ class _Crew:
     Each has a thread here that listens to it: a process that stops in the middle of what it says keeps nobody waiting.
     """
 
-    def __init__(self, payload: bytes, coordinator: Coordinator, n_workers: int) -> None:
-        self._payload = payload
+    def __init__(self, work: Work, coordinator: Coordinator, n_workers: int) -> None:
+        self._work = work
+        self._payload: Future[bytes] = Future()
         self._coordinator = coordinator
         self._n_workers = n_workers
         self._workers: dict[int, _Worker] = {}
@@ -119,6 +120,10 @@ class _Crew:
         try:
             for number in range(self._n_workers):
                 self._start(number)
+            # While they start.
+            self._payload.set_result(
+                pickle.dumps((self._work.job, self._work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
+            )
             while not self._coordinator.is_done:
                 self._hand_out()
                 with suppress(queue.Empty):
@@ -145,7 +150,7 @@ class _Crew:
     def _listen(self, worker: _Worker) -> None:
         """Send the job to a worker, and pass on what it says, on a thread of its own."""
         try:
-            worker.connection.send_bytes(self._payload)
+            worker.connection.send_bytes(self._payload.result())
             while True:
                 self._inbox.put((worker, worker.connection.recv()))
         except (EOFError, OSError):
@@ -203,6 +208,7 @@ class _Crew:
 
     def _end(self) -> None:
         """End all processes; they hold nothing that is needed."""
+        self._payload.cancel()
         for worker in self._workers.values():
             worker.process.kill()
         for worker in self._workers.values():

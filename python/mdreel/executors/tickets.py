@@ -16,7 +16,7 @@ from itertools import pairwise
 from statistics import median
 from time import monotonic
 
-TICKET_SECONDS = 0.4
+TICKET_SECONDS = 0.9
 """How long a ticket should take: long against what handing it out costs, short against a run."""
 
 LATE = 1.5

@@ -6,19 +6,19 @@
 //! part is located and appended.
 
 mod claim;
+mod packed;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use serde::{Deserialize, Serialize};
-
 use super::FrameLocation;
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
 
 pub use claim::{Claim, PATIENCE, Turn};
+pub use packed::PackedIndex;
 
 const MAGIC: &[u8; 8] = b"mdreelX2";
 /// Bytes at either end of the covered part that the checksum covers.
@@ -39,10 +39,9 @@ pub enum Keep {
 }
 
 /// Where each frame of a file is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameIndex {
     /// One after the other as they are kept, so that an index of millions of frames is there when it is read.
-    #[serde(with = "serde_bytes")]
     records: Vec<u8>,
     /// Where the last frame ends.
     pub end: u64,
@@ -52,14 +51,16 @@ impl FrameIndex {
     /// Adds frames behind the last one.
     pub fn extend(&mut self, frames: impl IntoIterator<Item = FrameLocation>) {
         for frame in frames {
-            self.records.extend(frame.offset.to_le_bytes());
-            self.records.extend((frame.step as i32).to_le_bytes());
-            self.records.extend(frame.time.to_le_bytes());
+            let mut record = [0; RECORD];
+            record[..8].copy_from_slice(&frame.offset.to_le_bytes());
+            record[8..12].copy_from_slice(&(frame.step as i32).to_le_bytes());
+            record[12..].copy_from_slice(&frame.time.to_le_bytes());
+            self.records.extend_from_slice(&record);
         }
     }
 
     /// The frames, in order.
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameLocation> {
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameLocation> + Clone {
         self.records.as_chunks::<RECORD>().0.iter().map(location)
     }
 

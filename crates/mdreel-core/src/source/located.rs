@@ -206,13 +206,13 @@ impl<H: ChainedHeader> LocatedFile<H> {
 
     /// What is known of the file, for other processes.
     pub fn places(&self) -> Places {
-        Places::of(&self.file, self.known().cloned())
+        Places::of(&self.file, self.known())
     }
 
     /// Takes over what another process knows of the file.
     pub fn take_places(&self, known: Places) -> Result<()> {
         known.check(&self.file)?;
-        if let Some(located) = known.located {
+        if let Some(located) = known.located()? {
             self.looked.get_or_init(|| ());
             self.located.get_or_init(|| located);
         }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::bytes::FileBytes;
-use super::located::Located;
+use super::fault::Fault;
+use super::frame_index::PackedIndex;
+use super::located::{Gap, Located};
 use crate::error::{Error, Result};
 
 /// What is known of a file.
@@ -11,14 +13,32 @@ use crate::error::{Error, Result};
 pub struct Places {
     /// Bytes in the file: another process must see as many.
     n_bytes: u64,
-    /// Where its frames are, if that has to be found out, and was.
-    pub located: Option<Located>,
+    located: Option<Known>,
+}
+
+/// Where its frames are, if that has to be found out, and was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Known {
+    index: PackedIndex,
+    rest: Option<Fault>,
+    gaps: Vec<Gap>,
 }
 
 impl Places {
     /// What is known of `file`.
-    pub fn of(file: &FileBytes, located: Option<Located>) -> Self {
-        Places { n_bytes: file.len(), located }
+    pub fn of(file: &FileBytes, located: Option<&Located>) -> Self {
+        let known = |located: &Located| Known {
+            index: PackedIndex::of(&located.index),
+            rest: located.rest.clone(),
+            gaps: located.gaps.clone(),
+        };
+        Places { n_bytes: file.len(), located: located.map(known) }
+    }
+
+    /// Where its frames are, if that has to be found out, and was.
+    pub fn located(self) -> Result<Option<Located>> {
+        let known = |Known { index, rest, gaps }| Ok(Located { index: index.unpack()?, rest, gaps });
+        self.located.map(known).transpose()
     }
 
     /// Checks that `file` is the one that this was said of, as far as that shows without reading it.

@@ -19,7 +19,7 @@ const FRAMES_PER_BEAT: usize = 16;
 const LONGEST: usize = 128;
 
 /// Where the frames of a file are, and what it ends with.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Located {
     /// The whole frames.
     pub index: FrameIndex,
