@@ -50,7 +50,7 @@ def adk(tmp_path_factory: pytest.TempPathFactory, mdreel: Mdreel) -> tuple[list[
 def long_run(tmp_path_factory: pytest.TempPathFactory, mdreel: Mdreel) -> tuple[list[str], bytes]:
     """An analysis of several seconds, of a small file that is read again and again; and its table."""
     path = tmp_path_factory.mktemp("water") / "water.xtc"
-    path.write_bytes(Path(XTC).read_bytes() * 10)  # XTC files may be joined like this
+    path.write_bytes(Path(XTC).read_bytes() * 100)  # XTC files may be joined like this
     words = ["rmsd", "-s", GRO, *(["-f", str(path)] * 50), "--select", "all", "-o", "rmsd.csv"]
     return words, _table(tmp_path_factory, mdreel, words)
 
