@@ -47,7 +47,6 @@ refused(ValueError, "positive numbers, got .0, 3.", arrays.create, 0, 3)
 ranks.Barrier()
 arrays.destroy(array)
 refused(ValueError, "no global array", arrays.destroy, array)
-print("done")
 """
 
 LARGE = """
@@ -65,13 +64,14 @@ found = np.empty_like(rows)
 arrays.get(array, n_rows - n_moved, found)
 assert np.array_equal(found, rows)
 arrays.destroy(array)
-print("done")
 """
 
 COUNTED = """
 import sys
+from pathlib import Path
 from mdreel import Mpi
 from mdreel.executors.mpi_global_arrays import GlobalArray
+from mdreel.launcher import launched
 from rmsd_on_ranks import Wanted, compute
 
 fetched, get = [], GlobalArray.get
@@ -82,8 +82,9 @@ def counted(array, part, n_rows):
 
 GlobalArray.get = counted
 executor = Mpi(schedule="static", communication="global-arrays")  # each block once
-executor.share(lambda: compute(Wanted(sys.argv[1:]), executor))
-print("rows", sum(fetched))
+executor.share(lambda: compute(Wanted(sys.argv[2:]), executor))
+# Into a file: launchers lose lines of ranks that end.
+Path(sys.argv[1], f"rows{launched().rank}").write_text(str(sum(fetched)))
 """
 
 
@@ -101,11 +102,13 @@ def test_every_rank_has_the_bits_of_one_thread(adk_xtc: Path, tmp_path: Path, n_
 
 
 @needs(GLOBAL_ARRAYS)
-def test_rows_of_all_ranks_come_through_the_array(adk_xtc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_all_ranks_come_through_the_array(
+    adk_xtc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    done = started(GLOBAL_ARRAYS, 3, "-c", COUNTED, str(adk_xtc))
+    done = started(GLOBAL_ARRAYS, 3, "-c", COUNTED, str(tmp_path), str(adk_xtc))
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.split("\n")) == ["", "rows 0", "rows 0", "rows 98"]
+    assert [(tmp_path / f"rows{rank}").read_text() for rank in range(3)] == ["98", "0", "0"]
 
 
 @needs(GLOBAL_ARRAYS)
@@ -130,8 +133,7 @@ def test_command_line_gives_the_numbers_of_one_process(adk_dcd: Path, tmp_path: 
 @pytest.mark.parametrize(("n_ranks", "program"), [(1, ARRAYS), (3, ARRAYS), (1, LARGE)], ids=["1", "3", "large"])
 def test_arrays_keep_rows_and_refuse_what_is_no_row(n_ranks: int, program: str) -> None:
     done = started(GLOBAL_ARRAYS, n_ranks, "-c", program)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("done") == n_ranks
+    assert done.returncode == 0, done.stderr  # of a rank that failed; of those that end, launchers lose lines
 
 
 @EVERY_MPI
