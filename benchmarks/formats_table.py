@@ -37,7 +37,7 @@ def short(cases: Sequence[dict[str, Any]]) -> str:
     return (
         "\n".join(lines) + "\n\nIn brackets: time divided by that of mdreel, medians of "
         f"{rounds} rounds. Every reader uses one core; the fastest way of using molly is shown. The floors are of the "
-        f"whole file. {table.machine(cases[0]['environment'])}\n"
+        f"whole file. {table.commits(cases)}{table.machine(cases[0]['environment'])}\n"
     )
 
 

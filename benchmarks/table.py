@@ -53,6 +53,14 @@ def full(cases: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> 
     return "\n".join(parts)
 
 
+def commits(cases: Sequence[dict[str, Any]]) -> str:
+    """Say of which commits a table is, where not all of it is of the first case's."""
+    first = cases[0]["environment"]["commit"]
+    others = {case["title"]: case["environment"]["commit"] for case in cases[1:]}
+    said = [f"{title}: {commit}" for title, commit in others.items() if commit != first]
+    return f"Measured at another commit: {'; '.join(said)}. " if said else ""
+
+
 def machine(environment: dict[str, Any]) -> str:
     """Say what was measured, where."""
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -120,7 +128,7 @@ def short(cases: Sequence[dict[str, Any]]) -> str:
     return (
         "\n".join(lines) + f"\n\nIn brackets: time divided by that of mdreel with 1 thread, median of {rounds} rounds "
         "and lowest to highest. The fastest way of using each peer is shown. ¹ Reads only, computes no RMSD. "
-        f"{data}. {machine(cases[0]['environment'])}\n"
+        f"{data}. {commits(cases)}{machine(cases[0]['environment'])}\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""What tests of executors share: several hosts, and a folder that can be hidden from one of them."""
+"""What tests of executors share: a Dask cluster, several hosts, and a folder that can be hidden from one of them."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mdreel import Dask
 from network_hosts import Host, network_hosts, why_there_are_none
 
 
@@ -25,3 +26,15 @@ def adk(tmp_path: Path, adk_xtc: Path, adk_dcd: Path) -> dict[str, Path]:
     folder = tmp_path / "data"
     folder.mkdir()
     return {path.suffix[1:]: Path(shutil.copy(path, folder / f"adk{path.suffix}")) for path in (adk_xtc, adk_dcd)}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Dask]:
+    """A Dask cluster that the tests of a file share."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        yield Dask(client=client)

@@ -1,6 +1,5 @@
 """Access: however workers come to the bytes, the result has the same bits."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate, pairwise, product
 from pathlib import Path
@@ -35,18 +34,6 @@ def segments(adk_xtc: Path, tmp_path_factory: pytest.TempPathFactory) -> list[st
     for path, (start, stop) in zip(paths, pairwise(accumulate(LENGTHS, initial=0)), strict=True):
         convert(adk_xtc, path, start=start, stop=stop)
     return paths
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Dask]:
-    """A Dask cluster that the tests of this file share."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
-        Client(made, set_as_default=False) as client,
-    ):
-        yield Dask(client=client)
 
 
 def job_of(source: Source) -> Job:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,18 +43,6 @@ def paths(request: pytest.FixtureRequest, adk_xtc: Path, tmp_path_factory: pytes
     path = tmp_path_factory.mktemp("formats") / f"adk.{request.param}"
     convert(adk_xtc, path)
     return [path]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Dask]:
-    """A Dask cluster that the tests of this file share."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
-        Client(made, set_as_default=False) as client,
-    ):
-        yield Dask(client=client)
 
 
 @pytest.mark.parametrize("index", ["none", "cache"])
