@@ -30,7 +30,7 @@ class Wanted:
 
     paths: list[str]
     schedule: Any = "demand"
-    communication: Any = "gather"
+    communication: Any = None
     n_parts: int | None = None
     is_located: bool = True
     repeats: int = 1

@@ -45,14 +45,23 @@ def prepare(job: Job) -> Work:
 
         cluster = LocalCluster(n_workers=job.n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         backend = Dask(client=Client(cluster))
-    if job.way == "mpi":
-        from mpi4py import MPI  # noqa: F401
 
     def rmsd() -> Series:
         series: Series = analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]
         return series
 
-    return rmsd
+    if job.way != "mpi":
+        return rmsd
+    from mdreel import Mpi
+
+    backend = Mpi()
+
+    def on_ranks() -> Series:  # the results stay where the program runs: on rank 0
+        results: list[Series] = []
+        backend.share(lambda: results.append(rmsd()))
+        return results[0] if results else np.zeros(1)
+
+    return on_ranks
 
 
 def analysis_of(job: Job) -> RMSD:

@@ -44,8 +44,8 @@ def expected_of_long(long: Wanted) -> bytes:
 def test_every_rank_has_the_bits_of_one_thread(adk_xtc: Path, tmp_path: Path, mpi: Launcher, n_ranks: int) -> None:
     paths = [str(adk_xtc)] * 3
     runs = [
-        Wanted(paths, schedule, communication, is_located=communication != "gather")
-        for schedule, communication in product(["demand", "static"], ["gather", "window"])
+        Wanted(paths, schedule, communication, is_located=communication == "window")
+        for schedule, communication in product(["demand", "static"], [None, "gather", "window"])
     ]
     assert results_of(mpi, n_ranks, tmp_path, runs) == [[expected_of(Wanted(paths))] * n_ranks] * len(runs)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdreel.executors.tickets import LATE, TICKET_SECONDS, Ticket, Tickets
+from mdreel.executors.tickets import LATE, LEAD_SECONDS, TICKET_SECONDS, Ticket, Tickets
 
 
 class Clock:
@@ -35,25 +35,32 @@ def test_every_block_counts_once_with_workers_of_any_speed_that_may_be_lost(
     pace = [chance.choice([0.001, 0.01, 0.1]) for _ in range(n_workers)]
     edges = [0, *sorted(chance.randint(0, n_blocks) for _ in pace[1:]), n_blocks] if is_static else None
     tickets = Tickets([(0, n_blocks)], n_workers, edges, one_by_one, clock)
-    under_way: dict[int, tuple[Ticket, float]] = {}
+    under_way: dict[int, list[tuple[Ticket, float]]] = {worker: [] for worker in range(n_workers)}
     counted = [0] * n_blocks
     n_lost: dict[int, int] = {}
     while not tickets.is_empty:
-        for worker in range(n_workers):
-            if worker not in under_way and (ticket := tickets.take(worker)) is not None:
+        for worker, held in under_way.items():
+            while (ticket := tickets.take(worker)) is not None:
+                assert len(held) < 2
                 assert len(ticket) == 1 or not one_by_one
-                under_way[worker] = (ticket, clock.now + pace[worker] * len(ticket))
-        worker = min(under_way, key=lambda number: under_way[number][1])
-        ticket, clock.now = under_way.pop(worker)
+                begin = held[0][1] if held else clock.now
+                held.append((ticket, begin + pace[worker] * len(ticket)))
+        worker = min((worker for worker in under_way if under_way[worker]), key=lambda number: under_way[number][0][1])
+        (ticket, at), clock.now = under_way[worker].pop(0), clock.now + 0.03
+        if clock.now < at:
+            under_way[worker].insert(0, (ticket, at))
         # No block is lost twice here: that ends a run.
-        if chance.random() < loss and not any(n_lost.get(block) for block in range(ticket.first, ticket.end)):
+        elif chance.random() < loss and not any(n_lost.get(block) for block in range(ticket.first, ticket.end)):
             n_lost.update(dict.fromkeys(range(ticket.first, ticket.end), 1))
             assert tickets.failed(ticket.number) is None
+            for waiting, _ in under_way[worker]:
+                tickets.returned(waiting.number)
+            under_way[worker].clear()
         elif tickets.came(ticket.number):
             for block in range(ticket.first, ticket.end):
                 counted[block] += 1
-        for other in [other for other, (held, _) in under_way.items() if not tickets.is_running(held.number)]:
-            del under_way[other]
+        for held in under_way.values():
+            held[:] = [(ticket, at) for ticket, at in held if tickets.is_running(ticket.number)]
     assert counted == [1] * n_blocks
 
 
@@ -82,6 +89,48 @@ def test_slow_worker_gets_smaller_tickets() -> None:
         clock.now += pace * len(ticket)
         tickets.came(ticket.number)
     assert sizes[0] == pytest.approx(10 * sizes[1], rel=0.1)
+
+
+def test_next_ticket_is_handed_out_shortly_before_a_worker_is_done() -> None:
+    clock = Clock()
+    tickets = Tickets([(0, 100_000)], 2, clock=clock)
+    first = tickets.take(0)
+    assert first is not None
+    assert tickets.take(0) is None  # nobody knows how long it takes
+    clock.now = 0.001
+    tickets.came(first.number)
+    second = tickets.take(0)
+    assert second is not None
+    clock.now += 0.001 * len(second) - 1.1 * LEAD_SECONDS
+    assert tickets.take(0) is None
+    clock.now += 0.2 * LEAD_SECONDS
+    third = tickets.take(0)
+    assert third is not None
+    assert third.first == second.end
+    assert tickets.take(0) is None  # one ahead is enough
+    clock.now += 0.9 * LEAD_SECONDS
+    assert tickets.came(second.number)
+    clock.now += 0.001 * len(third) - 0.9 * LEAD_SECONDS
+    assert tickets.take(0) is not None  # the time before it was begun does not count
+
+
+def test_ticket_that_was_not_begun_is_not_blamed() -> None:
+    clock = Clock()
+    tickets = Tickets([(0, 4)], 1, one_by_one=True, clock=clock)
+    done = tickets.take(0)
+    assert done is not None
+    clock.now = 0.01
+    tickets.came(done.number)
+    for _ in range(3):
+        begun, ahead = tickets.take(0), tickets.take(0)
+        assert begun is not None
+        assert ahead is not None
+        assert (begun.first, ahead.first) == (1, 2)
+        tickets.returned(ahead.number)
+        tickets.returned(begun.number)
+    while (ticket := tickets.take(0)) is not None:
+        assert tickets.came(ticket.number)
+    assert tickets.is_empty
 
 
 def test_late_ticket_is_handed_out_once_more_and_the_first_to_come_counts() -> None:
@@ -165,8 +214,8 @@ def test_blocks_of_a_lost_ticket_are_done_one_by_one() -> None:
 
 
 def test_nothing_is_handed_out_behind_the_end() -> None:
-    tickets = Tickets([(0, 10)], 1, one_by_one=True)
-    kept, useless = tickets.take(0), tickets.take(0)
+    tickets = Tickets([(0, 10)], 2, one_by_one=True)
+    kept, useless = tickets.take(0), tickets.take(1)
     assert kept is not None
     assert useless is not None
     tickets.end_at(1)
@@ -183,6 +232,7 @@ def test_static_shares_are_kept_to_and_nobody_takes_anothers() -> None:
         taken[worker] = []
         while (ticket := tickets.take(worker)) is not None:
             taken[worker] += range(ticket.first, ticket.end)
+            tickets.came(ticket.number)
     assert taken == {0: [0, 1, 2], 1: [3, 10, 11], 2: [12, 13, 14, 15]}
 
 

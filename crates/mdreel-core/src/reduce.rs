@@ -1,6 +1,8 @@
 //! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
 //! result do not depend on who computed what.
 
+use std::mem::MaybeUninit;
+
 use serde::{Deserialize, Serialize};
 
 use crate::large_pages;
@@ -33,6 +35,16 @@ impl Series {
         self.rows.push([frame as f64, time, value]);
     }
 
+    /// Adds rows.
+    pub fn extend(&mut self, rows: &[[f64; 3]]) {
+        self.rows.extend_from_slice(rows);
+    }
+
+    /// Has the system give the memory that is reserved.
+    pub fn touch(&mut self) {
+        self.rows.spare_capacity_mut().fill(MaybeUninit::new([0.0; 3]));
+    }
+
     /// Frame numbers.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = u64> {
         self.rows.iter().map(|row| row[0] as u64)
@@ -51,6 +63,12 @@ impl Series {
     /// The rows.
     pub fn into_rows(self) -> Vec<[f64; 3]> {
         self.rows
+    }
+}
+
+impl From<Vec<[f64; 3]>> for Series {
+    fn from(rows: Vec<[f64; 3]>) -> Self {
+        Series { rows }
     }
 }
 

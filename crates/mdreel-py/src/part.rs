@@ -1,9 +1,10 @@
 //! Parts of results, which travel between processes and into files.
 
 use mdreel_core::part as core;
-use mdreel_core::reduce::Series;
+use mdreel_core::reduce::{Partial, Series};
 use mdreel_core::run::{Outcome, finish};
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -15,102 +16,166 @@ use crate::span::{Columns, columns};
 /// Rows of frame, time (ps) and value, columns of spans, and what was left out as damaged.
 pub type Results<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>, Vec<Record>);
 
+/// What a part is pickled as: all but its rows, and these.
+type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
+
 /// What consecutive blocks became. Merges with the part that follows.
 #[pyclass(module = "mdreel._core")]
-pub struct Part(pub core::Part<Series>);
+pub struct Part {
+    part: core::Part<Series>,
+    /// Its rows, where they came from another process: they are copied once, to where they stay.
+    came: Option<Py<PyArray2<f64>>>,
+}
+
+impl Part {
+    /// A part that was made here.
+    pub fn new(part: core::Part<Series>) -> Self {
+        Part { part, came: None }
+    }
+
+    /// Itself, with its rows in it.
+    fn whole(&mut self, py: Python<'_>) -> PyResult<&core::Part<Series>> {
+        if let Some(came) = self.came.take() {
+            with_rows(py, &came, |rows| self.part.partial = rows.to_vec().into())?;
+        }
+        Ok(&self.part)
+    }
+}
+
+/// Looks at rows that came from another process.
+fn with_rows(py: Python<'_>, came: &Py<PyArray2<f64>>, look: impl FnOnce(&[[f64; 3]])) -> PyResult<()> {
+    let rows = came.bind(py).try_readonly()?;
+    let (rows, rest) = rows.as_slice()?.as_chunks::<3>();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("rows have three columns"));
+    }
+    look(rows);
+    Ok(())
+}
 
 #[pymethods]
 impl Part {
     /// The part of no blocks, in front of block `first`.
     #[staticmethod]
     fn empty(first: usize) -> Self {
-        Part(core::Part::empty(first, Series::default()))
+        Part::new(core::Part::empty(first, Series::default()))
+    }
+
+    /// Make room for `n_frames` more frames; with `touch` the system gives the memory now, not when it is written to.
+    #[pyo3(signature = (n_frames, touch=false))]
+    fn reserve(&mut self, py: Python<'_>, n_frames: u64, touch: bool) {
+        self.part.partial.reserve(n_frames);
+        if touch {
+            py.detach(|| self.part.partial.touch());
+        }
+    }
+
+    /// A part of these rows; `content` says all the rest of it.
+    #[staticmethod]
+    fn of(py: Python<'_>, content: &[u8], rows: Py<PyArray2<f64>>) -> PyResult<Self> {
+        Ok(Part { came: Some(rows), ..Part::from_bytes(py, content)? })
     }
 
     /// The part that these bytes are.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
-        core::Part::from_bytes(content).map(Part).map_err(|error| to_python(py, error))
+        core::Part::from_bytes(content).map(Part::new).map_err(|error| to_python(py, error))
     }
 
     /// Itself as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let content = py.detach(|| self.0.to_bytes()).map_err(|error| to_python(py, error))?;
+    fn to_bytes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let whole = self.whole(py)?;
+        let content = py.detach(|| whole.to_bytes()).map_err(|error| to_python(py, error))?;
         Ok(PyBytes::new(py, &content))
     }
 
     /// The first of its blocks.
     #[getter]
     fn first(&self) -> usize {
-        self.0.blocks.start
+        self.part.blocks.start
     }
 
     /// The end of its blocks: the first that does not belong to it.
     #[getter]
     fn end(&self) -> usize {
-        self.0.blocks.end
+        self.part.blocks.end
     }
 
     /// Frames in it.
     #[getter]
-    fn n_frames(&self) -> u64 {
-        mdreel_core::reduce::Partial::n_frames(&self.0.partial)
+    fn n_frames(&self, py: Python<'_>) -> u64 {
+        self.part.partial.n_frames() + self.came.as_ref().map_or(0, |came| came.bind(py).dims()[0] as u64)
     }
 
     /// Whether nothing comes behind it, though more was planned.
     #[getter]
     fn is_last(&self) -> bool {
-        self.0.is_last
+        self.part.is_last
     }
 
     /// Say which worker has done it.
     fn done_by(&mut self, worker: u32) {
-        self.0.done_by(worker);
+        self.part.done_by(worker);
     }
 
     /// Forget what it cost: that was in another run.
     fn forget_spans(&mut self) {
-        self.0.spans.clear();
+        self.part.spans.clear();
     }
 
     /// Move its spans by `offset_ns`.
     fn shift(&mut self, offset_ns: i64) {
-        self.0.shift(offset_ns);
+        self.part.shift(offset_ns);
     }
 
     /// Take its rows of frame, time (ps) and value, shape (n_frames, 3).
     fn take_rows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        rows(py, std::mem::take(&mut self.0.partial))
+        match self.came.take() {
+            Some(came) => Ok(came.into_bound(py)),
+            None => rows(py, std::mem::take(&mut self.part.partial)),
+        }
     }
 
-    /// Give it the rows that were taken.
-    fn give_rows(&mut self, rows: PyReadonlyArray2<'_, f64>) {
-        let rows = rows.as_array();
-        self.0.partial = rows.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect();
+    /// Give it rows, which must stay as they are.
+    fn give_rows(&mut self, rows: Py<PyArray2<f64>>) {
+        self.came = Some(rows);
     }
 
     /// Add the part that follows, of which nothing is left.
-    fn merge(&mut self, mut next: PyRefMut<'_, Self>) {
-        let end = next.0.blocks.end;
-        let next = std::mem::replace(&mut next.0, core::Part::empty(end, Series::default()));
-        self.0.merge(next);
+    fn merge(&mut self, py: Python<'_>, mut next: PyRefMut<'_, Self>) -> PyResult<()> {
+        self.whole(py)?;
+        if !next.part.located.is_empty() {
+            next.whole(py)?; // its frames are numbered anew
+        }
+        let (end, came) = (next.part.blocks.end, next.came.take());
+        self.part.merge(std::mem::replace(&mut next.part, core::Part::empty(end, Series::default())));
+        came.map_or(Ok(()), |came| with_rows(py, &came, |rows| self.part.partial.extend(rows)))
     }
 
     /// The results of a run of which all blocks are in this part, of which nothing is left. None is returned when blocks of
     /// bytes did not join: plan by frames then.
     fn finish<'py>(&mut self, py: Python<'py>, source: &Source) -> PyResult<Option<Results<'py>>> {
-        let whole = std::mem::replace(&mut self.0, core::Part::empty(0, Series::default()));
+        self.whole(py)?;
+        let whole = std::mem::replace(&mut self.part, core::Part::empty(0, Series::default()));
         let source = source.shared();
         let outcome = py.detach(|| finish(&*source, whole)).map_err(|error| to_python(py, error))?;
         outcome.map(|outcome| results(py, outcome)).transpose()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    /// Its rows travel as an array, which pickles send from where it is.
+    fn __reduce__<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pieces<'py>)> {
+        let partial = std::mem::take(&mut self.part.partial);
+        let content = py.detach(|| self.part.to_bytes()).map_err(|error| to_python(py, error));
+        self.part.partial = partial;
+        let rows = match &self.came {
+            Some(came) => came.bind(py).clone(),
+            None => rows(py, self.part.partial.clone())?,
+        };
+        Ok((py.get_type::<Self>().getattr("of")?, (PyBytes::new(py, &content?), rows)))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<Part of blocks {} to {}: {} frames>", self.first(), self.end(), self.n_frames())
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Part of blocks {} to {}: {} frames>", self.first(), self.end(), self.n_frames(py))
     }
 }
 

@@ -73,7 +73,7 @@ pub fn map_blocks<'py>(
         let job = core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 };
         job.map(first..end, crew, numbering, monitor)
     };
-    attended(py, monitor, work).map(Part)
+    attended(py, monitor, work).map(Part::new)
 }
 
 fn crew(py: Python<'_>, n_workers: usize, schedule: &str, blocks: &Blocks, range: Range<usize>) -> PyResult<Crew> {

@@ -10,7 +10,7 @@ use mdreel_core::source::places::Places;
 use mdreel_core::source::tolerant::OnError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 
 use crate::block::FrameSet;
 use crate::error::to_python;
@@ -155,16 +155,15 @@ impl Source {
         self.shared().unlocated_bytes().is_none()
     }
 
-    /// What is known of its files, as bytes for other processes that read them: see `take_places`.
-    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// What is known of its files, as bytes for other processes that read them, shape (n_bytes,): see `take_places`.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let source = self.shared();
-        let content = patiently(py, move || Places::to_bytes(&source.places()))?;
-        Ok(PyBytes::new(py, &content))
+        Ok(patiently(py, move || Places::to_bytes(&source.places()))?.into_pyarray(py))
     }
 
     /// Take over what another process knows of the same files, so that nobody has to look for their frames again.
-    fn take_places(&self, py: Python<'_>, places: &[u8]) -> PyResult<()> {
-        let source = self.shared();
+    fn take_places(&self, py: Python<'_>, places: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
+        let (source, places) = (self.shared(), places.as_slice()?);
         let taken = py.detach(|| source.take_places(&mut Places::from_bytes(places)?.into_iter()));
         taken.map_err(|error| to_python(py, error))
     }

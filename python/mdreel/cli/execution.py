@@ -91,12 +91,12 @@ AccessOption = Annotated[
     ),
 ]
 CommunicationOption = Annotated[
-    Communication,
+    Communication | None,
     typer.Option(
         "--communication",
         rich_help_panel=options.EXECUTION,
         help="For mpi: results are gathered at the end, or put into an array as they are made: of rank 0, or spread "
-        "over all ranks by the Global Arrays toolkit.",
+        "over all ranks by the Global Arrays toolkit.  [default: window on one node, gather on several]",
     ),
 ]
 Scheduler = Annotated[
@@ -129,7 +129,11 @@ CheckpointOption = Annotated[
 
 
 def executor_of(
-    backend: Backend | None, n_workers: int, schedule: Schedule, communication: Communication, scheduler: str | None
+    backend: Backend | None,
+    n_workers: int,
+    schedule: Schedule,
+    communication: Communication | None,
+    scheduler: str | None,
 ) -> Executor:
     """Return the executor that the options ask for."""
     from mdreel.executors.dask import Dask
@@ -140,13 +144,13 @@ def executor_of(
     backend = backend or (Backend.MPI if ranks is not None and ranks.size > 1 else Backend.THREADS)
     if scheduler is not None and backend is not Backend.DASK:
         raise CommandError("--scheduler is for --backend dask", ExitCode.USAGE)
-    if communication is not Communication.GATHER and backend is not Backend.MPI:
+    if communication is not None and backend is not Backend.MPI:
         raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
     if backend is Backend.DASK:
         logging.disable()  # Dask logs the tracebacks of what becomes an error in one line
         return Dask(n_workers or None, schedule.value, client=scheduler)
     if backend is Backend.MPI:
-        return Mpi(n_workers or None, schedule.value, communication=communication.value)
+        return Mpi(n_workers or None, schedule.value, communication=communication and communication.value)
     return EXECUTORS[backend.value](None if backend is Backend.SERIAL else n_workers or None, schedule.value)
 
 

@@ -108,7 +108,7 @@ def rmsd(
     n_parts: options.Parts = None,
     access: execution.AccessOption = None,
     schedule: execution.ScheduleOption = execution.Schedule.DEMAND,
-    communication: execution.CommunicationOption = execution.Communication.GATHER,
+    communication: execution.CommunicationOption = None,
     scheduler: execution.Scheduler = None,
     memory: execution.Memory = None,
     checkpoint: execution.CheckpointOption = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -126,8 +127,8 @@ class Coordinator:
             last = f"block {block} failed twice, the last time on worker {worker} ({where})"
             raise failure.blamed_on(last) from failure.error
 
-    def lost(self, worker: int, ticket: Ticket | None, where: str, why: str) -> None:
-        """Take the loss of a worker and of the ticket that it had.
+    def lost(self, worker: int, tickets: Sequence[Ticket], where: str, why: str) -> None:
+        """Take the loss of a worker and of the tickets that it had, of which it had begun the first alone.
 
         Raises
         ------
@@ -136,7 +137,9 @@ class Coordinator:
         """
         self._under_way.pop(worker, None)
         self._free_since_ns.pop(worker, None)
-        block = None if ticket is None else self._tickets.failed(ticket.number)
+        for ticket in tickets[1:]:
+            self._tickets.returned(ticket.number)
+        block = self._tickets.failed(tickets[0].number) if tickets else None
         if block is not None:
             raise WorkerError(
                 f"block {block} was lost twice, the last time with worker {worker} ({where}), which {why}"

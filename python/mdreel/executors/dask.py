@@ -7,7 +7,7 @@ import queue
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,8 @@ class Dask(Alone):
     Notes
     -----
     The job goes to each worker once, with the places of the frames; workers open the trajectory and nothing else, so
-    that all must see it under the same path. No more tasks are under way than there are threads. What is lost with a
-    worker is done again by another.
+    that all must see it under the same path. A thread has one task, and the next one shortly before it is done with
+    that. What is lost with a worker is done again by another.
     """
 
     name = "dask"
@@ -152,7 +152,8 @@ class _Session:
         self._payload = payload
         self._coordinator = coordinator
         self._name = f"mdreel-{uuid.uuid4().hex[:12]}"
-        self._slots: list[_Slot | None] = [None] * n_workers
+        self._n_workers = n_workers
+        self._slots: list[_Slot] = []
         self._inbox: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._addresses: list[str] = []
         self._hosts: dict[str, str] = {}
@@ -186,8 +187,7 @@ class _Session:
             raise self._scheduler_lost() from error
         finally:
             for slot in self._slots:
-                if slot is not None:
-                    slot.future.release()
+                slot.future.release()
             with suppress(Exception):  # the cluster may be gone
                 self._client.unregister_worker_plugin(self._name)
                 self._client.unregister_scheduler_plugin(self._name)
@@ -243,8 +243,8 @@ class _Session:
     def _hand_out(self) -> None:
         from mdreel.executors.dask_worker import do_ticket
 
-        for number, slot in enumerate(self._slots):
-            if slot is None and (ticket := self._coordinator.take(number)) is not None:
+        for number in range(self._n_workers):
+            if (ticket := self._coordinator.take(number)) is not None:
                 near = self._addresses[number : number + 1] or None
                 future = self._client.submit(
                     do_ticket,
@@ -256,7 +256,7 @@ class _Session:
                     allow_other_workers=near is not None,
                     pure=False,
                 )
-                self._slots[number] = _Slot(ticket, future, perf_counter_ns())
+                self._slots.append(_Slot(number, ticket, future, perf_counter_ns()))
                 future.add_done_callback(self._inbox.put)
 
     def _take_in(self) -> None:
@@ -265,14 +265,12 @@ class _Session:
             came = [self._inbox.get(timeout=_POLL_SECONDS)]
             while not self._inbox.empty():
                 came.append(self._inbox.get_nowait())
-            for number, slot in enumerate(self._slots):
-                if slot is not None and slot.future in came:
-                    self._slots[number] = None
-                    self._end(number, slot)
-        for number, slot in enumerate(self._slots):
-            if slot is not None and not self._coordinator.is_wanted(slot.ticket):
-                slot.future.cancel()  # what runs runs on, and nobody listens
-                self._slots[number] = None
+            for slot in [slot for slot in self._slots if slot.future in came]:
+                self._slots.remove(slot)
+                self._end(slot)
+        for slot in [slot for slot in self._slots if not self._coordinator.is_wanted(slot.ticket)]:
+            slot.future.cancel()  # what runs runs on, and nobody listens
+            self._slots.remove(slot)
 
     def _look_around(self) -> None:
         """See that there is a cluster left: Dask would wait for one for ever."""
@@ -287,27 +285,27 @@ class _Session:
     def _scheduler_lost(self) -> WorkerError:
         return WorkerError(f"{self._scheduler} was lost")
 
-    def _end(self, number: int, slot: _Slot) -> None:
+    def _end(self, slot: _Slot) -> None:
         """Take in what a task became."""
         self._heard_at = perf_counter()
         if slot.future.status == "error":
             error = slot.future.exception()
             failure = Failure.of(error if isinstance(error, Exception) else RuntimeError(str(error)))
-            self._coordinator.failed(number, slot.ticket, failure, "Dask cluster")
+            self._coordinator.failed(slot.worker, slot.ticket, failure, "Dask cluster")
         elif slot.future.status in ("cancelled", "lost"):
             if self._client.status != "running":
                 raise self._scheduler_lost()
-            self._coordinator.lost(number, slot.ticket, "Dask cluster", "was lost")
+            self._coordinator.lost(slot.worker, [slot.ticket], "Dask cluster", "was lost")
         else:
             done = self._fetched(slot)
             if done is None:
-                self._slots[number] = slot
+                self._slots.append(slot)
                 slot.future.add_done_callback(self._inbox.put)
                 return
             if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
                 self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, perf_counter_ns())
             if isinstance(done.part, Failure):
-                self._coordinator.failed(number, slot.ticket, done.part, self._where(done.address))
+                self._coordinator.failed(slot.worker, slot.ticket, done.part, self._where(done.address))
                 return
             worker = self._number(done.address, done.thread)
             done.part.done_by(worker)
@@ -355,10 +353,11 @@ class _Session:
         return np.array(rows, TASK)
 
 
+@dataclass(frozen=True)
 class _Slot:
-    """A place among the tasks that are under way."""
+    """A task that is under way, and for which worker it is meant."""
 
-    def __init__(self, ticket: Ticket, future: Future[Any], asked_ns: int) -> None:
-        self.ticket = ticket
-        self.future = future
-        self.asked_ns = asked_ns
+    worker: int
+    ticket: Ticket
+    future: Future[Any]
+    asked_ns: int

@@ -24,6 +24,7 @@ class Gathering:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._whole = Part.empty(0)
+        self._whole.reserve(work.blocks.frames_before(len(work.blocks)))
         self._waiting: dict[int, Part] = {}
         self._error: tuple[int, BaseException] | None = None
         self._end = len(work.blocks)
@@ -41,6 +42,10 @@ class Gathering:
     def is_complete(self) -> bool:
         """Whether all blocks that are needed are merged."""
         return self._whole.end >= self._end
+
+    def make_room(self) -> None:
+        """Have the system give the memory for all that will come, before it does."""
+        self._whole.reserve(self._work.blocks.frames_before(self._end) - self._whole.n_frames, touch=True)
 
     def missing(self) -> Iterator[tuple[int, int]]:
         """Say which blocks have not come: first and end of consecutive ones, ascending."""

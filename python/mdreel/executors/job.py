@@ -153,6 +153,6 @@ class Job:
         return _job_elsewhere, (self.source, self.source.places(), self.atoms, self.kernel)
 
 
-def _job_elsewhere(source: Source, places: bytes, atoms: NDArray[np.uint32], kernel: RmsdKernel) -> Job:
+def _job_elsewhere(source: Source, places: NDArray[np.uint8], atoms: NDArray[np.uint32], kernel: RmsdKernel) -> Job:
     source.take_places(places)
     return Job(source, atoms, kernel)

@@ -12,7 +12,7 @@ WORKER_BYTES = 64 << 20
 FRAME_BYTES = 96
 """What a frame of a series takes at the most: merged, on its way, and in spans."""
 
-PLACE_BYTES = 20
+PLACE_BYTES = 8
 """What a process keeps of each frame, to find it."""
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}

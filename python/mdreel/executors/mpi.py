@@ -10,32 +10,28 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import replace
 from itertools import pairwise
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import numpy as np
 
-from mdreel.errors import FormatError, MdreelError, MismatchError, UnsupportedError, WorkerError
+from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.access import PARALLEL_HDF5
 from mdreel.executors.checkpoint import Checkpoint
 from mdreel.executors.failure import Failure
-from mdreel.executors.gathering import Gathering
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
 from mdreel.executors.mpi_attendant import attending
-from mdreel.executors.mpi_carrier import Communication, carrier_of, check_communication
+from mdreel.executors.mpi_carrier import Communication, carrier_of, check_communication, suitable_communication
 from mdreel.executors.mpi_message import Kind, Message, hear, tell
 from mdreel.executors.mpi_reading import JobTogether, reading_of
+from mdreel.executors.mpi_results import Results
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
-from mdreel.spans import SPAN
 
 if TYPE_CHECKING:
     from mdreel._core import Part
-    from mdreel.crew import Member
     from mdreel.executors.job import Monitor
 
 T = TypeVar("T")
@@ -57,7 +53,8 @@ class Mpi:
         Whether whoever is free takes the next blocks, or each rank has one share of all.
     communication : {"gather", "window", "global-arrays"}
         How results come to rank 0: with Gatherv when all is done, by one-sided puts into an array there, or into one
-        that Global Arrays spreads over all ranks, for which an interpreter must have been built.
+        that Global Arrays spreads over all ranks, for which an interpreter must have been built. By default
+        ``"window"`` on one node, where it is known where frames are, and ``"gather"`` otherwise.
     communicator : mpi4py.MPI.Comm, optional
         The ranks; all of them by default.
 
@@ -83,17 +80,17 @@ class Mpi:
         n_workers: int | None = None,
         schedule: Schedule = "demand",
         *,
-        communication: Communication = "gather",
+        communication: Communication | None = None,
         communicator: Any = None,
     ) -> None:
-        if communication not in (known := get_args(Communication)):
+        if communication not in (None, *(known := get_args(Communication))):
             raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):
             raise MismatchError(f"{n_workers} workers were asked for, the launcher has started {self.n_workers} ranks")
         self.schedule = schedule
-        self.communication: Communication = communication
+        self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
         """Let rank 0 compute, the others serve it meanwhile, and all return what it did; see `Executor.share`."""
@@ -133,57 +130,21 @@ class Mpi:
             raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
         check_communication(self.communication, self._communicator)
         check_budget(work, self.n_workers)
-        if self.communication != "gather" and work.blocks.are_of_bytes:
+        if self.communication not in (None, "gather") and work.blocks.are_of_bytes:
             return None  # the place of a result must be known before it is there
         together = work.access in PARALLEL_HDF5
         job = JobTogether.of(work.job, work.access == "hdf5-collective") if together else work.job
-        gathering, begun_ns = Gathering(work), perf_counter_ns()
-        spans: list[tuple[int, ...]] = []
-        crew: dict[int, Member] = {}
-        failed: set[int] = set()
-        n_before = gathering.n_frames
-        while ranges := list(gathering.missing()):
+        results = Results(work)
+        while results.is_of_use and (ranges := results.missing()):
             assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
-            order = (job, work.blocks, assignment, kept)
-            tell(self._communicator, Kind.ROUND, order)
-            monitor = None if work.monitor is None else _counting(work.monitor, n_before)
-            since_ns, handed_in = self._round(*order[:3], work.checkpoint, monitor)
-            offset_ns = since_ns - begun_ns
-            if not self._take_in(gathering, handed_in, offset_ns, failed, work.blocks.are_of_bytes):
-                return None
-            n_before = gathering.n_frames
-            crew |= {number: rank.watch.member for number, rank in enumerate(handed_in)}
-            for rank in handed_in:
-                spans += [(k, b, w, s + offset_ns, e + offset_ns, n, m) for k, b, w, s, e, n, m in rank.spans]
-        outcome = gathering.finish()
-        if outcome is None:
-            return None
-        return replace(outcome, spans=np.concatenate([outcome.spans, np.array(spans, SPAN)]), crew=crew)
+            tell(self._communicator, Kind.ROUND, (job, work.blocks, assignment, kept))
+            monitor = None if work.monitor is None else _counting(work.monitor, results.n_frames)
+            self._round(job, work.blocks, assignment, work.checkpoint, monitor, results)
+        return results.finish()
 
     def __repr__(self) -> str:
         return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
-
-    def _take_in(
-        self, gathering: Gathering, handed_in: list[HandedIn], offset_ns: int, failed: set[int], are_of_bytes: bool
-    ) -> bool:
-        """Take in what ranks have done; return whether it is of use: blocks of bytes may have met what is no frame."""
-        for rank in handed_in:
-            for part, _ in rank.parts:
-                part.shift(offset_ns)
-                gathering.take(part)
-        for rank in handed_in:
-            for first, failure in rank.failures:
-                if not isinstance(failure.error, MdreelError):
-                    if first in failed:
-                        last = f"block {first} failed twice, the last time on {rank.where}"
-                        raise failure.blamed_on(last) from failure.error
-                    failed.add(first)
-                elif isinstance(failure.error, FormatError) and are_of_bytes:
-                    return False
-                else:
-                    gathering.fail(first, failure.error)
-        return True
 
     def _serve(self, until: Kind) -> Message:
         """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
@@ -200,7 +161,7 @@ class Mpi:
                         path, identity = kept
                         checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
                     with nullcontext() if checkpoint is None else closing(checkpoint):
-                        self._round(job, blocks, assignment, checkpoint, None)
+                        self._round(job, blocks, assignment, checkpoint, None, None)
         except SystemExit as error:  # a scheduler's SIGTERM, which goes to all ranks: nothing is wrong here
             self._communicator.Abort(int(error.code or 0))
             raise
@@ -212,20 +173,27 @@ class Mpi:
             signal.signal(signal.SIGINT, heard)
 
     def _round(
-        self, job: Any, blocks: Any, assignment: Any, checkpoint: Checkpoint | None, monitor: Monitor | None
-    ) -> tuple[int, list[HandedIn]]:
-        """Do a round, together; return when it began, and on rank 0 what all have handed in."""
+        self,
+        job: Any,
+        blocks: Any,
+        assignment: Any,
+        checkpoint: Checkpoint | None,
+        monitor: Monitor | None,
+        results: Results | None,
+    ) -> None:
+        """Do a round, together; rank 0 has the results."""
         ranks = self._communicator
         if not self._hosts(job if isinstance(job, Failure) else None):
-            return 0, []
+            return
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         stopped: BaseException | None = None
         with ExitStack() as stack:
             reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
             hosts = self._hosts(reading.failure)
             if not hosts:
-                return 0, []
-            carrier = stack.enter_context(carrier_of(assignment.communication, ranks, blocks))
+                return
+            communication = assignment.communication or suitable_communication(hosts, blocks)
+            carrier = stack.enter_context(carrier_of(communication, ranks, blocks))
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:
@@ -235,6 +203,8 @@ class Mpi:
             round_ = Round(ranks, reading, blocks, assignment, handed_in, keep, monitor)
             with attending(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
                 try:
+                    if results is not None:
+                        results.make_room()
                     round_.run()
                 except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
                     stopped = error
@@ -248,7 +218,8 @@ class Mpi:
             for rank in gathered:
                 for part, n_rows in rank.parts:
                     carrier.get(part, n_rows)
-        return round_.begun_ns, gathered
+            if results is not None:  # while what carries them is there
+                results.take_in(round_.begun_ns, gathered)
 
     def _hosts(self, failure: Failure | None) -> list[str]:
         """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""
@@ -275,7 +246,9 @@ class Mpi:
         from mpi4py import MPI
 
         ranks = self._communicator
-        content = np.frombuffer(pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL), np.uint8)
+        content = np.frombuffer(
+            b"" if ranks.rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL), np.uint8
+        )
         sizes = ranks.gather(len(content))
         if ranks.rank != 0:
             ranks.Gatherv([content, MPI.BYTE], None)
@@ -283,8 +256,8 @@ class Mpi:
         starts = np.concatenate([[0], np.cumsum(sizes)])
         everything = np.empty(starts[-1], np.uint8)
         ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
-        pieces = [everything[a:b] for a, b in pairwise(starts)]
-        return [pickle.loads(piece.data) for piece in pieces]  # noqa: S301 (from our own ranks)
+        others = [everything[a:b] for a, b in pairwise(starts)][1:]
+        return [handed_in, *(pickle.loads(content.data) for content in others)]  # noqa: S301 (from our own ranks)
 
 
 def world() -> Any:

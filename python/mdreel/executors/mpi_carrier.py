@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -38,20 +38,57 @@ class Carrier(Protocol):
 
 
 class InHand:
-    """Leaves the rows in the parts, which are gathered at the end."""
+    """Keeps the rows until all is done; they are gathered then, from where they are.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks.
+    """
+
+    def __init__(self, communicator: Any) -> None:
+        self._communicator = communicator
+        self._rows: list[NDArray[np.float64]] = []
+        self._others = np.empty((0, _N_COLUMNS))
+        self._n_given = 0
 
     def put(self, part: Part) -> int:
-        """Take nothing."""
-        return 0
+        """Take the rows of a part."""
+        self._rows.append(np.ascontiguousarray(part.take_rows()))
+        return len(self._rows[-1])
 
     def settle(self) -> None:
-        """Wait for nothing."""
+        """Gather the rows of all ranks but rank 0, which has its own."""
+        from mpi4py import MPI
+
+        ranks, row = self._communicator, MPI.DOUBLE.Create_contiguous(_N_COLUMNS)
+        row.Commit()
+        counts = ranks.gather(sum(map(len, self._rows)))
+        if ranks.rank == 0:
+            counts[0] = 0
+            self._others = np.empty((sum(counts), _N_COLUMNS))
+            ranks.Gatherv([np.empty(0), 0, row], [self._others, counts, row])
+        else:
+            # Where they lie: copied together they would take as much memory again.
+            lengths, places = [len(rows) for rows in self._rows], [MPI.Get_address(rows) for rows in self._rows]
+            scattered = row.Create_hindexed(lengths, places)
+            scattered.Commit()
+            # One piece of nothing would be sent, and not be received by who expects no pieces.
+            ranks.Gatherv([MPI.BOTTOM, 1 if sum(lengths) else 0, scattered], None)
+            scattered.Free()
+            self._rows.clear()
+        row.Free()
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0: those of its own parts come first, then those of the others in turn."""
+        if self._rows:
+            part.give_rows(self._rows.pop(0))
+        else:
+            part.give_rows(self._others[self._n_given : self._n_given + n_rows])
+            self._n_given += n_rows
 
     def close(self) -> None:
         """Give nothing up."""
-
-    def get(self, part: Part, n_rows: int) -> None:
-        """Give nothing."""
 
 
 class Window:
@@ -117,7 +154,12 @@ class Window:
         self._window.Free()
 
 
-def check_communication(communication: Communication, communicator: Any) -> None:
+def suitable_communication(hosts: Sequence[str], blocks: Blocks) -> Communication:
+    """Say how results come to rank 0 where nobody has: through memory that all see, if there is such."""
+    return "window" if len(set(hosts)) == 1 and not blocks.are_of_bytes else "gather"
+
+
+def check_communication(communication: Communication | None, communicator: Any) -> None:
     """Raise an `UnsupportedError` if this rank cannot communicate so."""
     if communication == "global-arrays":
         check_global_arrays(communicator)
@@ -127,7 +169,7 @@ def check_communication(communication: Communication, communicator: Any) -> None
 def carrier_of(communication: Communication, communicator: Any, blocks: Blocks) -> Iterator[Carrier]:
     """Make the carrier of a round, together."""
     if communication == "gather":
-        carrier: Carrier = InHand()
+        carrier: Carrier = InHand(communicator)
     elif communication == "window":
         carrier = Window(communicator, blocks)
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mdreel.executors.pieces import from_pieces, in_pieces
 
 _PAUSE_SECONDS = 0.002
 _AT_ONCE = 1 << 30
@@ -40,15 +41,12 @@ class Message:
 
     def read(self) -> Any:
         """Return what was told; its arrays are those that were received."""
-        content, *arrays = self._pieces
-        return pickle.loads(content.data, buffers=arrays)  # noqa: S301 (from rank 0)
+        return from_pieces(self._pieces)
 
 
 def tell(communicator: Any, kind: Kind, what: object) -> None:
     """Tell all other ranks something, on rank 0. Arrays are sent from where they are."""
-    buffers: list[pickle.PickleBuffer] = []
-    content = pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
-    pieces = [np.frombuffer(content, np.uint8), *(np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers)]
+    pieces = in_pieces(what)
     communicator.Ibcast(np.array([kind, len(pieces)], np.int64)).Wait()
     communicator.Bcast(np.array([len(piece) for piece in pieces], np.int64))
     _broadcast(communicator, pieces)

@@ -37,14 +37,14 @@ class Assignment:
         Who takes which.
     one_by_one : bool
         Whether each block is a ticket of its own, of which no copy is made.
-    communication : {"gather", "window", "global-arrays"}
-        How results come to rank 0.
+    communication : {"gather", "window", "global-arrays"} or None
+        How results come to rank 0; None for what suits.
     """
 
     ranges: Sequence[tuple[int, int]]
     schedule: Schedule
     one_by_one: bool
-    communication: Communication
+    communication: Communication | None
 
     @property
     def n_blocks(self) -> int:

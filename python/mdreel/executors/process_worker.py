@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 import sys
-from multiprocessing.connection import Connection
+from collections import deque
 from time import monotonic, perf_counter_ns
-from typing import Any
 
-from mdreel.crew import Watch
+from mdreel.crew import Member, Watch
+from mdreel.executors.pipe import Pipe
 
 _PROGRESS_SECONDS = 0.2
 
@@ -18,66 +17,96 @@ class _Dropped(BaseException):
     """Nobody needs what is being done."""
 
 
-class _Listener:
-    """Looks for messages while blocks are run, and says how far they are."""
-
-    def __init__(self, connection: Connection[Any, Any], watch: Watch) -> None:
-        self._connection = connection
-        self._watch = watch
-        self._said = monotonic()
-
-    def __call__(self, n_frames: int) -> None:
-        """Be called every few milliseconds, with the number of frames done."""
-        self._watch.look()
-        if self._connection.poll():
-            if self._connection.recv() == ("drop",):
-                raise _Dropped
-        elif monotonic() - self._said > _PROGRESS_SECONDS:
-            self._said = monotonic()
-            self._connection.send(("progress", n_frames))
-
-
-def serve(connection: Connection[Any, Any], number: int) -> None:
-    """Do tickets until the connection is closed.
+class _Tickets:
+    """The tickets of this worker: what it is told comes while it works.
 
     Parameters
     ----------
-    connection : Connection
+    pipe : Pipe
+        To the process that hands them out.
+    """
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._waiting: deque[tuple[int, int, int]] = deque()
+        self._watch = Watch()
+        self._number: int | None = None
+        self._said = monotonic()
+
+    def next(self) -> tuple[int, int, int]:
+        """Wait for a ticket; return its number, first block and end."""
+        while not self._waiting:
+            self._hear()
+        ticket = self._waiting.popleft()
+        self._number = ticket[0]
+        return ticket
+
+    def look(self, n_frames: int) -> None:
+        """Be called every few milliseconds, with the number of frames of a ticket that are done."""
+        self._watch.look()
+        while self._pipe.is_spoken_to():
+            self._hear()
+        if monotonic() - self._said > _PROGRESS_SECONDS:
+            self._said = monotonic()
+            self._pipe.say(("progress", n_frames))
+
+    def member(self) -> Member:
+        """Say what this process has taken."""
+        return self._watch.look().member
+
+    def _hear(self) -> None:
+        match self._pipe.hear():
+            case ("do", number, first, end):
+                self._waiting.append((number, first, end))
+            case ("drop", number) if number == self._number:
+                raise _Dropped
+            case ("drop", number):
+                kept = [ticket for ticket in self._waiting if ticket[0] != number]
+                if len(kept) < len(self._waiting):  # it may be done
+                    self._waiting = deque(kept)
+                    self._pipe.say(("dropped", number))
+
+
+def serve(pipe: Pipe, worker: int) -> None:
+    """Do tickets until the pipe is closed.
+
+    Parameters
+    ----------
+    pipe : Pipe
         To the process that hands out tickets; the job comes first.
-    number : int
+    worker : int
         Which worker this is.
     """
     from mdreel.executors.failure import Failure
 
     try:
-        job, blocks = pickle.loads(connection.recv_bytes())  # noqa: S301 (from our own parent)
+        job, blocks = pipe.hear()
+    except EOFError:
+        raise
     except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
-        connection.send(("failed", Failure.of(error)))
+        pipe.say(("failed", None, Failure.of(error)))
         return
-    watch = Watch()
-    connection.send(("ready", perf_counter_ns()))
+    tickets = _Tickets(pipe)
+    pipe.say(("ready", perf_counter_ns()))
     while True:
-        match connection.recv():
-            case ("do", first, end):
-                begun_ns = perf_counter_ns()
-                try:
-                    part = job.map(blocks, first, end, monitor=_Listener(connection, watch), worker=number)
-                except _Dropped:
-                    connection.send(("dropped",))
-                except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
-                    connection.send(("failed", Failure.of(error)))
-                else:
-                    connection.send(("done", part, begun_ns, perf_counter_ns(), watch.look().member))
-            case _:
-                pass  # nobody needs what was done meanwhile
+        number, first, end = tickets.next()
+        begun_ns = perf_counter_ns()
+        try:
+            part = job.map(blocks, first, end, monitor=tickets.look, worker=worker)
+        except _Dropped:
+            pipe.say(("dropped", number))
+        except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
+            pipe.say(("failed", number, Failure.of(error)))
+        else:
+            pipe.say(("done", number, part, begun_ns, perf_counter_ns(), tickets.member()))
 
 
 def main() -> None:
     """Serve the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
-    with Connection(int(sys.argv[1])) as connection:
+    with Pipe.of(int(sys.argv[1])) as pipe:
         try:
-            serve(connection, int(sys.argv[2]))
+            serve(pipe, int(sys.argv[2]))
         except (EOFError, OSError):
             sys.exit(1)  # the parent is gone
 

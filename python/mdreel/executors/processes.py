@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import pickle
 import queue
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +18,7 @@ from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
 from mdreel.executors.failure import Failure
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
+from mdreel.executors.pipe import Pipe
 from mdreel.executors.processors import available_processors
 from mdreel.executors.tickets import Ticket
 from mdreel.executors.work import Work
@@ -90,10 +87,10 @@ class _Worker:
 
     number: int
     process: subprocess.Popen[bytes]
-    connection: Connection[Any, Any]
-    ticket: Ticket | None = None
+    pipe: Pipe
+    tickets: dict[int, Ticket] = field(default_factory=dict)  # by their numbers, in the order in which it does them
+    told: set[int] = field(default_factory=set)  # which of them nobody needs any more
     is_ready: bool = False
-    is_told: bool = False  # that nobody needs its ticket any more
 
     @property
     def where(self) -> str:
@@ -108,7 +105,6 @@ class _Crew:
 
     def __init__(self, work: Work, coordinator: Coordinator, n_workers: int) -> None:
         self._work = work
-        self._payload: Future[bytes] = Future()
         self._coordinator = coordinator
         self._n_workers = n_workers
         self._workers: dict[int, _Worker] = {}
@@ -120,10 +116,6 @@ class _Crew:
         try:
             for number in range(self._n_workers):
                 self._start(number)
-            # While they start.
-            self._payload.set_result(
-                pickle.dumps((self._work.job, self._work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
-            )
             while not self._coordinator.is_done:
                 self._hand_out()
                 with suppress(queue.Empty):
@@ -135,7 +127,7 @@ class _Crew:
             self._end()
 
     def _start(self, number: int) -> None:
-        ours, theirs = Pipe()
+        ours, theirs = Pipe.pair()
         with theirs:
             paths = [path or str(Path.cwd()) for path in sys.path]
             environment = {**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
@@ -150,24 +142,24 @@ class _Crew:
     def _listen(self, worker: _Worker) -> None:
         """Send the job to a worker, and pass on what it says, on a thread of its own."""
         try:
-            worker.connection.send_bytes(self._payload.result())
+            worker.pipe.say((self._work.job, self._work.blocks))
             while True:
-                self._inbox.put((worker, worker.connection.recv()))
+                self._inbox.put((worker, worker.pipe.hear()))
         except (EOFError, OSError):
             self._inbox.put((worker, None))
         except Exception as error:  # noqa: BLE001 (nobody else would hear of it)
-            self._inbox.put((worker, ("failed", Failure.of(error))))
+            self._inbox.put((worker, ("failed", None, Failure.of(error))))
 
     def _hand_out(self) -> None:
-        """Give work to who has none, and say so to those whose work is no longer needed."""
+        """Give work to who soon has none, and say so to those whose work is no longer needed."""
         for worker in self._workers.values():
-            if worker.ticket is not None:
-                if not worker.is_told and not self._coordinator.is_wanted(worker.ticket):
-                    worker.is_told = True
-                    _say(worker, ("drop",))
-            elif worker.is_ready and (ticket := self._coordinator.take(worker.number)) is not None:
-                worker.ticket, worker.is_told = ticket, False
-                _say(worker, ("do", ticket.first, ticket.end))
+            for number, ticket in worker.tickets.items():
+                if number not in worker.told and not self._coordinator.is_wanted(ticket):
+                    worker.told.add(number)
+                    _say(worker, ("drop", number))
+            if worker.is_ready and (ticket := self._coordinator.take(worker.number)) is not None:
+                worker.tickets[ticket.number] = ticket
+                _say(worker, ("do", ticket.number, ticket.first, ticket.end))
 
     def _take_in(self, worker: _Worker, message: tuple[Any, ...] | None) -> None:
         """Act on what a worker said, or on its loss."""
@@ -181,42 +173,41 @@ class _Crew:
                 self._coordinator.ready(worker.number, at_ns)
             case ("progress", n_frames):
                 self._coordinator.progress(worker.number, n_frames)
-            case ("dropped",):
-                worker.ticket = None
-            case ("done", part, begun_ns, ended_ns, member) if worker.ticket is not None:
-                ticket, worker.ticket = worker.ticket, None
+            case ("dropped", number):
+                del worker.tickets[number]
+            case ("done", number, part, begun_ns, ended_ns, member) if number in worker.tickets:
+                ticket = worker.tickets.pop(number)
                 self._coordinator.came(worker.number, ticket, part, begun_ns, ended_ns, member)
-            case ("failed", failure) if worker.ticket is not None:
-                ticket, worker.ticket = worker.ticket, None
+            case ("failed", number, failure) if number in worker.tickets:
+                ticket = worker.tickets.pop(number)
                 self._coordinator.failed(worker.number, ticket, failure, worker.where)
-            case ("failed", failure):
+            case ("failed", _, failure):
                 raise failure.error
             case _:
                 raise WorkerError(f"worker {worker.number} ({worker.where}) said what nobody understands: {message}")
 
     def _lose(self, worker: _Worker) -> None:
         """Go on without a worker, and start another in its place."""
-        worker.connection.close()
+        worker.pipe.close()
         status = worker.process.wait()
         why = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
         if not worker.is_ready:
             self._false_starts += 1
             if self._false_starts >= _MOST_FALSE_STARTS:
                 raise WorkerError(f"processes do not start: worker {worker.number} ({worker.where}) {why}")
-        self._coordinator.lost(worker.number, worker.ticket, worker.where, why)
+        self._coordinator.lost(worker.number, [*worker.tickets.values()], worker.where, why)
         self._start(worker.number)
 
     def _end(self) -> None:
         """End all processes; they hold nothing that is needed."""
-        self._payload.cancel()
         for worker in self._workers.values():
             worker.process.kill()
         for worker in self._workers.values():
             worker.process.wait()
-            worker.connection.close()
+            worker.pipe.close()
 
 
 def _say(worker: _Worker, message: tuple[Any, ...]) -> None:
     """Tell a worker something; that it is lost will be heard."""
     with suppress(OSError):
-        worker.connection.send(message)
+        worker.pipe.say(message)

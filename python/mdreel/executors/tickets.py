@@ -19,6 +19,9 @@ from time import monotonic
 TICKET_SECONDS = 0.9
 """How long a ticket should take: long against what handing it out costs, short against a run."""
 
+LEAD_SECONDS = 0.1
+"""So long before a worker is expected to be done with a ticket it is handed the next: it need not wait then."""
+
 LATE = 1.5
 """A ticket is late when it takes more than this many times the median time for so many blocks."""
 
@@ -99,7 +102,7 @@ class Tickets:
         return not self._running and not any(self._waiting)
 
     def take(self, worker: int, may_go_ahead: bool = True) -> Ticket | None:
-        """Hand a worker its next ticket.
+        """Hand a worker its next ticket, if it has none, or will soon be done with the one that it has.
 
         Parameters
         ----------
@@ -113,6 +116,9 @@ class Tickets:
         Ticket or None
             None when there is nothing for it now; there may be later, as long as not `is_empty`.
         """
+        held = [running for running in self._running.values() if running.worker == worker]
+        if held and not self._is_nearly_done(held):
+            return None
         waiting = self._waiting[worker if self._is_static else 0]
         if waiting and (may_go_ahead or self._is_first(waiting[0][0])):
             first, end = heapq.heappop(waiting)
@@ -120,7 +126,7 @@ class Tickets:
             if cut < end:
                 heapq.heappush(waiting, (cut, end))
             return self._begin(first, cut, worker)
-        late = None if self._is_static or self._one_by_one else self._late(worker)
+        late = None if held or self._is_static or self._one_by_one else self._late(worker)
         return None if late is None else self._begin(late.first, late.end, worker)
 
     def came(self, number: int) -> bool:
@@ -133,6 +139,9 @@ class Tickets:
         self._finished.append(taken)
         for copy in self._copies(done.ticket):
             del self._running[copy]
+        for running in self._running.values():
+            if running.worker == done.worker:
+                running.since = self._clock()  # it begins with it now
         return True
 
     def failed(self, number: int) -> int | None:
@@ -155,6 +164,15 @@ class Tickets:
             if self._end is None or block < self._end:
                 heapq.heappush(waiting, (block, block + 1))
         return None
+
+    def returned(self, number: int) -> None:
+        """Say that a ticket will not be done by who has it, and was not begun."""
+        back = self._running.pop(number, None)
+        if back is not None and not self._copies(back.ticket):
+            waiting = self._waiting[back.worker if self._is_static else 0]
+            end = back.ticket.end if self._end is None else min(back.ticket.end, self._end)
+            if back.ticket.first < end:
+                heapq.heappush(waiting, (back.ticket.first, end))
 
     def end_at(self, end: int) -> None:
         """Say that no block from ``end`` on is needed."""
@@ -181,8 +199,18 @@ class Tickets:
             return 1
         if self._is_static:
             return available
-        pace = self._seconds_per_block.get(worker) or (median(self._finished) if self._finished else None)
-        return ticket_size(pace, available + sum(end - first for first, end in waiting), self._n_workers)
+        return ticket_size(self._pace(worker), available + sum(end - first for first, end in waiting), self._n_workers)
+
+    def _is_nearly_done(self, held: list[_Running]) -> bool:
+        """Whether a worker has one ticket, of which little is left."""
+        pace = self._pace(held[0].worker)
+        if len(held) > 1 or pace is None:
+            return False
+        return self._clock() - held[0].since > pace * len(held[0].ticket) - LEAD_SECONDS
+
+    def _pace(self, worker: int) -> float | None:
+        """How many seconds a worker takes for a block, if that is known."""
+        return self._seconds_per_block.get(worker) or (median(self._finished) if self._finished else None)
 
     def _is_first(self, block: int) -> bool:
         return all(block < running.ticket.first for running in self._running.values())

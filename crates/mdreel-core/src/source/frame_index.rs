@@ -1,48 +1,26 @@
-//! The frame index: where each frame of a file starts, kept in the user's cache between runs.
-//!
-//! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
-//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, and a
-//! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
-//! part is located and appended.
+//! The frame index: where each frame of a file starts, in few bytes a frame.
 
 mod claim;
-mod packed;
+mod kept;
+mod stretch;
 
-use std::fs;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
+use self::stretch::{STRETCH, Stretch};
 use super::FrameLocation;
-use super::bytes::FileBytes;
-use crate::error::{Error, Result};
 
 pub use claim::{Claim, PATIENCE, Turn};
-pub use packed::PackedIndex;
-
-const MAGIC: &[u8; 8] = b"mdreelX2";
-/// Bytes at either end of the covered part that the checksum covers.
-const CHECKED_BYTES: u64 = 4096;
-const RECORD: usize = 20;
-const HEAD: usize = 8 * 7;
-
-/// Where the index of a file is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Keep {
-    /// In the user's cache directory.
-    #[default]
-    Cache,
-    /// Next to the data.
-    Beside,
-    /// Nowhere.
-    Nowhere,
-}
+pub use kept::{Keep, place};
 
 /// Where each frame of a file is.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
-    /// One after the other as they are kept, so that an index of millions of frames is there when it is read.
-    records: Vec<u8>,
+    /// Frames, [`STRETCH`] in each.
+    stretches: Vec<Stretch>,
+    /// The frames behind these: fewer than that.
+    tail: Vec<FrameLocation>,
     /// Where the last frame ends.
     pub end: u64,
 }
@@ -51,198 +29,181 @@ impl FrameIndex {
     /// Adds frames behind the last one.
     pub fn extend(&mut self, frames: impl IntoIterator<Item = FrameLocation>) {
         for frame in frames {
-            let mut record = [0; RECORD];
-            record[..8].copy_from_slice(&frame.offset.to_le_bytes());
-            record[8..12].copy_from_slice(&(frame.step as i32).to_le_bytes());
-            record[12..].copy_from_slice(&frame.time.to_le_bytes());
-            self.records.extend_from_slice(&record);
+            self.tail.push(frame);
+            if self.tail.len() == STRETCH {
+                self.stretches.push(Stretch::of(&self.tail));
+                self.tail.clear();
+            }
         }
     }
 
     /// The frames, in order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameLocation> + Clone {
-        self.records.as_chunks::<RECORD>().0.iter().map(location)
+        (0..self.len()).map(|i| self.at(i))
     }
 
     /// The `i`-th frame.
     pub fn get(&self, i: usize) -> Option<FrameLocation> {
-        self.records.as_chunks::<RECORD>().0.get(i).map(location)
+        (i < self.len()).then(|| self.at(i))
     }
 
     /// The bytes of the `i`-th frame.
-    pub fn range(&self, i: usize) -> Option<std::ops::Range<u64>> {
+    pub fn range(&self, i: usize) -> Option<Range<u64>> {
         let end = self.get(i + 1).map_or(self.end, |next| next.offset);
         Some(self.get(i)?.offset..end)
     }
 
     /// The frame in which a byte lies, of those that are covered.
     pub fn frame_at(&self, byte: u64) -> Option<usize> {
-        let records = self.records.as_chunks::<RECORD>().0;
-        (byte < self.end).then(|| records.partition_point(|record| location(record).offset <= byte))?.checked_sub(1)
+        if byte >= self.end {
+            return None;
+        }
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.at(middle).offset <= byte {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.checked_sub(1)
     }
 
     /// Forgets all frames from the `n_frames`-th on.
     pub fn truncate(&mut self, n_frames: usize) {
-        if let Some(first) = self.get(n_frames) {
-            self.end = first.offset;
-            self.records.truncate(n_frames * RECORD);
+        let Some(first) = self.get(n_frames) else { return };
+        let n_stretches = n_frames / STRETCH;
+        if n_stretches < self.stretches.len() {
+            self.tail = (n_stretches * STRETCH..n_frames).map(|i| self.at(i)).collect();
+            self.stretches.truncate(n_stretches);
+        } else {
+            self.tail.truncate(n_frames - n_stretches * STRETCH);
         }
+        self.end = first.offset;
     }
 
     /// Number of frames.
     pub fn len(&self) -> usize {
-        self.records.len() / RECORD
+        self.stretches.len() * STRETCH + self.tail.len()
     }
 
     /// Whether there is no frame.
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.len() == 0
     }
 
-    /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
-    /// has grown. An index that cannot be read is no error: it is made anew.
-    pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
-        let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
-        let n_kept = kept.metadata().ok()?.len();
-        let mut head = [0; HEAD];
-        kept.read_exact(&mut head).ok()?;
-        let word = |k: usize| u64::from_le_bytes(head[8 * k..8 * k + 8].try_into().unwrap_or_default());
-        let [size, modified, end, n_frames, ends_sum] = [1, 2, 3, 4, 5].map(word);
-        let n_records = n_frames.checked_mul(RECORD as u64)?;
-        if &head[..8] != MAGIC || n_records.checked_add(HEAD as u64 + 8)? != n_kept || end > file.len() || end > size {
-            return None;
-        }
-        let mut records = Vec::new();
-        records.try_reserve_exact(n_records as usize).ok()?;
-        (&kept).take(n_records).read_to_end(&mut records).ok()?;
-        let mut sum = [0; 8];
-        kept.read_exact(&mut sum).ok()?;
-        if sum != checksum(&records, checksum(&head, 0)).to_le_bytes() {
-            return None;
-        }
-        // Same size and time, or grown: in both cases the covered part must look as it did.
-        let unchanged = size == file.len() && modified == version(file)?;
-        if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
-            return None;
-        }
-        let index = FrameIndex { records, end };
-        let offsets = || index.frames().map(|frame| frame.offset);
-        let is_ascending = offsets().zip(offsets().skip(1).chain([end])).all(|(offset, next)| offset < next);
-        is_ascending.then_some(index)
+    /// Whether it can be the index of a file: one that comes from elsewhere may be of another shape.
+    pub fn is_whole(&self) -> bool {
+        let offsets = || self.frames().map(|frame| frame.offset);
+        self.tail.len() < STRETCH
+            && self.stretches.iter().all(Stretch::is_whole)
+            && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
     }
 
-    /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
-    /// caller's to ignore: the index is a help, not a result.
-    pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
-        let Some(path) = place_of(file, keep) else { return Ok(()) };
-        let Some(modified) = version(file) else { return Ok(()) };
-        let mut head = MAGIC.to_vec();
-        for word in [file.len(), modified, self.end, self.len() as u64, ends_checksum(file, self.end)?, 0] {
-            head.extend(word.to_le_bytes());
-        }
-        let sum = checksum(&self.records, checksum(&head, 0)).to_le_bytes();
-        let directory = path.parent().unwrap_or(Path::new("."));
-        if keep == Keep::Cache {
-            fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
-        }
-        let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
-        let write = || -> std::io::Result<()> {
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-            [&head, &self.records, &sum[..]].into_iter().try_for_each(|part| file.write_all(part))?;
-            fs::rename(&temporary, &path)
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            Error::io(&path, error)
-        })
-    }
-}
-
-fn location(record: &[u8; RECORD]) -> FrameLocation {
-    FrameLocation {
-        offset: u64::from_le_bytes(record[..8].try_into().unwrap_or_default()),
-        step: i64::from(i32::from_le_bytes(record[8..12].try_into().unwrap_or_default())),
-        time: f64::from_le_bytes(record[12..].try_into().unwrap_or_default()),
-    }
-}
-
-/// Two threads of a process must not share a temporary name.
-fn thread_number() -> u64 {
-    let here = 0u8;
-    std::ptr::from_ref(&here) as u64
-}
-
-/// Where the index of a file is kept.
-fn place_of(file: &FileBytes, keep: Keep) -> Option<PathBuf> {
-    match (file.version(), keep) {
-        (None, _) => place(file.path(), keep),
-        (Some(_), Keep::Cache) => Some(in_cache(file.path(), file.path().file_name()?)?),
-        // We do not write to servers.
-        (Some(_), Keep::Beside | Keep::Nowhere) => None,
-    }
-}
-
-fn in_cache(location: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
-    let sum = checksum(location.as_os_str().as_encoded_bytes(), 0);
-    Some(cache_directory()?.join("index").join(format!("{}.{sum:016x}.index", name.to_string_lossy())))
-}
-
-/// Where the index of `data` is kept.
-pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
-    match keep {
-        Keep::Nowhere => None,
-        Keep::Beside => {
-            let mut name = std::ffi::OsString::from(".");
-            name.push(data.file_name()?);
-            name.push(".mdreel-index");
-            Some(data.with_file_name(name))
-        }
-        Keep::Cache => {
-            let absolute = fs::canonicalize(data).ok()?;
-            in_cache(&absolute, absolute.file_name()?)
+    fn at(&self, i: usize) -> FrameLocation {
+        match self.stretches.get(i / STRETCH) {
+            Some(stretch) => stretch.get(i % STRETCH),
+            None => self.tail[i - self.stretches.len() * STRETCH],
         }
     }
 }
 
-/// mdreel's cache directory: `$MDREEL_CACHE_DIR`, else `mdreel` in the user's cache directory.
-fn cache_directory() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(own) = set("MDREEL_CACHE_DIR") {
-        return Some(own);
-    }
-    if let Some(cache) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
-        return Some(cache.join("mdreel"));
-    }
-    let home = set("HOME")?;
-    Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-/// Changes when the file does: its modification time in ns, or what its server says.
-fn version(file: &FileBytes) -> Option<u64> {
-    if let Some(version) = file.version() {
-        return Some(checksum(version.as_bytes(), 0));
-    }
-    let modified = fs::metadata(file.path()).ok()?.modified().ok()?;
-    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64)
-}
+    use super::*;
 
-fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {
-    let first = file.read_vec(0..end.min(CHECKED_BYTES))?;
-    let last = file.read_vec(end.saturating_sub(CHECKED_BYTES)..end)?;
-    Ok(checksum(&last, checksum(&first, 0)))
-}
+    fn index(frames: &[FrameLocation], end: u64) -> FrameIndex {
+        let mut index = FrameIndex { end, ..FrameIndex::default() };
+        index.extend(frames.iter().copied());
+        index
+    }
 
-/// FNV-1a: enough to notice change and damage, not made against malice.
-fn checksum(bytes: &[u8], seed: u64) -> u64 {
-    let mut words = bytes.chunks_exact(8);
-    let mut sum = seed ^ 0xcbf2_9ce4_8422_2325;
-    for word in &mut words {
-        sum = (sum ^ u64::from_le_bytes(word.try_into().unwrap_or_default()))
-            .wrapping_mul(0x0100_0000_01b3)
-            .rotate_left(29);
+    fn bits(frame: FrameLocation) -> (u64, i64, u64) {
+        (frame.offset, frame.step, frame.time.to_bits())
     }
-    for &byte in words.remainder() {
-        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+
+    /// The time of a frame, in a file of one kind or another.
+    fn time(kind: u8, seed: u32, i: usize) -> f64 {
+        match kind {
+            0 => f64::from(seed) + i as f64 * 0.1,
+            1 => f64::from(f32::from_bits(scatter(seed, i) as u32)),
+            _ => f64::from_bits(scatter(seed, i)),
+        }
     }
-    sum
+
+    /// Bits that look like chance.
+    fn scatter(seed: u32, i: usize) -> u64 {
+        (u64::from(seed) + i as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23)
+            .wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn frames_come_out_as_they_were(
+            n_frames in prop_oneof![0usize..20, STRETCH - 2..STRETCH + 3, 2 * STRETCH..3 * STRETCH],
+            most in prop_oneof![Just(1u64), Just(60_000), Just(3_000_000_000), Just(1 << 40)],
+            step in prop_oneof![Just(1u64), Just(50_000), Just(1 << 40), Just(u64::MAX)],
+            seed in any::<u32>(),
+            kind in 0u8..3,
+            cut in 0usize..3 * STRETCH,
+        ) {
+            let (mut frames, mut end) = (Vec::new(), 7);
+            for i in 0..n_frames {
+                let step = (scatter(seed, i) % step) as i64;
+                frames.push(FrameLocation { offset: end, step, time: time(kind, seed, i) });
+                end += 1 + scatter(seed, i) % most;
+            }
+            let bytes = postcard::to_allocvec(&index(&frames, end)).unwrap();
+            let mut found: FrameIndex = postcard::from_bytes(&bytes).unwrap();
+            prop_assert!(found.is_whole());
+            prop_assert!(found.frames().map(bits).eq(frames.iter().copied().map(bits)));
+            prop_assert_eq!(found.get(n_frames), None);
+            for byte in [0, 7, end / 2, end - 1, end] {
+                let expected = frames.partition_point(|frame| frame.offset <= byte).checked_sub(1);
+                prop_assert_eq!(found.frame_at(byte), expected.filter(|_| byte < end));
+            }
+            found.truncate(cut);
+            frames.truncate(cut);
+            prop_assert!(found.frames().map(bits).eq(frames.iter().copied().map(bits)));
+            prop_assert!(found.is_whole());
+            // What is added later is where it was before.
+            frames.push(FrameLocation { offset: found.end, step: -1, time: 0.5 });
+            found.extend(frames.last().copied());
+            found.end += 1;
+            let anew = index(&frames, frames[frames.len() - 1].offset + 1);
+            // Some times may be no numbers.
+            prop_assert_eq!(postcard::to_allocvec(&found).unwrap(), postcard::to_allocvec(&anew).unwrap());
+        }
+    }
+
+    #[test]
+    fn even_frames_take_little_and_any_take_less_than_they_are() {
+        let frame = |i: u64, offset, time| FrameLocation { offset, step: i as i64, time };
+        let alike: Vec<_> = (0..100_000).map(|i| frame(5 * i, 1000 * i, 0.5 * i as f64)).collect();
+        let usual: Vec<_> = (0..100_000).map(|i| frame(5 * i, 1000 * i + i % 7, f64::from(0.1 * i as f32))).collect();
+        let odd: Vec<_> = (0..100_000).map(|i| frame(i * i, i * i, (i as f64).sqrt())).collect();
+        let n_bytes = |frames| postcard::to_allocvec(&index(frames, u64::MAX)).unwrap().len() / 100_000;
+        assert_eq!((n_bytes(&alike), n_bytes(&usual), n_bytes(&odd)), (0, 8, 16));
+    }
+
+    #[test]
+    fn index_that_is_not_whole_is_noticed() {
+        let frames: Vec<_> = (0..2 * STRETCH as u64)
+            .map(|i| FrameLocation { offset: i * i, step: (i * i) as i64, time: (i as f64).sqrt() })
+            .collect();
+        let whole = index(&frames, u64::MAX);
+        assert!(whole.is_whole());
+        assert!(!FrameIndex { end: 5, ..whole.clone() }.is_whole());
+        assert!(!FrameIndex { tail: frames.clone(), stretches: Vec::new(), ..whole.clone() }.is_whole());
+        for spoilt in whole.stretches[1].spoilt() {
+            assert!(!FrameIndex { stretches: vec![whole.stretches[0].clone(), spoilt], ..whole.clone() }.is_whole());
+        }
+    }
 }

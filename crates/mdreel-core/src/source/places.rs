@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::FileBytes;
 use super::fault::Fault;
-use super::frame_index::PackedIndex;
+use super::frame_index::FrameIndex;
 use super::located::{Gap, Located};
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub struct Places {
 /// Where its frames are, if that has to be found out, and was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Known {
-    index: PackedIndex,
+    index: FrameIndex,
     rest: Option<Fault>,
     gaps: Vec<Gap>,
 }
@@ -28,7 +28,7 @@ impl Places {
     /// What is known of `file`.
     pub fn of(file: &FileBytes, located: Option<&Located>) -> Self {
         let known = |located: &Located| Known {
-            index: PackedIndex::of(&located.index),
+            index: located.index.clone(),
             rest: located.rest.clone(),
             gaps: located.gaps.clone(),
         };
@@ -37,8 +37,11 @@ impl Places {
 
     /// Where its frames are, if that has to be found out, and was.
     pub fn located(self) -> Result<Option<Located>> {
-        let known = |Known { index, rest, gaps }| Ok(Located { index: index.unpack()?, rest, gaps });
-        self.located.map(known).transpose()
+        let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
+        if !index.is_whole() {
+            return Err(Error::Mismatch(format!("what is said of {} frames is not whole", index.len())));
+        }
+        Ok(Some(Located { index, rest, gaps }))
     }
 
     /// Checks that `file` is the one that this was said of, as far as that shows without reading it.

@@ -10,7 +10,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{FrameIndex, Keep, place_of, thread_number};
+use super::FrameIndex;
+use super::kept::{Keep, place_of, thread_number};
 use crate::source::bytes::FileBytes;
 
 /// How often the holder of a claim says that it lives.

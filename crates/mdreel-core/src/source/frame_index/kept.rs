@@ -1,0 +1,172 @@
+//! Frame indices in files: in the user's cache, or beside the data.
+//!
+//! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
+//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, and a
+//! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
+//! part is located and appended.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::FrameIndex;
+use crate::error::{Error, Result};
+use crate::source::bytes::FileBytes;
+
+const MAGIC: &[u8; 8] = b"mdreelX3";
+/// Bytes at either end of the covered part that the checksum covers.
+const CHECKED_BYTES: u64 = 4096;
+const HEAD: usize = 8 * 6;
+
+/// Where the index of a file is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// In the user's cache directory.
+    #[default]
+    Cache,
+    /// Next to the data.
+    Beside,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl FrameIndex {
+    /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
+    /// has grown. An index that cannot be read is no error: it is made anew.
+    pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
+        let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
+        let n_kept = kept.metadata().ok()?.len();
+        let mut head = [0; HEAD];
+        kept.read_exact(&mut head).ok()?;
+        let word = |k: usize| u64::from_le_bytes(head[8 * k..8 * k + 8].try_into().unwrap_or_default());
+        let [size, modified, end, ends_sum, n_content] = [1, 2, 3, 4, 5].map(word);
+        if &head[..8] != MAGIC || n_content.checked_add(HEAD as u64 + 8)? != n_kept || end > file.len() || end > size {
+            return None;
+        }
+        let mut content = Vec::new();
+        content.try_reserve_exact(n_content as usize).ok()?;
+        (&kept).take(n_content).read_to_end(&mut content).ok()?;
+        let mut sum = [0; 8];
+        kept.read_exact(&mut sum).ok()?;
+        if sum != checksum(&content, checksum(&head, 0)).to_le_bytes() {
+            return None;
+        }
+        // Same size and time, or grown: in both cases the covered part must look as it did.
+        let unchanged = size == file.len() && modified == version(file)?;
+        if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
+            return None;
+        }
+        let index: FrameIndex = postcard::from_bytes(&content).ok()?;
+        (index.end == end && index.is_whole()).then_some(index)
+    }
+
+    /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
+    /// caller's to ignore: the index is a help, not a result.
+    pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
+        let Some(path) = place_of(file, keep) else { return Ok(()) };
+        let Some(modified) = version(file) else { return Ok(()) };
+        let content = postcard::to_allocvec(self)
+            .map_err(|error| Error::Worker(format!("a frame index cannot be turned into bytes: {error}")))?;
+        let mut head = MAGIC.to_vec();
+        for word in [file.len(), modified, self.end, ends_checksum(file, self.end)?, content.len() as u64] {
+            head.extend(word.to_le_bytes());
+        }
+        let sum = checksum(&content, checksum(&head, 0)).to_le_bytes();
+        let directory = path.parent().unwrap_or(Path::new("."));
+        if keep == Keep::Cache {
+            fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
+        }
+        let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
+        let write = || -> std::io::Result<()> {
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+            [&head[..], &content, &sum].into_iter().try_for_each(|part| file.write_all(part))?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            Error::io(&path, error)
+        })
+    }
+}
+
+/// Two threads of a process must not share a temporary name.
+pub(super) fn thread_number() -> u64 {
+    let here = 0u8;
+    std::ptr::from_ref(&here) as u64
+}
+
+/// Where the index of a file is kept.
+pub(super) fn place_of(file: &FileBytes, keep: Keep) -> Option<PathBuf> {
+    match (file.version(), keep) {
+        (None, _) => place(file.path(), keep),
+        (Some(_), Keep::Cache) => Some(in_cache(file.path(), file.path().file_name()?)?),
+        // We do not write to servers.
+        (Some(_), Keep::Beside | Keep::Nowhere) => None,
+    }
+}
+
+fn in_cache(location: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
+    let sum = checksum(location.as_os_str().as_encoded_bytes(), 0);
+    Some(cache_directory()?.join("index").join(format!("{}.{sum:016x}.index", name.to_string_lossy())))
+}
+
+/// Where the index of `data` is kept.
+pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
+    match keep {
+        Keep::Nowhere => None,
+        Keep::Beside => {
+            let mut name = std::ffi::OsString::from(".");
+            name.push(data.file_name()?);
+            name.push(".mdreel-index");
+            Some(data.with_file_name(name))
+        }
+        Keep::Cache => {
+            let absolute = fs::canonicalize(data).ok()?;
+            in_cache(&absolute, absolute.file_name()?)
+        }
+    }
+}
+
+/// mdreel's cache directory: `$MDREEL_CACHE_DIR`, else `mdreel` in the user's cache directory.
+fn cache_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(own) = set("MDREEL_CACHE_DIR") {
+        return Some(own);
+    }
+    if let Some(cache) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+        return Some(cache.join("mdreel"));
+    }
+    let home = set("HOME")?;
+    Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
+}
+
+/// Changes when the file does: its modification time in ns, or what its server says.
+fn version(file: &FileBytes) -> Option<u64> {
+    if let Some(version) = file.version() {
+        return Some(checksum(version.as_bytes(), 0));
+    }
+    let modified = fs::metadata(file.path()).ok()?.modified().ok()?;
+    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64)
+}
+
+fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {
+    let first = file.read_vec(0..end.min(CHECKED_BYTES))?;
+    let last = file.read_vec(end.saturating_sub(CHECKED_BYTES)..end)?;
+    Ok(checksum(&last, checksum(&first, 0)))
+}
+
+/// FNV-1a: enough to notice change and damage, not made against malice.
+fn checksum(bytes: &[u8], seed: u64) -> u64 {
+    let mut words = bytes.chunks_exact(8);
+    let mut sum = seed ^ 0xcbf2_9ce4_8422_2325;
+    for word in &mut words {
+        sum = (sum ^ u64::from_le_bytes(word.try_into().unwrap_or_default()))
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29);
+    }
+    for &byte in words.remainder() {
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    }
+    sum
+}

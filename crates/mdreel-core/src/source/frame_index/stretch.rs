@@ -1,0 +1,141 @@
+//! Stretches of a frame index: frames are about equally long, and come at even steps and times.
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::FrameLocation;
+
+/// Frames in a stretch.
+pub const STRETCH: usize = 4096;
+
+/// [`STRETCH`] consecutive frames, each of which is found at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    offsets: Numbers,
+    steps: Numbers,
+    times: Times,
+}
+
+/// Whole numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Numbers {
+    /// `first + i * interval`.
+    Even { first: i64, interval: i64 },
+    /// Each is `least` and four bytes.
+    Narrow {
+        least: i64,
+        #[serde(with = "serde_bytes")]
+        bytes: Vec<u8>,
+    },
+    /// As they are.
+    Wide(#[serde(with = "serde_bytes")] Vec<u8>),
+}
+
+/// Times of frames.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Times {
+    /// `first + i * interval`, bit for bit.
+    Even { first: f64, interval: f64 },
+    /// In single precision, which holds all of them.
+    Single(#[serde(with = "serde_bytes")] Vec<u8>),
+    /// As they are.
+    Double(#[serde(with = "serde_bytes")] Vec<u8>),
+}
+
+impl Stretch {
+    /// The stretch of [`STRETCH`] frames.
+    pub fn of(frames: &[FrameLocation]) -> Self {
+        Stretch {
+            offsets: Numbers::of(frames.iter().map(|frame| frame.offset as i64)),
+            steps: Numbers::of(frames.iter().map(|frame| frame.step)),
+            times: Times::of(frames.iter().map(|frame| frame.time)),
+        }
+    }
+
+    /// The `i`-th of its frames.
+    pub fn get(&self, i: usize) -> FrameLocation {
+        FrameLocation { offset: self.offsets.get(i) as u64, step: self.steps.get(i), time: self.times.get(i) }
+    }
+
+    /// Whether it has as many frames as it should.
+    pub fn is_whole(&self) -> bool {
+        let has = |bytes: &[u8], width| bytes.len() == width * STRETCH;
+        let has_numbers = |numbers: &Numbers| match numbers {
+            Numbers::Even { .. } => true,
+            Numbers::Narrow { bytes, .. } => has(bytes, 4),
+            Numbers::Wide(bytes) => has(bytes, 8),
+        };
+        let has_times = match &self.times {
+            Times::Even { .. } => true,
+            Times::Single(bytes) => has(bytes, 4),
+            Times::Double(bytes) => has(bytes, 8),
+        };
+        has_numbers(&self.offsets) && has_numbers(&self.steps) && has_times
+    }
+
+    /// Itself, with a value too little in one place or the other.
+    #[cfg(test)]
+    pub fn spoilt(&self) -> [Self; 3] {
+        let short = vec![0; 8 * (STRETCH - 1)];
+        [
+            Stretch { offsets: Numbers::Wide(short.clone()), ..self.clone() },
+            Stretch { steps: Numbers::Narrow { least: 0, bytes: short.clone() }, ..self.clone() },
+            Stretch { times: Times::Double(short), ..self.clone() },
+        ]
+    }
+}
+
+impl Numbers {
+    fn of(values: impl Iterator<Item = i64> + Clone) -> Self {
+        let first = values.clone().next().unwrap_or_default();
+        let interval = values.clone().nth(1).unwrap_or(first).wrapping_sub(first);
+        if values.clone().enumerate().all(|(i, value)| even(first, interval, i) == value) {
+            return Numbers::Even { first, interval };
+        }
+        let least = values.clone().min().unwrap_or_default();
+        let narrow = || values.clone().map(|value| u32::try_from(value.wrapping_sub(least) as u64));
+        if narrow().all(|added| added.is_ok()) {
+            return Numbers::Narrow { least, bytes: narrow().flatten().flat_map(u32::to_le_bytes).collect() };
+        }
+        Numbers::Wide(values.flat_map(i64::to_le_bytes).collect())
+    }
+
+    fn get(&self, i: usize) -> i64 {
+        match self {
+            Numbers::Even { first, interval } => even(*first, *interval, i),
+            Numbers::Narrow { least, bytes } => {
+                least.wrapping_add(i64::from(u32::from_le_bytes(bytes.as_chunks::<4>().0[i])))
+            }
+            Numbers::Wide(bytes) => i64::from_le_bytes(bytes.as_chunks::<8>().0[i]),
+        }
+    }
+}
+
+fn even(first: i64, interval: i64, i: usize) -> i64 {
+    first.wrapping_add(interval.wrapping_mul(i as i64))
+}
+
+impl Times {
+    fn of(times: impl Iterator<Item = f64> + Clone) -> Self {
+        let first = times.clone().next().unwrap_or_default();
+        let interval = times.clone().nth(1).unwrap_or(first) - first;
+        if times.clone().enumerate().all(|(i, time)| even_time(first, interval, i).to_bits() == time.to_bits()) {
+            Times::Even { first, interval }
+        } else if times.clone().all(|time| f64::from(time as f32).to_bits() == time.to_bits()) {
+            Times::Single(times.flat_map(|time| (time as f32).to_le_bytes()).collect())
+        } else {
+            Times::Double(times.flat_map(f64::to_le_bytes).collect())
+        }
+    }
+
+    fn get(&self, i: usize) -> f64 {
+        match self {
+            Times::Even { first, interval } => even_time(*first, *interval, i),
+            Times::Single(bytes) => f64::from(f32::from_le_bytes(bytes.as_chunks::<4>().0[i])),
+            Times::Double(bytes) => f64::from_le_bytes(bytes.as_chunks::<8>().0[i]),
+        }
+    }
+}
+
+fn even_time(first: f64, interval: f64, i: usize) -> f64 {
+    first + i as f64 * interval
+}

@@ -1,0 +1,23 @@
+"""Pieces: objects on their way to another process, whose arrays are sent from where they are."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def in_pieces(what: object) -> list[NDArray[np.uint8]]:
+    """Return a pickle, and the arrays in it."""
+    buffers: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+    return [np.frombuffer(content, np.uint8), *(np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers)]
+
+
+def from_pieces(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+    """Return what is in pieces; its arrays are these."""
+    content, *arrays = pieces
+    return pickle.loads(content.data, buffers=arrays)  # noqa: S301 (from our own processes)
