@@ -39,10 +39,13 @@ def prepare(job: Job) -> Work:
     if job.way == "dask":
         import distributed  # noqa: F401
     if job.way == "dask-cluster":  # one that is there
+        from dask import config
         from distributed import Client, LocalCluster
 
         from mdreel import Dask
 
+        # As docs/clusters.md recommends.
+        config.set({"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"})
         cluster = LocalCluster(n_workers=job.n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         backend = Dask(client=Client(cluster))
 

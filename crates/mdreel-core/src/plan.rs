@@ -7,14 +7,16 @@ use crate::error::{Error, Result};
 use crate::source::Source;
 
 /// Bytes of file in a block: large reads, yet many blocks to balance the workers with.
-const BLOCK_BYTES: u64 = 16 << 20;
+const BLOCK_BYTES: u64 = 32 << 20;
 /// Bytes below which looking for the first frame of a block of bytes costs more than balance gains.
 const LEAST_BLOCK_BYTES: u64 = 64 << 10;
 /// Blocks for each worker, so that the last one to finish keeps the others waiting for little.
 const BLOCKS_PER_WORKER: u64 = 8;
 /// Blocks above which handing them out costs more than balance gains.
 const MOST_BLOCKS: u64 = 100_000;
-/// Frames in a block of a trajectory that grows: as many as fit into [`BLOCK_BYTES`], within these limits.
+/// Bytes of coordinates in a block of a trajectory that grows: results are wanted soon.
+const ARRIVING_BYTES: u64 = 16 << 20;
+/// Frames in such a block: as many as these bytes hold, within these limits.
 const ARRIVING_FRAMES: (u64, u64) = (16, 1024);
 
 /// What is asked of a plan.
@@ -47,7 +49,7 @@ fn arriving(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>
         return Err(Error::Unsupported(message));
     }
     let frame_bytes = 12 * source.n_atoms().max(1) as u64;
-    let block_frames = (BLOCK_BYTES / frame_bytes).clamp(ARRIVING_FRAMES.0, ARRIVING_FRAMES.1);
+    let block_frames = (ARRIVING_BYTES / frame_bytes).clamp(ARRIVING_FRAMES.0, ARRIVING_FRAMES.1);
     let frames = frames.cloned().unwrap_or_else(|| FrameSet::endless(0, 1));
     Ok(Arriving { frames, block_frames })
 }

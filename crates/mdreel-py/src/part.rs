@@ -3,7 +3,7 @@
 use mdreel_core::part as core;
 use mdreel_core::reduce::{Partial, Series};
 use mdreel_core::run::{Outcome, finish};
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -44,12 +44,15 @@ impl Part {
 
 /// Looks at rows that came from another process.
 fn with_rows(py: Python<'_>, came: &Py<PyArray2<f64>>, look: impl FnOnce(&[[f64; 3]])) -> PyResult<()> {
-    let rows = came.bind(py).try_readonly()?;
-    let (rows, rest) = rows.as_slice()?.as_chunks::<3>();
-    if !rest.is_empty() {
+    let mut rows = came.bind(py).try_readonly()?;
+    if rows.as_slice().is_err() {
+        // What comes through a network may lie anywhere.
+        rows = came.bind(py).call_method0("copy")?.cast_into::<PyArray2<f64>>()?.try_readonly()?;
+    }
+    if rows.shape()[1] != 3 {
         return Err(PyValueError::new_err("rows have three columns"));
     }
-    look(rows);
+    look(rows.as_slice()?.as_chunks::<3>().0);
     Ok(())
 }
 
@@ -83,6 +86,7 @@ impl Part {
     }
 
     /// Itself as bytes.
+    #[expect(clippy::wrong_self_convention, reason = "that its rows are taken in is not seen")]
     fn to_bytes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let whole = self.whole(py)?;
         let content = py.detach(|| whole.to_bytes()).map_err(|error| to_python(py, error))?;

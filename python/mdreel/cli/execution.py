@@ -150,7 +150,9 @@ def executor_of(
         logging.disable()  # Dask logs the tracebacks of what becomes an error in one line
         return Dask(n_workers or None, schedule.value, client=scheduler)
     if backend is Backend.MPI:
-        return Mpi(n_workers or None, schedule.value, communication=communication and communication.value)
+        if communication is None:
+            return Mpi(n_workers or None, schedule.value)
+        return Mpi(n_workers or None, schedule.value, communication=communication.value)
     return EXECUTORS[backend.value](None if backend is Backend.SERIAL else n_workers or None, schedule.value)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import queue
+import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.05
 _START_SECONDS = 60.0
 _N_CLOCK_LOOKS = 3
+_REACH_SECONDS = 1.0
 
 
 class Dask(Alone):
@@ -125,8 +128,14 @@ def _connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
     else:
         from dask import config
 
-        # What is said of memory is ours to keep to; a dashboard would need a port and bokeh.
-        quiet = {"distributed.worker.memory.terminate": False, "distributed.worker.memory.pause": False}
+        # What is said of memory is ours to keep to; a dashboard would need a port and bokeh; who is profiled every few
+        # milliseconds loses 5 % of the time, and has spans besides.
+        quiet = {
+            "distributed.worker.memory.terminate": False,
+            "distributed.worker.memory.pause": False,
+            "distributed.worker.profile.enabled": False,
+            "distributed.admin.tick.interval": "1s",
+        }
         with (
             config.set(quiet),
             LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
@@ -142,6 +151,19 @@ def _n_threads(client: Client) -> int:
     except TimeoutError as error:
         raise WorkerError(f"the Dask cluster has no worker after {_START_SECONDS:.0f} s: {client}") from error
     return sum(client.nthreads().values())
+
+
+def _is_reached(address: str) -> bool:
+    """Whether a worker can be spoken to from here: a firewall may let nobody but the scheduler do so."""
+    from distributed.comm.addressing import get_address_host_port
+
+    if not address.startswith(("tcp://", "tls://")):
+        return False
+    try:
+        socket.create_connection(get_address_host_port(address), _REACH_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 class _Session:
@@ -162,6 +184,7 @@ class _Session:
         self._done_by: dict[str, tuple[Ticket, int]] = {}
         self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
         self._heard_at = perf_counter()
+        self._is_direct = False
 
     def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
         """Run until all blocks are there; ``insist`` is called every now and then.
@@ -203,6 +226,7 @@ class _Session:
         asked_ns = perf_counter_ns()
         answers = self._client.run(Host.here, on_error="return")
         answered_ns = perf_counter_ns()
+        self._is_direct = all(_is_reached(address) for address in answers)
         for address, answer in answers.items():
             if isinstance(answer, Host):
                 self._learn(address, answer, asked_ns, answer.now_ns, answered_ns)
@@ -315,9 +339,14 @@ class _Session:
 
     def _fetched(self, slot: _Slot) -> Done | None:
         """Fetch what a task gave back; None while it is done again, as its worker was lost before it was asked."""
+        # From where it is, if that can be reached from here: the scheduler would receive and send all of it.
+        gathering = self._client.gather(slot.future, direct=self._is_direct, asynchronous=True)
+        loop: Any = self._client.loop
+        fetching = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
         try:
-            done: Done = slot.future.result(timeout=_START_SECONDS)
+            done: Done = fetching.result(timeout=_START_SECONDS)
         except TimeoutError:
+            fetching.cancel()
             return None
         return done
 

@@ -215,11 +215,8 @@ class Mpi:
             gathered = self._gather(handed_in)
             if stopped is not None:
                 raise stopped
-            for rank in gathered:
-                for part, n_rows in rank.parts:
-                    carrier.get(part, n_rows)
             if results is not None:  # while what carries them is there
-                results.take_in(round_.begun_ns, gathered)
+                results.take_in(round_.begun_ns, gathered, carrier)
 
     def _hosts(self, failure: Failure | None) -> list[str]:
         """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""

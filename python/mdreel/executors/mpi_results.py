@@ -16,6 +16,7 @@ from mdreel.spans import SPAN
 if TYPE_CHECKING:
     from mdreel.crew import Member
     from mdreel.executors.job import Outcome
+    from mdreel.executors.mpi_carrier import Carrier
     from mdreel.executors.mpi_round import HandedIn
     from mdreel.executors.work import Work
 
@@ -58,8 +59,10 @@ class Results:
         """Say which blocks are to be done: first and end of consecutive ones, ascending."""
         return list(self._gathering.missing())
 
-    def take_in(self, since_ns: int, handed_in: Sequence[HandedIn]) -> None:
+    def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], carrier: Carrier) -> None:
         """Take in what ranks have handed in of a round that began at a moment of rank 0's `time.perf_counter_ns`.
+
+        What rows went another way come with the carrier.
 
         Raises
         ------
@@ -72,7 +75,8 @@ class Results:
         for number, rank in enumerate(handed_in):
             self._crew[number] = rank.watch.member
             self._spans += [(k, b, w, s + offset_ns, e + offset_ns, n, m) for k, b, w, s, e, n, m in rank.spans]
-            for part, _ in rank.parts:
+            for part, n_rows in rank.parts:
+                carrier.get(part, n_rows)
                 part.shift(offset_ns)
                 self._gathering.take(part)
         for rank in handed_in:

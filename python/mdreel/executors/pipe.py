@@ -84,7 +84,7 @@ class Pipe:
         self.close()
 
     def _heard(self, size: int) -> memoryview:
-        content = memoryview(np.empty(size, np.uint8))
+        content = np.empty(size, np.uint8).data
         at = 0
         while at < size:
             try:

@@ -157,9 +157,9 @@ class _Crew:
                 if number not in worker.told and not self._coordinator.is_wanted(ticket):
                     worker.told.add(number)
                     _say(worker, ("drop", number))
-            if worker.is_ready and (ticket := self._coordinator.take(worker.number)) is not None:
-                worker.tickets[ticket.number] = ticket
-                _say(worker, ("do", ticket.number, ticket.first, ticket.end))
+            if worker.is_ready and (new := self._coordinator.take(worker.number)) is not None:
+                worker.tickets[new.number] = new
+                _say(worker, ("do", new.number, new.first, new.end))
 
     def _take_in(self, worker: _Worker, message: tuple[Any, ...] | None) -> None:
         """Act on what a worker said, or on its loss."""

@@ -1,7 +1,10 @@
 //! Stretches of a frame index: frames are about equally long, and come at even steps and times.
 
+mod sent;
+
 use serde::{Deserialize, Serialize};
 
+use self::sent::Sent;
 use crate::source::FrameLocation;
 
 /// Frames in a stretch.
@@ -17,17 +20,14 @@ pub struct Stretch {
 
 /// Whole numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Sent", into = "Sent")]
 enum Numbers {
     /// `first + i * interval`.
     Even { first: i64, interval: i64 },
     /// Each is `least` and four bytes.
-    Narrow {
-        least: i64,
-        #[serde(with = "serde_bytes")]
-        bytes: Vec<u8>,
-    },
+    Narrow { least: i64, bytes: Vec<u8> },
     /// As they are.
-    Wide(#[serde(with = "serde_bytes")] Vec<u8>),
+    Wide(Vec<u8>),
 }
 
 /// Times of frames.
