@@ -1,10 +1,9 @@
 """The crew of a run: which processes worked, where, and how much memory each of them took."""
 
 import os
-import re
 import socket
 from dataclasses import dataclass, field
-from pathlib import Path
+from mmap import PAGESIZE
 from typing import Self
 
 
@@ -55,9 +54,10 @@ class Watch:
 
 def anonymous_bytes() -> int:
     """Return the memory of this process that is no file's, bytes; 0 where the system does not say."""
+    # Asked every 50 ms: the short file, and nothing to parse.
     try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123 (a Path costs as much as all the rest)
+            _, resident, shared, *_ = file.read().split()
     except OSError:
         return 0
-    found = re.search(r"^RssAnon:\s+(\d+) kB$", status, re.MULTILINE)
-    return 0 if found is None else int(found[1]) << 10
+    return (int(resident) - int(shared)) * PAGESIZE
