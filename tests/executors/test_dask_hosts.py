@@ -28,7 +28,7 @@ import numpy as np
 from mdreel.executors import dask
 from rmsd_on_ranks import Wanted, compute
 
-folder, scheduler, wanted, dask._START_SECONDS = map(json.loads, sys.argv[1:])
+folder, scheduler, wanted, dask.START_SECONDS = map(json.loads, sys.argv[1:])
 outcome = compute(Wanted(**wanted), dask.Dask(client=scheduler))
 np.save(f"{folder}/series.npy", outcome.series)
 np.save(f"{folder}/spans.npy", outcome.spans)

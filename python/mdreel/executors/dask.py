@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import pickle
 import queue
-import socket
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.alone import Alone
 from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
+from mdreel.executors.dask_cluster import START_SECONDS, connected, is_reached, n_threads
 from mdreel.executors.failure import Failure
 from mdreel.executors.insisting import insisting
 from mdreel.executors.job import Outcome, Schedule
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from mdreel.executors.dask_worker import Done, Host
 
 _POLL_SECONDS = 0.05
-_START_SECONDS = 60.0
 _N_CLOCK_LOOKS = 3
-_REACH_SECONDS = 1.0
 
 
 class Dask(Alone):
@@ -76,11 +74,11 @@ class Dask(Alone):
         """How many blocks are run at a time."""
         if self._client is None:
             return available_processors() if self._n_workers is None else self._n_workers
-        with _connected(self._client, 0) as client:
-            n_threads = _n_threads(client)
-        if self._n_workers not in (None, n_threads):
-            raise MismatchError(f"{self._n_workers} workers were asked for, the cluster has {n_threads} threads")
-        return n_threads
+        with connected(self._client, 0) as client:
+            found = n_threads(client)
+        if self._n_workers not in (None, found):
+            raise MismatchError(f"{self._n_workers} workers were asked for, the cluster has {found} threads")
+        return found
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""
@@ -93,7 +91,7 @@ class Dask(Alone):
         if not coordinator.is_done:
             payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
             try:
-                with insisting() as insist, _connected(self._client, n_workers) as client:
+                with insisting() as insist, connected(self._client, n_workers) as client:
                     tasks = _Session(client, payload, coordinator, n_workers).run(insist)
             except BlocksDidNotJoin:
                 return None
@@ -109,61 +107,6 @@ def _refuse_without_dask() -> None:
         import distributed  # noqa: F401
     except ImportError as error:
         raise UnsupportedError("the backend dask needs dask.distributed: pip install 'mdreel[dask]'") from error
-
-
-@contextmanager
-def _connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
-    """Give a client: the one that there is, one of a scheduler, or one of a cluster made for it."""
-    from distributed import Client, LocalCluster
-
-    if isinstance(client, Client):
-        yield client
-    elif client is not None:
-        try:
-            connected = Client(client, timeout=_START_SECONDS / 4, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise UnsupportedError(f"there is no Dask scheduler at {client}: {error}") from error
-        with connected:
-            yield connected
-    else:
-        from dask import config
-
-        # What is said of memory is ours to keep to; a dashboard would need a port and bokeh; who is profiled every few
-        # milliseconds loses 5 % of the time, and has spans besides.
-        quiet = {
-            "distributed.worker.memory.terminate": False,
-            "distributed.worker.memory.pause": False,
-            "distributed.worker.profile.enabled": False,
-            "distributed.admin.tick.interval": "1s",
-        }
-        with (
-            config.set(quiet),
-            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-            Client(cluster, set_as_default=False) as connected,
-        ):
-            yield connected
-
-
-def _n_threads(client: Client) -> int:
-    """Count the threads of a cluster; wait for the first worker."""
-    try:
-        client.wait_for_workers(1, timeout=_START_SECONDS)
-    except TimeoutError as error:
-        raise WorkerError(f"the Dask cluster has no worker after {_START_SECONDS:.0f} s: {client}") from error
-    return sum(client.nthreads().values())
-
-
-def _is_reached(address: str) -> bool:
-    """Whether a worker can be spoken to from here: a firewall may let nobody but the scheduler do so."""
-    from distributed.comm.addressing import get_address_host_port
-
-    if not address.startswith(("tcp://", "tls://")):
-        return False
-    try:
-        socket.create_connection(get_address_host_port(address), _REACH_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 class _Session:
@@ -226,7 +169,7 @@ class _Session:
         asked_ns = perf_counter_ns()
         answers = self._client.run(Host.here, on_error="return")
         answered_ns = perf_counter_ns()
-        self._is_direct = all(_is_reached(address) for address in answers)
+        self._is_direct = all(is_reached(address) for address in answers)
         for address, answer in answers.items():
             if isinstance(answer, Host):
                 self._learn(address, answer, asked_ns, answer.now_ns, answered_ns)
@@ -300,9 +243,9 @@ class _Session:
         """See that there is a cluster left: Dask would wait for one for ever."""
         if self._client.status == "closed":
             raise self._scheduler_lost()
-        if perf_counter() - self._heard_at > _START_SECONDS:
+        if perf_counter() - self._heard_at > START_SECONDS:
             if not self._client.nthreads():
-                how_long = f"none came in {_START_SECONDS:.0f} s"
+                how_long = f"none came in {START_SECONDS:.0f} s"
                 raise WorkerError(f"all workers of {self._scheduler} were lost, and {how_long}")
             self._heard_at = perf_counter()
 
@@ -344,7 +287,7 @@ class _Session:
         loop: Any = self._client.loop
         fetching = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
         try:
-            done: Done = fetching.result(timeout=_START_SECONDS)
+            done: Done = fetching.result(timeout=START_SECONDS)
         except TimeoutError:
             fetching.cancel()
             return None
