@@ -193,7 +193,7 @@ mod tests {
         let source = memory(48, 1 << 17);
         assert_eq!(plan(&source, None, Wishes::default(), 1).unwrap().len(), 8);
         let frames = FrameSet::List(vec![0; 4096].into());
-        assert_eq!(plan(&source, Some(&frames), Wishes::default(), 1).unwrap().len(), 384);
+        assert_eq!(plan(&source, Some(&frames), Wishes::default(), 1).unwrap().len(), 192);
     }
 
     /// A source whose frames lie in pieces of ten.
