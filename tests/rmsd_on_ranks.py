@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdreel._core import FrameSet, RmsdKernel
+from mdreel._core import FrameSet
 from mdreel.executors.executor import Executor
-from mdreel.executors.job import Job, Outcome
+from mdreel.executors.job import Outcome
 from mdreel.executors.mpi import Mpi
 from mdreel.executors.serial import Serial
 from mdreel.launcher import launched
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources import parallel_hdf5
 from mdreel.sources.open import open_source
+from mixed_job import bits_of, mixed_job
 
 if TYPE_CHECKING:
     from mpi_launcher import Launcher
@@ -43,19 +44,24 @@ class Wanted:
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
     source = open_source(wanted.paths, index="none").with_on_error(wanted.on_error)
     atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
-    reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
     frames = None
     if wanted.repeats > 1:
         frames = FrameSet.list(np.tile(np.arange(source.n_frames, dtype=np.uint64), wanted.repeats))
     elif wanted.is_located:
         frames = FrameSet.range(0, 1, source.n_frames)
-    job = Job(source, atoms, RmsdKernel(reference, None, True))
-    return run(job, frames, executor, access=wanted.access, n_parts=wanted.n_parts, checkpoint=wanted.checkpoint)
+    return run(
+        mixed_job(source, atoms),
+        frames,
+        executor,
+        access=wanted.access,
+        n_parts=wanted.n_parts,
+        checkpoint=wanted.checkpoint,
+    )
 
 
 def expected_of(wanted: Wanted) -> bytes:
     """What one thread makes of it."""
-    return compute(wanted, Serial()).series.tobytes()
+    return bits_of(compute(wanted, Serial())).tobytes()
 
 
 def command(mpi: "Launcher", n_ranks: int, folder: Path, runs: Sequence[Wanted]) -> list[str]:
@@ -90,7 +96,7 @@ def main() -> None:
         if wanted.batch_bytes is not None:
             parallel_hdf5.BATCH_BYTES = wanted.batch_bytes
         outcome = executor.share(lambda wanted=wanted, executor=executor: compute(wanted, executor))
-        np.save(kept(folder, i, place.rank), outcome.series)
+        np.save(kept(folder, i, place.rank), bits_of(outcome))
         if place.rank == 0:
             np.save(folder / f"run{i}.spans.npy", outcome.spans)
 

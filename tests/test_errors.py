@@ -14,6 +14,7 @@ TREE = {
     errors.UnsupportedError: (errors.MdreelError, NotImplementedError),
     errors.StreamError: (errors.MdreelError, ConnectionError),
     errors.StreamTimeoutError: (errors.StreamError, TimeoutError),
+    errors.FunctionError: (errors.MdreelError, RuntimeError),
     errors.WorkerError: (errors.MdreelError, RuntimeError),
 }
 

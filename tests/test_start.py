@@ -10,7 +10,7 @@ HEAVY = ("MDAnalysis", "rich", "matplotlib", "typer", "scipy", "pyarrow", "hypot
 RUN = """
 import sys, time
 import numpy as np
-from mdreel._core import FrameSet, RmsdKernel, Source
+from mdreel._core import FrameSet, Pass, Source, rmsd
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
 from mdreel.executors.work import Work
@@ -18,7 +18,7 @@ from mdreel._core import plan
 
 positions = np.random.default_rng(1).normal(size=(100, 3_000, 3)).astype(np.float32)
 source = Source.memory(positions, np.zeros(100))
-kernel = RmsdKernel(positions[0].astype(np.float64), None, True)
+kernel = Pass.of(rmsd(positions[0].astype(np.float64), None, True))
 frames = FrameSet.list(np.arange(100, dtype=np.uint64).repeat(100_000))
 job = Job(source, np.arange(3_000, dtype=np.uint32), kernel)
 executor = find_executor(sys.argv[1])

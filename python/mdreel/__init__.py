@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
+    from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.function import from_function
+    from mdreel.analysis.helices import HelixEigenvalues
+    from mdreel.analysis.one_pass import run
+    from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
+    from mdreel.analysis.rmsf import RMSF
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
     from mdreel.executors.processes import Processes
@@ -15,27 +22,45 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RMSD",
+    "RMSF",
     "Dask",
+    "Dihedral",
+    "Dihedrals",
+    "DistanceArray",
+    "HelixEigenvalues",
     "Mpi",
     "Processes",
+    "Ramachandran",
+    "Rg",
     "Serial",
     "Threads",
     "accelerate",
     "follow",
+    "from_function",
     "open_source",
+    "run",
     "unaccelerate",
 ]
 
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
+    "RMSF": "mdreel.analysis.rmsf",
     "Dask": "mdreel.executors.dask",
+    "Dihedral": "mdreel.analysis.dihedrals",
+    "Dihedrals": "mdreel.analysis.dihedrals",
+    "DistanceArray": "mdreel.analysis.distances",
+    "HelixEigenvalues": "mdreel.analysis.helices",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
+    "Ramachandran": "mdreel.analysis.dihedrals",
+    "Rg": "mdreel.analysis.rg",
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
     "follow": "mdreel.sources.follow",
+    "from_function": "mdreel.analysis.function",
     "open_source": "mdreel.sources.open",
+    "run": "mdreel.analysis.one_pass",
     "unaccelerate": "mdreel.mdanalysis.accelerate",
 }
 

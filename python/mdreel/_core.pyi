@@ -11,13 +11,14 @@ from typing_extensions import Buffer
 
 __all__ = [
     "Blocks",
+    "Computation",
     "FrameReader",
     "FrameSet",
     "Frames",
     "LentFile",
     "OpenFiles",
     "Part",
-    "RmsdKernel",
+    "Pass",
     "Source",
     "chain_sources",
     "check",
@@ -25,12 +26,19 @@ __all__ = [
     "chunked_source",
     "convert",
     "convert_to_chunks",
+    "dihedrals",
+    "distances",
+    "fluctuation",
     "follow_file",
     "foreign_source",
+    "function",
+    "gyration",
+    "helix_eigenvalues",
     "is_hdf5",
     "map_blocks",
     "output_formats",
     "plan",
+    "rmsd",
     "run",
     "span_kinds",
     "split",
@@ -47,7 +55,8 @@ _Columns: TypeAlias = tuple[
     NDArray[np.uint64],
 ]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
-_Results: TypeAlias = tuple[NDArray[np.float64], _Columns, list[_Damage]]
+_Found: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]
+_Results: TypeAlias = tuple[_Found, _Columns, list[_Damage]]
 
 @final
 class Source:
@@ -153,15 +162,28 @@ class Blocks:
     def to_bytes(self) -> bytes: ...
 
 @final
-class RmsdKernel:
-    def __new__(
-        cls, reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool
-    ) -> RmsdKernel: ...
+class Computation:
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+
+@final
+class Pass:
+    def __new__(cls, n_atoms: int, members: Sequence[tuple[Computation, NDArray[np.uint32] | None]]) -> Pass: ...
+    @staticmethod
+    def of(computation: Computation) -> Pass: ...
+    @property
+    def row_width(self) -> int: ...
+    @property
+    def computations(self) -> list[Computation]: ...
+    @property
+    def places(self) -> list[list[tuple[int, int]]]: ...
 
 @final
 class Part:
     @staticmethod
-    def empty(first: int) -> Part: ...
+    def empty(first: int, kernel: Pass) -> Part: ...
     @staticmethod
     def of(content: bytes, rows: NDArray[np.float64]) -> Part: ...
     @staticmethod
@@ -185,21 +207,47 @@ class Part:
     def finish(self, source: Source) -> _Results | None: ...
 
 def plan(
-    source: Source, frames: FrameSet | None, n_parts: int | None, n_workers: int, keep_to_segments: bool = False
+    source: Source,
+    frames: FrameSet | None,
+    n_parts: int | None,
+    n_workers: int,
+    keep_to_segments: bool = False,
+    row_bytes: int = 0,
 ) -> Blocks: ...
 def run(
     source: Source,
     atoms: NDArray[np.uint32],
-    kernel: RmsdKernel,
+    kernel: Pass,
     blocks: Blocks,
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
     schedule: str = "demand",
 ) -> _Results | None: ...
+def fluctuation(reference: NDArray[np.float64]) -> Computation: ...
+def function(
+    function: Callable[[NDArray[np.float32]], NDArray[np.float64]],
+    n_atoms: int,
+    places: NDArray[np.uint32],
+    n_columns: int,
+    is_summed: bool,
+) -> Computation: ...
+def gyration(n_atoms: int, weights: NDArray[np.float64] | None) -> Computation: ...
+def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
+def distances(
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32] | NDArray[np.float64],
+    is_periodic: bool,
+    cutoff: float | None,
+) -> Computation: ...
+def helix_eigenvalues(
+    n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
+) -> Computation: ...
+def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def map_blocks(
     source: Source,
     atoms: NDArray[np.uint32],
-    kernel: RmsdKernel,
+    kernel: Pass,
     blocks: Blocks,
     first: int,
     end: int,

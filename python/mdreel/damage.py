@@ -1,5 +1,6 @@
 """Damage: frames of a trajectory that could not be read, and were left out on request."""
 
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,8 @@ def damaged_frames(records: Iterable[tuple[int | None, Path, int | None, str]]) 
     return tuple(DamagedFrame(frame, Path(path), byte, message) for frame, path, byte, message in records)
 
 
-def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str, stacklevel: int) -> None:
-    """Warn of what was left out: how much, and the first few by name, one on a line.
+def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
+    """Warn of what was left out: how much, and the first few by name, one on a line. The caller's line is named.
 
     Parameters
     ----------
@@ -57,8 +58,6 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str, stacklevel: in
         What was left out.
     on_error : {"stop", "skip"}
         Why.
-    stacklevel : int
-        Whose line the warning names, as of `warnings.warn`: 2 for the caller's.
     """
     if not damage:
         return
@@ -67,7 +66,15 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str, stacklevel: in
         named.append(f"and {len(damage) - _NAMED} more")
     what = "the trajectory ends before damage" if on_error == "stop" else f"{len(damage)} damaged, left out"
     text = "\n".join([f"{what}:", *named])
-    warnings.warn(text, DamagedFrameWarning, stacklevel=stacklevel + 1)
+    warnings.warn(text, DamagedFrameWarning, stacklevel=_caller_level())
+
+
+def _caller_level() -> int:
+    """Return how far up the line is from which somebody has called mdreel, as `warnings.warn` counts for our caller."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001 (there is no other way up)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "mdreel":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def facts_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> dict[str, str | int]:

@@ -41,5 +41,9 @@ class StreamTimeoutError(StreamError, TimeoutError):
     """A running simulation sent nothing for too long."""
 
 
+class FunctionError(MdreelError, RuntimeError):
+    """A function of the user has failed, or returned what it should not."""
+
+
 class WorkerError(MdreelError, RuntimeError):
     """A worker was lost."""

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from mdreel import Dask, Processes, Serial, Threads
-from mdreel._core import FrameSet, RmsdKernel, Source, plan
+from mdreel._core import FrameSet, Source, plan
 from mdreel.errors import MdreelError, MismatchError, UnsupportedError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import KINDS
+from mixed_job import bits_of, mixed_job
 from mpi_launcher import EVERY_MPI, Launcher
 from rmsd_on_ranks import Wanted, expected_of, results_of, spans_of
 
@@ -37,8 +38,7 @@ def segments(adk_xtc: Path, tmp_path_factory: pytest.TempPathFactory) -> list[st
 
 
 def job_of(source: Source) -> Job:
-    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    return Job(source, ATOMS, RmsdKernel(reference, None, True))
+    return mixed_job(source, ATOMS)
 
 
 def segment_of(frame: int) -> int:
@@ -96,7 +96,7 @@ def test_every_access_gives_the_bits_of_one_thread(
         source = open_source(segments, index="none")
         frames = FrameSet.range(0, 1, source.n_frames) if is_located else None
         outcome = run(job_of(source), frames, executor, access=access, n_parts=n_parts)
-        assert outcome.series.tobytes() == expected, (executor, n_parts)
+        assert bits_of(outcome).tobytes() == expected, (executor, n_parts)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 4, 6])
@@ -134,8 +134,8 @@ def test_access_that_does_not_suit_is_refused(segments: list[str], adk_xtc: Path
     assert refused("lustre", segments).startswith("unknown access 'lustre'; known: shared, chain, segments")
     assert refused("shared", segments) == "access='shared' is for one file, there are 4: use 'chain' or 'segments'"
     assert refused("chain", [str(adk_xtc)]) == "access='chain' is for several files, there is 1: use 'shared'"
-    one = run(job_of(open_source(adk_xtc)), None, Serial(), access="shared").series
-    assert one.tobytes() == expected_of(Wanted([str(adk_xtc)]))
+    one = run(job_of(open_source(adk_xtc)), None, Serial(), access="shared")
+    assert bits_of(one).tobytes() == expected_of(Wanted([str(adk_xtc)]))
 
 
 @pytest.mark.parametrize("executor", [Threads(2), Processes(2)])
@@ -143,9 +143,9 @@ def test_checkpoint_of_blocks_that_keep_to_segments_is_for_such(
     segments: list[str], tmp_path: Path, executor: Executor
 ) -> None:
     job, path = job_of(open_source(segments)), tmp_path / "run.checkpoint"
-    first = run(job, None, executor, access="segments", checkpoint=path).series
-    again = run(job, None, executor, access="segments", checkpoint=path).series
-    assert first.tobytes() == again.tobytes() == expected_of(Wanted(segments))
+    first = run(job, None, executor, access="segments", checkpoint=path)
+    again = run(job, None, executor, access="segments", checkpoint=path)
+    assert bits_of(first).tobytes() == bits_of(again).tobytes() == expected_of(Wanted(segments))
     with pytest.raises(
         MismatchError, match="its cut into blocks is at the ends of files, that of this run is anywhere"
     ):
@@ -170,5 +170,5 @@ def test_segments_of_damaged_files_give_what_is_whole(segments: list[str], tmp_p
     source = open_source(paths).with_on_error("skip")
     for executor in (Threads(3, "static"), Processes(3, "static")):
         outcome = run(replace(job_of(source), source=source), None, executor, access="segments")
-        assert outcome.series.tobytes() == expected.series.tobytes()
+        assert bits_of(outcome).tobytes() == bits_of(expected).tobytes()
         assert [damage.frame for damage in outcome.damage] == [damage.frame for damage in expected.damage] != []

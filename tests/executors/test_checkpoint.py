@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mdreel import Processes, Serial, Threads
-from mdreel._core import FrameSet, RmsdKernel, Source
+from mdreel._core import FrameSet, Pass, Source, rmsd
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import Timing
 
@@ -20,11 +20,11 @@ ATOMS = np.arange(0, 3341, 11, dtype=np.uint32)
 
 def job_of(source: Source, weights: np.ndarray | None = None) -> Job:
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    return Job(source, ATOMS, RmsdKernel(reference, weights, True))
+    return Job(source, ATOMS, Pass.of(rmsd(reference, weights, True)))
 
 
 def same(one: Outcome, other: Outcome) -> bool:
-    return one.series.tobytes() == other.series.tobytes()
+    return one.rows.tobytes() == other.rows.tobytes()
 
 
 def n_done(outcome: Outcome) -> int:

@@ -26,11 +26,12 @@ COMPUTE = """
 import json, sys
 import numpy as np
 from mdreel.executors import dask
+from mixed_job import bits_of
 from rmsd_on_ranks import Wanted, compute
 
 folder, scheduler, wanted, dask.START_SECONDS = map(json.loads, sys.argv[1:])
 outcome = compute(Wanted(**wanted), dask.Dask(client=scheduler))
-np.save(f"{folder}/series.npy", outcome.series)
+np.save(f"{folder}/found.npy", bits_of(outcome))
 np.save(f"{folder}/spans.npy", outcome.spans)
 """
 
@@ -84,7 +85,7 @@ def test_bits_are_those_of_one_thread(
         assert process.stderr is not None
         errors = process.stderr.read()
     assert process.returncode == 0, errors
-    assert np.load(tmp_path / "series.npy").tobytes() == expected_of(wanted)
+    assert np.load(tmp_path / "found.npy").tobytes() == expected_of(wanted)
     alone, together = tmp_path / "alone.csv", tmp_path / "together.csv"
     command = (sys.executable, "-m", "mdreel.cli", "rmsd", "-s", PSF, "-f", adk[suffix], "-q", "--backend", "serial")
     subprocess.run([*command, "-o", alone], check=True, timeout=120)
@@ -106,7 +107,7 @@ def test_worker_that_is_killed_and_replaced_costs_nothing_but_time(
         assert process.stderr is not None
         errors = process.stderr.read()
     assert process.returncode == 0, errors
-    assert np.load(tmp_path / "series.npy").tobytes() == expected_of(wanted)
+    assert np.load(tmp_path / "found.npy").tobytes() == expected_of(wanted)
 
 
 def test_spans_of_hosts_are_on_one_clock(

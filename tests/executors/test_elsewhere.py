@@ -13,26 +13,26 @@ import numpy as np
 import pytest
 
 from mdreel import Dask, Processes, Serial, Threads
-from mdreel._core import FrameSet, RmsdKernel, Source, plan
+from mdreel._core import FrameSet, Pass, Source, plan, rmsd
 from mdreel.errors import FormatError, UnsupportedError, WorkerError
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.executors.work import Work
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.storage.convert import convert
+from mixed_job import bits_of, mixed_job
 
 ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
 MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 1000))
 
 
 def job_of(source: Source) -> Job:
-    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    return Job(source, ATOMS, RmsdKernel(reference, None, True))
+    return mixed_job(source, ATOMS)
 
 
 def same(one: Outcome, other: Outcome) -> bool:
-    return one.series.tobytes() == other.series.tobytes()
+    return bits_of(one).tobytes() == bits_of(other).tobytes()
 
 
 @pytest.fixture(scope="module", params=["xtc", "trr", "dcd", "nc", "h5md", "chain"])
@@ -124,14 +124,15 @@ def test_processes_end_when_the_run_is_stopped(adk_xtc: Path) -> None:
 def test_processes_end_with_the_one_that_started_them(adk_xtc: Path) -> None:
     code = f"""
 import numpy as np
-from mdreel._core import FrameSet, RmsdKernel, plan
+from mdreel._core import FrameSet, Pass, plan, rmsd
 from mdreel import Processes
 from mdreel.executors.job import Job
 from mdreel.executors.work import Work
 from mdreel.sources.open import open_source
 source = open_source({str(adk_xtc)!r})
 atoms = np.arange(3341, dtype=np.uint32)
-job = Job(source, atoms, RmsdKernel(source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float), None, True))
+reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
+job = Job(source, atoms, Pass.of(rmsd(reference, None, True)))
 frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 100_000))
 Processes(2).run(Work(job, plan(source, frames, 20, 2), monitor=lambda done: print(done, flush=True) if done else None))
 """
@@ -172,7 +173,7 @@ def test_first_damaged_frame_is_the_one_that_is_named(
         expected = run(job_of(source), FrameSet.range(0, 1, 98), Serial())
         outcome = run(job_of(source), FrameSet.range(0, 1, 98), make(), n_parts=30)
         assert same(outcome, expected)
-        assert len(outcome.series) == n_left
+        assert len(outcome.rows) == n_left
         assert outcome.damage == expected.damage
 
 
@@ -181,7 +182,7 @@ def test_what_stays_in_its_process_is_refused(executor: Executor) -> None:
     source = Source.memory(np.zeros((10, 3341, 3), np.float32), np.zeros(10))
     with pytest.raises(UnsupportedError, match="in memory stays in its process"):
         run(
-            Job(source, ATOMS, RmsdKernel(np.random.default_rng(1).normal(size=(len(ATOMS), 3)), None, True)),
+            Job(source, ATOMS, Pass.of(rmsd(np.random.default_rng(1).normal(size=(len(ATOMS), 3)), None, True))),
             None,
             executor,
         )
@@ -206,7 +207,7 @@ def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
     job = job_of(open_source(adk_xtc))
     with pytest.raises(UnsupportedError, match="2 processes"):
         run(job, MANY, Processes(2), memory=100 << 20)
-    assert len(run(job, MANY, Processes(2), memory=2 << 30).series) == len(MANY)
+    assert len(run(job, MANY, Processes(2), memory=2 << 30).rows) == len(MANY)
 
 
 def test_dask_scheduler_that_is_not_there_is_named() -> None:

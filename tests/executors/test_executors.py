@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mdreel._core import FrameSet, RmsdKernel, Source, plan
+from mdreel._core import FrameSet, Pass, Source, plan, rmsd
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import EXECUTORS, find_executor
@@ -15,15 +15,15 @@ from mdreel.executors.job import Job, Outcome
 from mdreel.executors.serial import Serial
 from mdreel.executors.threads import Threads
 from mdreel.executors.work import Work
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
+from mixed_job import bits_of, mixed_job
 
 ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)
 
 
 def job_of(source: Source) -> Job:
-    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    return Job(source, ATOMS, RmsdKernel(reference, None, True))
+    return mixed_job(source, ATOMS)
 
 
 @pytest.fixture(params=["memory", "dcd", "xtc", "chain"])
@@ -49,7 +49,7 @@ def test_executors_give_the_same_bits_with_any_workers_and_blocks(
         outcome = run(job_of(source), frames, executor, n_parts=n_parts)
         np.testing.assert_array_equal(outcome.frames, expected.frames)
         np.testing.assert_array_equal(outcome.times, expected.times)
-        assert outcome.values.tobytes() == expected.values.tobytes()
+        assert bits_of(outcome).tobytes() == bits_of(expected).tobytes()
 
 
 def test_run_of_bytes_locates_the_frames(adk_xtc: Path) -> None:
@@ -83,7 +83,7 @@ def test_executor_passes_on_what_the_monitor_raises(executor: Executor) -> None:
     positions = np.random.default_rng(1).normal(size=(100, 3_000, 3)).astype(np.float32)
     source = Source.memory(positions, np.zeros(100))
     atoms = np.arange(3_000, dtype=np.uint32)
-    kernel = RmsdKernel(positions[0].astype(np.float64), None, True)
+    kernel = Pass.of(rmsd(positions[0].astype(np.float64), None, True))
     frames = FrameSet.list(np.arange(100, dtype=np.uint64).repeat(20_000))
 
     class EnoughError(Exception):

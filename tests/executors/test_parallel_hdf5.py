@@ -18,6 +18,7 @@ from mdreel import Processes, Serial, Threads
 from mdreel.errors import UnsupportedError
 from mdreel.sources.parallel_hdf5 import _runs
 from mdreel.spans import KINDS
+from mixed_job import bits_of
 from mpi_launcher import EVERY_MPI, PARALLEL_HDF5, Launcher, needs
 from rmsd_on_ranks import Wanted, compute, expected_of, results_of, spans_of
 
@@ -129,7 +130,7 @@ def test_damaged_frames_are_left_out_where_ranks_read_each_on_its_own(files: dic
     runs = [Wanted([torn], schedule, access=INDEPENDENT, on_error="skip") for schedule in ("demand", "static")]
     alone = compute(replace(runs[0], access=None), Serial())
     assert [damage.frame for damage in alone.damage] == [60, 61, 62]
-    assert results_of(PARALLEL_HDF5, 2, tmp_path, runs) == [[alone.series.tobytes()] * 2] * 2
+    assert results_of(PARALLEL_HDF5, 2, tmp_path, runs) == [[bits_of(alone).tobytes()] * 2] * 2
 
 
 INTERRUPTED = """
@@ -137,7 +138,7 @@ import os, signal, sys
 from pathlib import Path
 import numpy as np
 from mdreel import Mpi
-from mdreel._core import FrameSet, RmsdKernel, plan
+from mdreel._core import FrameSet, Pass, plan, rmsd
 from mdreel.executors.job import Job
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
@@ -154,7 +155,7 @@ def compute():
     source = open_source(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
-    job = Job(source, atoms, RmsdKernel(reference, None, True))
+    job = Job(source, atoms, Pass.of(rmsd(reference, None, True)))
     frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
     blocks = plan(source, frames, executor.n_workers, executor.n_workers)
     return executor.run(Work(job, blocks, monitor=stop, access=access))

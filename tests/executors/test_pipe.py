@@ -7,18 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel._core import FrameSet, Part, RmsdKernel, plan
+from mdreel._core import FrameSet, Part, Pass, plan, rmsd
 from mdreel.executors.job import Job
 from mdreel.executors.pieces import from_pieces, in_pieces
 from mdreel.executors.pipe import Pipe
 from mdreel.sources.open import open_source
+
+KERNEL = Pass.of(rmsd(np.random.default_rng(1).random((100, 3)), None, True))
 
 
 @pytest.fixture
 def part(adk_xtc: Path) -> Part:
     source = open_source(str(adk_xtc), index="none")
     atoms = np.arange(100, dtype=np.uint32)
-    job = Job(source, atoms, RmsdKernel(np.random.default_rng(1).random((100, 3)), None, True))
+    job = Job(source, atoms, KERNEL)
     blocks = plan(source, FrameSet.range(0, 1, source.n_frames), 4, 1)
     return job.map(blocks, 1, 3)
 
@@ -76,13 +78,13 @@ def test_part_is_the_same_wherever_its_rows_arrive(part: Part, shift: int) -> No
     came = from_pieces([content, *moved])
     assert (came.first, came.end, came.n_frames) == (part.first, part.end, part.n_frames)
     assert came.to_bytes() == part.to_bytes()
-    whole = Part.empty(part.first)
+    whole = Part.empty(part.first, KERNEL)
     whole.merge(from_pieces([content, *moved]))
     assert whole.to_bytes() == part.to_bytes()
     assert pickle.loads(pickle.dumps(part, protocol=2)).to_bytes() == part.to_bytes()
 
 
 def test_rows_that_are_none_are_refused(part: Part) -> None:
-    wrong = Part.of(Part.empty(part.end).to_bytes(), np.zeros((3, 4)))
-    with pytest.raises(ValueError, match="three columns"):
+    wrong = Part.of(Part.empty(part.end, KERNEL).to_bytes(), np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="4 columns, expected 3"):
         part.merge(wrong)

@@ -12,11 +12,11 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 from mdreel import Dask, Processes, Serial, Threads
-from mdreel._core import FrameSet, RmsdKernel
+from mdreel._core import FrameSet, Pass, rmsd
 from mdreel.crew import anonymous_bytes
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, Timing
 
@@ -28,7 +28,7 @@ MS = 1_000_000
 def timing_of(path: Path, executor: Executor) -> Timing:
     source = open_source(path)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    outcome = run(Job(source, ATOMS, RmsdKernel(reference, None, True)), MANY, executor)
+    outcome = run(Job(source, ATOMS, Pass.of(rmsd(reference, None, True))), MANY, executor)
     assert isinstance(outcome, Outcome)
     return Timing(outcome.spans, outcome.crew, outcome.tasks)
 

@@ -15,10 +15,10 @@ from repetitions import N_TIMES
 CODE = """
 import sys
 import numpy as np
-from mdreel._core import FrameSet, RmsdKernel
+from mdreel._core import FrameSet, Pass, rmsd
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import Timing
 
@@ -28,9 +28,9 @@ atoms = np.arange(3341, dtype=np.uint32)
 reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
 frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 2000))
 executor = find_executor(backend, None if backend == "serial" else 4)
-job = Job(source, atoms, RmsdKernel(reference, None, True))
+job = Job(source, atoms, Pass.of(rmsd(reference, None, True)))
 outcome = run(job, frames, executor, n_parts=300, checkpoint=checkpoint or None)
-np.save(output, outcome.series)
+np.save(output, outcome.rows)
 print(Timing(outcome.spans).n_frames)
 """
 N_FRAMES = 98 * 2000

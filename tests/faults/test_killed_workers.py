@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mdreel import Dask, Processes, Threads
-from mdreel._core import FrameSet, RmsdKernel, plan
+from mdreel._core import FrameSet, Pass, plan, rmsd
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job
 from mdreel.executors.work import Work
-from mdreel.run import run
+from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import Timing
 from repetitions import N_TIMES
@@ -60,8 +60,8 @@ def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., obj
     """One of four, at three moments, and at random ones."""
     source = open_source(adk_xtc)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
-    job = Job(source, ATOMS, RmsdKernel(reference, None, True))
-    expected = run(job, MANY, Threads(2)).series.tobytes()
+    job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
+    expected = run(job, MANY, Threads(2)).rows.tobytes()
     chance = random.Random()
     moments = [0.0, 0.3, 0.9, *(chance.uniform(0, 0.95) for _ in range(N_TIMES))]
     with backend() as (executor, workers):  # type: ignore[attr-defined]
@@ -81,6 +81,6 @@ def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., obj
             outcome = executor.run(Work(job, plan(source, MANY, 400, 4), monitor=kill))
             assert killed, moment
             assert outcome is not None
-            assert outcome.series.tobytes() == expected, (moment, killed)
+            assert outcome.rows.tobytes() == expected, (moment, killed)
             # What was lost was done again, and counts once.
             assert Timing(outcome.spans).n_frames == len(MANY), (moment, killed)

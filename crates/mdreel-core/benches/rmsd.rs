@@ -2,6 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
+use mdreel_core::kernel::pass::Pass;
 use mdreel_core::kernel::{Kernel, rmsd::Rmsd};
 use mdreel_core::simd::Level;
 
@@ -50,12 +51,13 @@ fn rmsd(criterion: &mut Criterion) {
             for (name, weights, superposition) in
                 [("superposed", None, true), ("weighted", Some(&weights[..]), true), ("as_is", None, false)]
             {
-                let kernel = Rmsd::at_level(&reference, weights, superposition, level).expect("valid reference");
+                let rmsd = Rmsd::at_level(&reference, weights, superposition, level).expect("valid reference");
+                let mut kernel = Pass::of(rmsd);
                 group.bench_function(BenchmarkId::new(format!("{name}/{}", level.name()), n_atoms), |bencher| {
                     bencher.iter(|| {
-                        let mut series = kernel.empty();
-                        kernel.map(&batch, &mut series).expect("finite coordinates");
-                        series
+                        let mut tally = kernel.empty();
+                        kernel.map(&batch, &mut tally).expect("finite coordinates");
+                        tally
                     });
                 });
             }

@@ -18,6 +18,7 @@ use mdreel_core::source::open::{Location, Options, open};
 use mdreel_core::span::SpanKind;
 
 /// Looks at the first atom of each frame and keeps the last.
+#[derive(Clone)]
 struct Look {
     n_atoms: usize,
 }
@@ -52,7 +53,7 @@ impl Kernel for Look {
         Last::default()
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Last) -> Result<()> {
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Last) -> Result<()> {
         let last = batch.columns(batch.len() - 1);
         partial.n_frames += batch.len() as u64;
         partial.position = [last.x[0], last.y[0], last.z[0]];

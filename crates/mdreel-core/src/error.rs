@@ -94,6 +94,9 @@ pub enum Error {
     /// What grows while it is read kept its reader waiting for too long.
     #[error("{0}")]
     StreamTimeout(String),
+    /// A function of the user has failed.
+    #[error("{0}")]
+    Function(String),
     /// A worker was lost.
     #[error("{0}")]
     Worker(String),
@@ -119,6 +122,7 @@ impl Clone for Error {
             Error::Unsupported(message) => Error::Unsupported(message.clone()),
             Error::Stream(message) => Error::Stream(message.clone()),
             Error::StreamTimeout(message) => Error::StreamTimeout(message.clone()),
+            Error::Function(message) => Error::Function(message.clone()),
             Error::Worker(message) => Error::Worker(message.clone()),
             Error::Interrupted => Error::Interrupted,
         }

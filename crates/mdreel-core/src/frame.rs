@@ -233,6 +233,30 @@ impl FrameBatch {
         held.chunks_exact_mut(frame).map(move |frame| split(&mut frame[..3 * stride], stride, n_atoms))
     }
 
+    /// Replaces what it holds with these atoms of all frames of another batch, as far as it is for their quantities.
+    pub fn copy_atoms(&mut self, from: &FrameBatch, atoms: &[u32]) {
+        debug_assert_eq!(self.n_atoms, atoms.len());
+        self.clear();
+        for i in 0..from.len() {
+            self.push(from.headers[i]);
+            for quantity in self.wanted.iter() {
+                let (Some(source), Some(target)) = (from.columns_of(i, quantity), self.columns_of_mut(i, quantity))
+                else {
+                    continue;
+                };
+                for (source, target) in [(source.x, target.x), (source.y, target.y), (source.z, target.z)] {
+                    target.iter_mut().zip(atoms).for_each(|(value, &atom)| *value = source[atom as usize]);
+                }
+            }
+        }
+    }
+
+    /// An empty batch for the same.
+    #[must_use]
+    pub fn empty_copy(&self) -> Self {
+        FrameBatch { headers: Vec::new(), coordinates: Vec::new(), ..*self }
+    }
+
     /// The header of the `i`-th frame held.
     pub fn header(&self, i: usize) -> &FrameHeader {
         &self.headers[i]

@@ -1,14 +1,22 @@
 //! Kernels: the computations that turn frames into partial results.
 
 pub mod check;
+pub mod dihedrals;
+pub mod distances;
+#[cfg(test)]
+mod fixture;
+pub mod fluctuation;
+pub mod gyration;
+pub mod helices;
+pub mod pass;
 pub mod rmsd;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::reduce::Partial;
+use crate::reduce::{Layout, Partial, Slots};
 
-/// A computation over frames. It says which atoms it needs before anything is read.
-pub trait Kernel: Sync {
+/// What is done with frames. It says which atoms it needs before anything is read. Each worker has a clone.
+pub trait Kernel: Clone + Send + Sync {
     /// What a block of frames becomes.
     type Partial: Partial;
 
@@ -30,5 +38,43 @@ pub trait Kernel: Sync {
 
     /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into batches:
     /// storage decides that, and of a file that grows, when they come.
-    fn map(&self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
+}
+
+/// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
+///
+/// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames, sums
+/// that are exact ([`crate::reduce::Sum`]) and counts.
+pub trait Computation: Send + Sync {
+    /// Atoms in each frame that it is given.
+    fn n_atoms(&self) -> usize;
+
+    /// What it wants of each atom, which every frame must have.
+    fn quantities(&self) -> Quantities {
+        Quantities::POSITIONS
+    }
+
+    /// How much room it needs for what it leaves.
+    fn layout(&self) -> Layout;
+
+    /// Itself for another worker: what is written meanwhile is not shared.
+    fn another(&self) -> Box<dyn Computation>;
+
+    /// Looks at frames and leaves what it finds.
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
+}
+
+/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates, or says that `what` is not finite.
+#[cold]
+pub(crate) fn not_finite(batch: &FrameBatch, i: usize, what: &str) -> Error {
+    let columns = batch.columns(i);
+    let positions = columns.x.iter().zip(columns.y).zip(columns.z).map(|((x, y), z)| [*x, *y, *z]);
+    let (frame, n_atoms) = (batch.header(i).index, batch.n_atoms());
+    let found = positions.enumerate().find(|(_, position)| position.iter().any(|value| !value.is_finite()));
+    Error::Mismatch(match found {
+        Some((atom, position)) => format!(
+            "frame {frame}: atom {atom} of the {n_atoms} selected is at {position:?}: expected finite coordinates"
+        ),
+        None => format!("frame {frame}: the {what} of the {n_atoms} selected atoms is too large for a float64"),
+    })
 }

@@ -12,7 +12,7 @@ use crate::source::tolerant::Damage;
 use crate::span::Span;
 
 /// What the bytes of a part begin with. The last digit is that of their layout.
-const MAGIC: &[u8; 8] = b"mdreelP1";
+const MAGIC: &[u8; 8] = b"mdreelP2";
 
 /// What consecutive blocks became.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,13 +92,18 @@ mod tests {
 
     use super::*;
     use crate::error::Place;
-    use crate::reduce::Series;
+    use crate::reduce::{Layout, Sum, Tally};
     use crate::source::FrameLocation;
     use crate::span::SpanKind;
 
-    fn part(block: usize, n_frames: u64, of_bytes: bool) -> Part<Series> {
-        let mut partial = Series::default();
-        (0..n_frames).for_each(|k| partial.push(k, 0.5 * k as f64, f64::NAN));
+    fn nothing() -> Tally {
+        Tally::new(Layout { n_columns: 2, n_sums: 1, n_counts: 2 })
+    }
+
+    fn part(block: usize, n_frames: u64, of_bytes: bool) -> Part<Tally> {
+        let mut partial = nothing();
+        (0..n_frames).for_each(|k| partial.rows.push(k, 0.5 * k as f64, &[f64::NAN, -0.0]));
+        (partial.sums[0], partial.counts[1]) = (Sum::of(-0.1), n_frames);
         let start_ns = 1000 * block as u64;
         let span = Span {
             kind: SpanKind::Compute,
@@ -127,8 +132,8 @@ mod tests {
         }
     }
 
-    fn bits(part: &Part<Series>) -> Vec<u64> {
-        part.partial.clone().into_rows().into_flattened().into_iter().map(f64::to_bits).collect()
+    fn bits(part: &Part<Tally>) -> Vec<u64> {
+        part.partial.rows.clone().into_values().into_iter().map(f64::to_bits).collect()
     }
 
     #[test]
@@ -137,8 +142,8 @@ mod tests {
             let sent = part(4, 10, of_bytes);
             let mut came = Part::from_bytes(&sent.to_bytes().unwrap()).unwrap();
             assert_eq!(bits(&came), bits(&sent));
-            came.partial = Series::default();
-            assert_eq!(came, Part { partial: Series::default(), ..sent });
+            came.partial = nothing();
+            assert_eq!(came, Part { partial: nothing(), ..sent });
         }
     }
 
@@ -146,16 +151,21 @@ mod tests {
     fn bytes_that_are_torn_or_of_something_else_are_refused() {
         let bytes = part(4, 10, true).to_bytes().unwrap();
         for n in 0..bytes.len() {
-            assert!(Part::<Series>::from_bytes(&bytes[..n]).is_err(), "{n} bytes");
+            assert!(Part::<Tally>::from_bytes(&bytes[..n]).is_err(), "{n} bytes");
         }
-        assert!(Part::<Series>::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(Part::<Tally>::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
     }
 
     #[test]
     fn frames_of_blocks_of_bytes_are_numbered_on() {
-        let mut whole = Part::empty(2, Series::default());
+        let mut whole = Part::empty(2, nothing());
         (2..5).for_each(|block| whole.merge(part(block, 10, true)));
-        assert!(whole.partial.frames().eq(0..30));
+        assert!(whole.partial.rows.frames().eq(0..30));
         assert_eq!((whole.blocks, whole.located.len(), whole.spans.len()), (2..5, 3, 3));
+        let thrice = (0..3).fold(Sum::default(), |mut sum, _| {
+            sum += Sum::of(-0.1);
+            sum
+        });
+        assert_eq!((whole.partial.sums, whole.partial.counts), (vec![thrice], vec![0, 30]));
     }
 }

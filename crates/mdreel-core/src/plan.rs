@@ -26,6 +26,8 @@ pub struct Wishes {
     pub n_parts: Option<u64>,
     /// Whether no block goes on in the next segment; each segment then has one block at least.
     pub keep_to_segments: bool,
+    /// Bytes that are left of each frame: where they are more than the frame has in the file, they decide.
+    pub row_bytes: u64,
 }
 
 /// Cuts `frames`, or the whole trajectory if `None`, into blocks. A whole file whose frames nobody has located yet is cut
@@ -33,29 +35,30 @@ pub struct Wishes {
 /// that depends on nothing but its atoms.
 pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes, n_workers: usize) -> Result<Blocks> {
     if source.growth().is_some() {
-        return arriving(source, frames, wishes.n_parts).map(Blocks::Arriving);
+        return arriving(source, frames, wishes).map(Blocks::Arriving);
     }
     let blocks = match (frames, source.unlocated_bytes()) {
-        (None, Some(ranges)) => Ok(by_bytes(&ranges, wishes, n_workers)),
+        (None, Some(ranges)) => Ok(by_bytes(&ranges, source.n_atoms(), wishes, n_workers)),
         (Some(frames), _) => by_frames(source, frames, wishes, n_workers),
         (None, None) => by_frames(source, &FrameSet::all(source.n_frames()?), wishes, n_workers),
     };
     blocks.map(Blocks::Listed)
 }
 
-fn arriving(source: &dyn Source, frames: Option<&FrameSet>, n_parts: Option<u64>) -> Result<Arriving> {
+fn arriving(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes) -> Result<Arriving> {
+    let Wishes { n_parts, row_bytes, .. } = wishes;
     if let Some(n_parts) = n_parts {
         let message = format!("a trajectory that grows cannot be cut into {n_parts} blocks: its length is not known");
         return Err(Error::Unsupported(message));
     }
-    let frame_bytes = 12 * source.n_atoms().max(1) as u64;
+    let frame_bytes = (12 * source.n_atoms().max(1) as u64).max(row_bytes);
     let block_frames = (ARRIVING_BYTES / frame_bytes).clamp(ARRIVING_FRAMES.0, ARRIVING_FRAMES.1);
     let frames = frames.cloned().unwrap_or_else(|| FrameSet::endless(0, 1));
     Ok(Arriving { frames, block_frames })
 }
 
 fn by_frames(source: &dyn Source, frames: &FrameSet, wishes: Wishes, n_workers: usize) -> Result<Vec<Block>> {
-    let frame_bytes = source.n_bytes() / source.n_frames()?.max(1);
+    let frame_bytes = (source.n_bytes() / source.n_frames()?.max(1)).max(wishes.row_bytes);
     let n_parts = wishes.n_parts.unwrap_or_else(|| wanted_parts(frame_bytes.saturating_mul(frames.len()), n_workers));
     let cut = |frames: &FrameSet, n_parts| match wishes.n_parts {
         Some(_) => plan_frames(frames, n_parts),
@@ -87,10 +90,12 @@ fn stretches(frames: &FrameSet, ends: &[u64]) -> Vec<(usize, FrameSet)> {
     found
 }
 
-fn by_bytes(ranges: &[Range<u64>], wishes: Wishes, n_workers: usize) -> Vec<Block> {
+fn by_bytes(ranges: &[Range<u64>], n_atoms: usize, wishes: Wishes, n_workers: usize) -> Vec<Block> {
     let length: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    let n_parts =
-        wishes.n_parts.unwrap_or_else(|| wanted_parts(length, n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES)));
+    // Nobody knows yet how long frames are: about four bytes an atom, as compressed ones.
+    let weight = (wishes.row_bytes / (4 * n_atoms.max(1) as u64)).max(1);
+    let wanted = || wanted_parts(length.saturating_mul(weight), n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES));
+    let n_parts = wishes.n_parts.unwrap_or_else(wanted);
     let mut blocks = Vec::new();
     for (segment, range) in ranges.iter().enumerate() {
         let of_file = plan_bytes(range.clone(), share_of(n_parts, range.end - range.start, length));
@@ -132,7 +137,8 @@ mod tests {
             let mut end = 0;
             let ranges: Vec<_> = lengths.iter().map(|length| { end += length; end - length..end }).collect();
             let mut at = 0;
-            for (i, block) in by_bytes(&ranges, Wishes { n_parts, keep_to_segments: false }, n_workers).into_iter().enumerate() {
+            let wishes = Wishes { n_parts, ..Wishes::default() };
+            for (i, block) in by_bytes(&ranges, 3, wishes, n_workers).into_iter().enumerate() {
                 prop_assert_eq!(block.index, i);
                 let Extent::Bytes(range) = block.extent else { panic!("a byte plan holds bytes") };
                 prop_assert_eq!(range.start, at);
@@ -148,7 +154,7 @@ mod tests {
     }
 
     fn parts(n_parts: u64) -> Wishes {
-        Wishes { n_parts: Some(n_parts), keep_to_segments: false }
+        Wishes { n_parts: Some(n_parts), ..Wishes::default() }
     }
 
     proptest! {
@@ -177,7 +183,8 @@ mod tests {
             }
             let whole = 0..count;
             let ranges: Vec<_> = ends.iter().zip(&lengths).map(|(end, length)| end - length..*end).collect();
-            let blocks = by_bytes(&ranges, Wishes { n_parts: Some(n_parts), keep_to_segments: true }, 1);
+            let wishes = Wishes { keep_to_segments: true, ..parts(n_parts) };
+            let blocks = by_bytes(&ranges, 3, wishes, 1);
             prop_assert!(whole.is_empty() || blocks.iter().all(|block| block.segment.is_some()));
         }
     }
@@ -186,6 +193,15 @@ mod tests {
     fn plan_gives_every_worker_several_blocks() {
         assert_eq!(plan(&memory(1000, 1), None, Wishes::default(), 3).unwrap().len(), 24);
         assert_eq!(plan(&memory(5, 1), None, Wishes::default(), 3).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn plan_limits_what_is_left_of_blocks() {
+        let wishes = Wishes { row_bytes: 1 << 20, ..Wishes::default() };
+        assert_eq!(plan(&memory(4096, 1), None, wishes, 1).unwrap().len(), 128);
+        let file = std::slice::from_ref(&(0..1 << 30));
+        let n_blocks = |row_bytes| by_bytes(file, 1000, Wishes { row_bytes, ..Wishes::default() }, 1).len();
+        assert_eq!((n_blocks(0), n_blocks(4000), n_blocks(40_000)), (32, 32, 320));
     }
 
     #[test]

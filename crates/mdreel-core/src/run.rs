@@ -129,7 +129,7 @@ struct BlockWorker<'a, K> {
     reader: Box<dyn Reader + 'a>,
     /// Whether nothing is wanted behind damage.
     stops: bool,
-    kernel: &'a K,
+    kernel: K,
     blocks: &'a Blocks,
     growth: Option<&'a dyn Growth>,
     batch: FrameBatch,
@@ -177,7 +177,7 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
         Ok(BlockWorker {
             reader,
             stops: job.source.on_error() == OnError::Stop,
-            kernel: job.kernel,
+            kernel: job.kernel.clone(),
             blocks: job.blocks,
             growth: job.source.growth(),
             batch: FrameBatch::for_quantities(job.atoms.len(), wanted),

@@ -22,6 +22,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::Unsupported(_) => "UnsupportedError",
         Error::Stream(_) => "StreamError",
         Error::StreamTimeout(_) => "StreamTimeoutError",
+        Error::Function(_) => "FunctionError",
         Error::Worker(_) => "WorkerError",
     };
     exception(py, name, error.to_string())

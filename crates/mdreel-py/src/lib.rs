@@ -6,6 +6,7 @@ mod chain;
 mod check;
 mod chunked;
 mod chunks;
+mod computation;
 mod convert;
 mod damage;
 mod error;
@@ -13,10 +14,12 @@ mod facts;
 mod follow;
 mod foreign;
 mod frame;
-mod kernel;
+mod function;
+mod kernels;
 mod lent_file;
 mod origin;
 mod part;
+mod pass;
 mod patience;
 mod plan;
 mod pool;
@@ -44,6 +47,8 @@ mod _core {
     #[pymodule_export]
     use crate::chunks::{chunk_outline, convert_to_chunks};
     #[pymodule_export]
+    use crate::computation::Computation;
+    #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
     #[pymodule_export]
     use crate::follow::follow_file;
@@ -52,11 +57,15 @@ mod _core {
     #[pymodule_export]
     use crate::frame::Frames;
     #[pymodule_export]
-    use crate::kernel::RmsdKernel;
+    use crate::function::function;
+    #[pymodule_export]
+    use crate::kernels::{dihedrals, distances, fluctuation, gyration, helix_eigenvalues, rmsd};
     #[pymodule_export]
     use crate::lent_file::LentFile;
     #[pymodule_export]
     use crate::part::Part;
+    #[pymodule_export]
+    use crate::pass::Pass;
     #[pymodule_export]
     use crate::plan::plan;
     #[pymodule_export]

@@ -1,20 +1,25 @@
 //! Parts of results, which travel between processes and into files.
 
+use mdreel_core::kernel::Kernel;
 use mdreel_core::part as core;
-use mdreel_core::reduce::{Partial, Series};
+use mdreel_core::reduce::{Partial, Rows, Sum, Tally};
 use mdreel_core::run::{Outcome, finish};
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::damage::{Record, records};
 use crate::error::to_python;
+use crate::pass::Pass;
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Rows of frame, time (ps) and value, columns of spans, and what was left out as damaged.
-pub type Results<'py> = (Bound<'py, PyArray2<f64>>, Columns<'py>, Vec<Record>);
+/// Rows of frame, time (ps) and values, sums, counts.
+type Found<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
+
+/// What was found, columns of spans, and what was left out as damaged.
+pub type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
 
 /// What a part is pickled as: all but its rows, and these.
 type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
@@ -22,37 +27,49 @@ type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
 /// What consecutive blocks became. Merges with the part that follows.
 #[pyclass(module = "mdreel._core")]
 pub struct Part {
-    part: core::Part<Series>,
+    part: core::Part<Tally>,
     /// Its rows, where they came from another process: they are copied once, to where they stay.
     came: Option<Py<PyArray2<f64>>>,
 }
 
 impl Part {
     /// A part that was made here.
-    pub fn new(part: core::Part<Series>) -> Self {
+    pub fn new(part: core::Part<Tally>) -> Self {
         Part { part, came: None }
     }
 
     /// Itself, with its rows in it.
-    fn whole(&mut self, py: Python<'_>) -> PyResult<&core::Part<Series>> {
+    fn whole(&mut self, py: Python<'_>) -> PyResult<&core::Part<Tally>> {
         if let Some(came) = self.came.take() {
-            with_rows(py, &came, |rows| self.part.partial = rows.to_vec().into())?;
+            with_rows(py, &came, &mut self.part.partial.rows, Rows::extend)?;
         }
         Ok(&self.part)
     }
+
+    /// What is in it; none of its blocks is left, before block `first`.
+    fn taken(&mut self, first: usize) -> core::Part<Tally> {
+        let nothing = self.part.partial.of_no_frames();
+        std::mem::replace(&mut self.part, core::Part::empty(first, nothing))
+    }
 }
 
-/// Looks at rows that came from another process.
-fn with_rows(py: Python<'_>, came: &Py<PyArray2<f64>>, look: impl FnOnce(&[[f64; 3]])) -> PyResult<()> {
+/// Looks at rows that came from another process, for ours.
+fn with_rows(
+    py: Python<'_>,
+    came: &Py<PyArray2<f64>>,
+    ours: &mut Rows,
+    look: impl FnOnce(&mut Rows, &[f64]),
+) -> PyResult<()> {
     let mut rows = came.bind(py).try_readonly()?;
     if rows.as_slice().is_err() {
         // What comes through a network may lie anywhere.
         rows = came.bind(py).call_method0("copy")?.cast_into::<PyArray2<f64>>()?.try_readonly()?;
     }
-    if rows.shape()[1] != 3 {
-        return Err(PyValueError::new_err("rows have three columns"));
+    if rows.shape()[1] != ours.width() {
+        let message = format!("rows have {} columns, expected {}", rows.shape()[1], ours.width());
+        return Err(PyValueError::new_err(message));
     }
-    look(rows.as_slice()?.as_chunks::<3>().0);
+    look(ours, rows.as_slice()?);
     Ok(())
 }
 
@@ -60,8 +77,8 @@ fn with_rows(py: Python<'_>, came: &Py<PyArray2<f64>>, look: impl FnOnce(&[[f64;
 impl Part {
     /// The part of no blocks, in front of block `first`.
     #[staticmethod]
-    fn empty(first: usize) -> Self {
-        Part::new(core::Part::empty(first, Series::default()))
+    fn empty(first: usize, kernel: &Pass) -> Self {
+        Part::new(core::Part::empty(first, kernel.pass.empty()))
     }
 
     /// Make room for `n_frames` more frames; with `touch` the system gives the memory now, not when it is written to.
@@ -69,7 +86,7 @@ impl Part {
     fn reserve(&mut self, py: Python<'_>, n_frames: u64, touch: bool) {
         self.part.partial.reserve(n_frames);
         if touch {
-            py.detach(|| self.part.partial.touch());
+            py.detach(|| self.part.partial.rows.touch());
         }
     }
 
@@ -132,11 +149,11 @@ impl Part {
         self.part.shift(offset_ns);
     }
 
-    /// Take its rows of frame, time (ps) and value, shape (n_frames, 3).
+    /// Take its rows of frame, time (ps) and values, shape (n_frames, row_width).
     fn take_rows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         match self.came.take() {
             Some(came) => Ok(came.into_bound(py)),
-            None => rows(py, std::mem::take(&mut self.part.partial)),
+            None => rows(py, self.part.partial.rows.take()),
         }
     }
 
@@ -152,15 +169,15 @@ impl Part {
             next.whole(py)?; // its frames are numbered anew
         }
         let (end, came) = (next.part.blocks.end, next.came.take());
-        self.part.merge(std::mem::replace(&mut next.part, core::Part::empty(end, Series::default())));
-        came.map_or(Ok(()), |came| with_rows(py, &came, |rows| self.part.partial.extend(rows)))
+        self.part.merge(next.taken(end));
+        came.map_or(Ok(()), |came| with_rows(py, &came, &mut self.part.partial.rows, Rows::extend))
     }
 
     /// The results of a run of which all blocks are in this part, of which nothing is left. None is returned when blocks of
     /// bytes did not join: plan by frames then.
     fn finish<'py>(&mut self, py: Python<'py>, source: &Source) -> PyResult<Option<Results<'py>>> {
         self.whole(py)?;
-        let whole = std::mem::replace(&mut self.part, core::Part::empty(0, Series::default()));
+        let whole = self.taken(0);
         let source = source.shared();
         let outcome = py.detach(|| finish(&*source, whole)).map_err(|error| to_python(py, error))?;
         outcome.map(|outcome| results(py, outcome)).transpose()
@@ -168,12 +185,12 @@ impl Part {
 
     /// Its rows travel as an array, which pickles send from where it is.
     fn __reduce__<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pieces<'py>)> {
-        let partial = std::mem::take(&mut self.part.partial);
+        let own = self.part.partial.rows.take();
         let content = py.detach(|| self.part.to_bytes()).map_err(|error| to_python(py, error));
-        self.part.partial = partial;
+        self.part.partial.rows = own;
         let rows = match &self.came {
             Some(came) => came.bind(py).clone(),
-            None => rows(py, self.part.partial.clone())?,
+            None => rows(py, self.part.partial.rows.clone())?,
         };
         Ok((py.get_type::<Self>().getattr("of")?, (PyBytes::new(py, &content?), rows)))
     }
@@ -184,12 +201,14 @@ impl Part {
 }
 
 /// What a run gave, as Python takes it.
-pub fn results<'py>(py: Python<'py>, outcome: Outcome<Series>) -> PyResult<Results<'py>> {
-    Ok((rows(py, outcome.result)?, columns(py, &outcome.spans), records(outcome.damage)))
+pub fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
+    let Tally { rows: found, sums, counts } = outcome.result;
+    let sums: Vec<f64> = sums.into_iter().map(Sum::value).collect();
+    let found = (rows(py, found)?, sums.into_pyarray(py), counts.into_pyarray(py));
+    Ok((found, columns(py, &outcome.spans), records(outcome.damage)))
 }
 
-fn rows(py: Python<'_>, series: Series) -> PyResult<Bound<'_, PyArray2<f64>>> {
-    let rows = series.into_rows();
-    let shape = [rows.len(), 3];
-    rows.into_flattened().into_pyarray(py).reshape(shape)
+fn rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = [rows.len(), rows.width()];
+    rows.into_values().into_pyarray(py).reshape(shape)
 }

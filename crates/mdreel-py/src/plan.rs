@@ -8,9 +8,9 @@ use crate::patience::patiently;
 use crate::source::Source;
 
 /// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers; on request
-/// such that none goes on in the next segment.
+/// such that none goes on in the next segment. Of each frame, `row_bytes` bytes are left.
 #[pyfunction]
-#[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false))]
+#[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false, row_bytes=0))]
 pub fn plan(
     py: Python<'_>,
     source: &Source,
@@ -18,8 +18,9 @@ pub fn plan(
     n_parts: Option<u64>,
     n_workers: usize,
     keep_to_segments: bool,
+    row_bytes: u64,
 ) -> PyResult<Blocks> {
     let (source, frames) = (source.shared(), frames.map(|frames| frames.0.clone()));
-    let wishes = core::Wishes { n_parts, keep_to_segments };
+    let wishes = core::Wishes { n_parts, keep_to_segments, row_bytes };
     patiently(py, move || core::plan(&*source, frames.as_ref(), wishes, n_workers)).map(Blocks)
 }

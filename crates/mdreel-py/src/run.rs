@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use crate::block::Blocks;
 use crate::error::to_python;
 use crate::frame::selection;
-use crate::kernel::RmsdKernel;
 use crate::part::{Part, Results, results};
+use crate::pass::Pass;
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
 
-/// Map blocks with a kernel on `n_workers` threads: the results; see `Part.finish`.
+/// Map blocks with a pass on `n_workers` threads: the results; see `Part.finish`.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the run. None is
 /// returned when blocks of bytes did not join: plan by frames then.
@@ -27,7 +27,7 @@ pub fn run<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
-    kernel: &RmsdKernel,
+    kernel: &Pass,
     blocks: &Blocks,
     n_workers: usize,
     monitor: Option<Py<PyAny>>,
@@ -36,7 +36,7 @@ pub fn run<'py>(
     let crew = crew(py, n_workers, schedule, blocks, 0..blocks.0.len())?;
     let (atoms, source) = (selection(&atoms)?, source.shared());
     let work = |monitor: &mut Attendant| {
-        core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 }.run(crew, monitor)
+        core::Job { source: &*source, atoms: &atoms, kernel: &kernel.pass, blocks: &blocks.0 }.run(crew, monitor)
     };
     attended(py, monitor, work)?.map(|outcome| results(py, outcome)).transpose()
 }
@@ -50,7 +50,7 @@ pub fn map_blocks<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
-    kernel: &RmsdKernel,
+    kernel: &Pass,
     blocks: &Blocks,
     first: usize,
     end: usize,
@@ -70,7 +70,7 @@ pub fn map_blocks<'py>(
     let numbering = Numbering { first_worker: worker, coordinator };
     let (atoms, source) = (selection(&atoms)?, source.shared());
     let work = |monitor: &mut Attendant| {
-        let job = core::Job { source: &*source, atoms: &atoms, kernel: &*kernel.0, blocks: &blocks.0 };
+        let job = core::Job { source: &*source, atoms: &atoms, kernel: &kernel.pass, blocks: &blocks.0 };
         job.map(first..end, crew, numbering, monitor)
     };
     attended(py, monitor, work).map(Part::new)

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Source
+from mdreel._core import Computation, Source
 from mdreel.analysis.selection import Selection
+from mdreel.analysis.tally import Tally
 from mdreel.damage import DamagedFrame
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.executors.access import Access
+from mdreel.executors.executor import Executor
 from mdreel.executors.job import Outcome
 from mdreel.results.results import Results
 from mdreel.sources.name import name_of
@@ -20,10 +23,16 @@ from mdreel.sources.universe import source_of
 from mdreel.spans import Timing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
+    from MDAnalysis.coordinates.base import ProtoReader
 
 Trajectory: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
 """A file, several files, or a source."""
+
+Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
+"""Frame numbers, or for each frame whether it is wanted."""
 
 
 class Analysis:
@@ -77,8 +86,145 @@ class Analysis:
         """What the last run left out, if it was asked to go on where a frame is damaged."""
         return self._done().damage
 
-    def _open(self) -> Source:
-        """Open the trajectory; it must have the atoms of the Universe."""
+    def run(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        step: int | None = None,
+        frames: Frames | None = None,
+        *,
+        backend: str | Executor = "threads",
+        n_workers: int | None = None,
+        access: Access | None = None,
+        n_parts: int | None = None,
+        progress: bool = False,
+        memory: str | int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        on_error: str = "raise",
+    ) -> Self:
+        """Compute it for frames.
+
+        Parameters
+        ----------
+        start, stop, step : int, optional
+            Which frames, as of a Python slice.
+        frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
+            Frame numbers, or which frames are wanted; instead of a slice.
+        backend : {"threads", "serial", "processes", "dask", "mpi"} or Executor
+            Who runs the blocks.
+        n_workers : int, optional
+            How many workers; by default one for each processor.
+        access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
+            How workers come to the trajectory: all read one file; or several as one, whose blocks may go on in the next
+            file; or several of which each block lies in one, and each share with ``schedule="static"`` is whole files.
+            By default the first or the second. The others are for MPI and one file of H5MD: ranks open it together, and
+            the library of HDF5 reads it for each on its own, or for all at once.
+        n_parts : int, optional
+            How many blocks, each handed out alone; by default as many as suit the file and the number of workers. Of
+            segments, each has one at least.
+        progress : bool
+            Whether progress is shown, on a terminal or in a notebook.
+        memory : str or int, optional
+            What all processes together may take, in bytes or as ``"2G"``; a run that cannot keep to it is refused.
+        checkpoint : path, optional
+            A file in which what is finished is kept: a run that was killed goes on where it was when it is called
+            again, with any backend. The file stays; it is refused for another trajectory or analysis.
+        on_error : {"raise", "stop", "skip"}
+            What is done where a frame is damaged: it is an error, the trajectory ends before it, or it is left out.
+            What is left out is in `damage`, and warned of.
+
+        Returns
+        -------
+        Analysis
+            This analysis, with its results.
+
+        Raises
+        ------
+        FrameIndexError
+            If a frame does not exist, or none is left.
+        FormatError, OSError
+            If the trajectory cannot be read; whatever `on_error`, if no frame of it can, or the reference cannot.
+        MismatchError
+            If the trajectory has other atoms than the Universe, or a coordinate is no finite number: such a frame is
+            not damaged, and not left out. If `access` does not suit the number of files, or the schedule.
+        UnsupportedError
+            If the trajectory of the Universe cannot be read by mdreel, or not by this `access`.
+
+        Notes
+        -----
+        The result has the same bits whichever the executor, with however many workers and blocks.
+        """
+        from mdreel.analysis.one_pass import run
+
+        run(
+            [self],
+            start,
+            stop,
+            step,
+            frames,
+            backend=backend,
+            n_workers=n_workers,
+            access=access,
+            n_parts=n_parts,
+            progress=progress,
+            memory=memory,
+            checkpoint=checkpoint,
+            on_error=on_error,
+        )
+        return self
+
+    def computation(self, source: Source) -> Computation:
+        """Return what is to be done with each frame of the trajectory; it is given the atoms of the selection."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what to do with a frame")
+
+    def conclude(self, tally: Tally) -> None:
+        """Fill in the results from what was done."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its results are")
+
+    @property
+    def atomgroup(self) -> "AtomGroup":
+        """The atoms as they were given."""
+        return self._atomgroup
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """The atoms that its computation is given: indices, ascending."""
+        return self._selection.atoms
+
+    @property
+    def trajectory(self) -> "Trajectory | ProtoReader":
+        """What is read: the trajectory that was given, or that of the Universe."""
+        return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
+
+    def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
+        """Draw what was found.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default a new figure is made.
+        title : str, optional
+            A line above the picture; by default what was analysed.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        self._done()
+        return self.draw(self._describe() if title is None else title, ax)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw what was found under a title; see `plot`."""
+        raise UnsupportedError(f"{type(self).__name__} has no picture")
+
+    def take(self, outcome: Outcome, tally: Tally) -> None:
+        """Take what a run gave."""
+        self._outcome = outcome
+        self.conclude(tally)
+
+    def open(self) -> Source:
+        """Open the trajectory, which must have the atoms of the Universe."""
         universe = self._atomgroup.universe
         if self._trajectory is None:
             source = source_of(universe)

@@ -20,18 +20,30 @@ from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
+from mdreel.cli.dihedrals import EXAMPLES as DIHEDRALS_EXAMPLES
+from mdreel.cli.dihedrals import dihedrals
+from mdreel.cli.distances import EXAMPLES as DISTANCES_EXAMPLES
+from mdreel.cli.distances import distances
 from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
+from mdreel.cli.helices import EXAMPLES as HELICES_EXAMPLES
+from mdreel.cli.helices import helices
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
+from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
+from mdreel.cli.recipe import recipe
 from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
 from mdreel.cli.repack import repack
+from mdreel.cli.rg import EXAMPLES as RG_EXAMPLES
+from mdreel.cli.rg import rg
 from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
 from mdreel.cli.rmsd import rmsd
+from mdreel.cli.rmsf import EXAMPLES as RMSF_EXAMPLES
+from mdreel.cli.rmsf import rmsf
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
-from mdreel.errors import MdreelError
+from mdreel.errors import DamagedFrameWarning, MdreelError
 
 app = typer.Typer(
     name="mdreel",
@@ -63,6 +75,12 @@ def _mdreel(
 
 
 app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
+app.command(cls=SectionedCommand, short_help="Fluctuation of each atom.", epilog=RMSF_EXAMPLES)(rmsf)
+app.command(cls=SectionedCommand, short_help="Radius of gyration.", epilog=RG_EXAMPLES)(rg)
+app.command(cls=SectionedCommand, short_help="Torsions of a protein.", epilog=DIHEDRALS_EXAMPLES)(dihedrals)
+app.command(cls=SectionedCommand, short_help="Distances and contacts.", epilog=DISTANCES_EXAMPLES)(distances)
+app.command(cls=SectionedCommand, short_help="Eigenvalues of helices.", epilog=HELICES_EXAMPLES)(helices)
+app.command("run", cls=SectionedCommand, short_help="Run a recipe.", epilog=RECIPE_EXAMPLES)(recipe)
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
 app.command(cls=SectionedCommand, short_help="Report all that is wrong.", epilog=CHECK_EXAMPLES)(check)
 app.command(cls=SectionedCommand, short_help="Write a trajectory in another format.", epilog=CONVERT_EXAMPLES)(convert)
@@ -159,7 +177,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Show our own warnings without their place; those of MDAnalysis and NumPy are for programmers."""
-    if Path(__file__).parents[1] in Path(filename).parents:
+    if issubclass(category, DamagedFrameWarning) or Path(__file__).parents[1] in Path(filename).parents:
         # A warning of several frames has one on a line.
         for text in str(message).splitlines():
             typer.echo(f"mdreel: warning: {' '.join(text.split())}", err=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
+from mdreel.cli.analysing import check_outputs
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.frames import check_window
-from mdreel.cli.rmsd import check_outputs
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def parse_submitted(context: typer.Context, words: list[str], n_ranks: int) -> S
         output = values["output"]
         checkpoint = Path(f"mdreel-{words[1]}.checkpoint") if output is None else Path(f"{output}.checkpoint")
         arguments = [*arguments, "--checkpoint", str(checkpoint)]
-    inputs = [values["topology"], *values["trajectories"], values["reference"]]
+    inputs = [values["topology"], *values["trajectories"], values.get("reference")]
     outputs = [values["output"], values["plot"], checkpoint]
     return Submitted(
         words[0],

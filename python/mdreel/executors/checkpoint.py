@@ -227,7 +227,7 @@ def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = Fals
         "set of frames": "all" if frames is None else f"{len(frames)} frames, {_digest(frames.numbers().tobytes())}",
         "set of atoms": f"{len(job.atoms)} atoms, {_digest(job.atoms.tobytes())}",
         "cut into blocks": "at the ends of files" if keep_to_segments else "anywhere",
-        "analysis": f"{type(job.kernel).__name__} {_digest(kernel)}",
+        "analysis": _digest(kernel),
         "version of mdreel": version(),
     }
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from mdreel.executors.job import Outcome, Schedule
     from mdreel.executors.work import Work
 
-FRAMES_AHEAD = 4_000_000
-"""Frames whose results may wait for those of a frame before them, unless memory is given."""
+BYTES_AHEAD = 256 << 20
+"""What results may take that wait for those of a frame before them, unless memory is given."""
 
-BYTES_PER_FRAME = 64
-"""What a waiting frame of a series takes, with its share of spans."""
+BYTES_PER_FRAME = 40
+"""What a waiting frame takes beside its row: its share of spans."""
 
 
 class BlocksDidNotJoin(Exception):  # noqa: N818 (it is no error: the run is planned anew)
@@ -61,8 +61,8 @@ class Coordinator:
         self._spans: list[tuple[int, int, int, int, int, int, int]] = []
         self._free_since_ns: dict[int, int] = {}
         self._crew: dict[int, Member] = {}
-        ahead = FRAMES_AHEAD if work.memory is None else work.memory // (4 * BYTES_PER_FRAME)
-        self._frames_ahead = max(ahead, 1)
+        ahead = BYTES_AHEAD if work.memory is None else work.memory // 4
+        self._frames_ahead = max(ahead // (8 * work.job.kernel.row_width + BYTES_PER_FRAME), 1)
 
     @property
     def is_done(self) -> bool:

@@ -23,7 +23,7 @@ class Gathering:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._whole = Part.empty(0)
+        self._whole = Part.empty(0, work.job.kernel)
         self._whole.reserve(work.blocks.frames_before(len(work.blocks)))
         self._waiting: dict[int, Part] = {}
         self._error: tuple[int, BaseException] | None = None

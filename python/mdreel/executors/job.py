@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Blocks, Part, RmsdKernel, Source, map_blocks
+from mdreel._core import Blocks, Part, Pass, Source, map_blocks
 from mdreel._core import run as run_core
 from mdreel.crew import Member
 from mdreel.damage import DamagedFrame, damaged_frames
@@ -26,8 +26,12 @@ class Outcome:
 
     Attributes
     ----------
-    series : ndarray, shape (n_frames, 3), float64
-        Frame number, time (ps), and the kernel's value of each frame, in the kernel's unit.
+    rows : ndarray, shape (n_frames, row_width), float64
+        Frame number, time (ps), and the kernel's values of each frame, in their units.
+    sums : ndarray, shape (n_sums,), float64
+        The kernel's sums over all frames.
+    counts : ndarray, shape (n_counts,), uint64
+        The kernel's counts over all frames.
     spans : ndarray, shape (n_spans,), SPAN
         What it cost.
     damage : tuple of DamagedFrame
@@ -38,32 +42,29 @@ class Outcome:
         What a scheduler that is not ours has recorded.
     """
 
-    series: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.uint64]
     spans: NDArray[np.void]
     damage: tuple[DamagedFrame, ...] = ()
     crew: dict[int, Member] = field(default_factory=dict)
     tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
 
     @classmethod
-    def of(cls, results: tuple[NDArray[np.float64], Any, Any]) -> Self:
+    def of(cls, results: tuple[Any, Any, Any]) -> Self:
         """Return what the core's results say."""
-        series, columns, damage = results
-        return cls(series, spans_from_columns(columns), damaged_frames(damage))
+        (rows, sums, counts), columns, damage = results
+        return cls(rows, sums, counts, spans_from_columns(columns), damaged_frames(damage))
 
     @property
     def frames(self) -> NDArray[np.uint64]:
         """Frame numbers, shape (n_frames,)."""
-        return self.series[:, 0].astype(np.uint64)
+        return self.rows[:, 0].astype(np.uint64)
 
     @property
     def times(self) -> NDArray[np.float64]:
         """Times, shape (n_frames,), ps."""
-        return self.series[:, 1].copy()
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The kernel's value of each frame, shape (n_frames,), in the kernel's unit."""
-        return self.series[:, 2].copy()
+        return self.rows[:, 1].copy()
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,13 @@ class Job:
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
         The atoms that the kernel is given, ascending.
-    kernel : RmsdKernel
-        The computation.
+    kernel : Pass
+        The computations.
     """
 
     source: Source
     atoms: NDArray[np.uint32]
-    kernel: RmsdKernel
+    kernel: Pass
 
     def run(
         self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None, schedule: Schedule = "demand"
@@ -153,6 +154,6 @@ class Job:
         return _job_elsewhere, (self.source, self.source.places(), self.atoms, self.kernel)
 
 
-def _job_elsewhere(source: Source, places: NDArray[np.uint8], atoms: NDArray[np.uint32], kernel: RmsdKernel) -> Job:
+def _job_elsewhere(source: Source, places: NDArray[np.uint8], atoms: NDArray[np.uint32], kernel: Pass) -> Job:
     source.take_places(places)
     return Job(source, atoms, kernel)

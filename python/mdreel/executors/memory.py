@@ -9,8 +9,8 @@ from mdreel.executors.work import Work
 WORKER_BYTES = 64 << 20
 """What a process of ours takes before it has read anything, and for what it reads at a time."""
 
-FRAME_BYTES = 96
-"""What a frame of a series takes at the most: merged, on its way, and in spans."""
+FRAME_BYTES = 48
+"""What a frame takes at the most beside its row: its share of spans, here and on their way."""
 
 PLACE_BYTES = 8
 """What a process keeps of each frame, to find it."""
@@ -55,7 +55,9 @@ def check_budget(work: Work, n_processes: int) -> None:
         return
     n_frames = work.blocks.frames_before(len(work.blocks))
     places = PLACE_BYTES * n_frames * (1 + n_processes)
-    needed = anonymous_bytes() + n_processes * WORKER_BYTES + FRAME_BYTES * n_frames + places
+    row = 8 * work.job.kernel.row_width
+    results = (2 * row + FRAME_BYTES) * n_frames  # merged, and on their way
+    needed = anonymous_bytes() + n_processes * WORKER_BYTES + results + places
     if needed > work.memory:
         who = f"{n_processes} processes" if n_processes else "this process"
         asked, least = (f"{n / 2**20:,.0f} MiB" for n in (work.memory, needed))

@@ -193,7 +193,7 @@ class Mpi:
             if not hosts:
                 return
             communication = assignment.communication or suitable_communication(hosts, blocks)
-            carrier = stack.enter_context(carrier_of(communication, ranks, blocks))
+            carrier = stack.enter_context(carrier_of(communication, ranks, blocks, job.kernel.row_width))
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:

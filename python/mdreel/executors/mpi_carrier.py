@@ -18,8 +18,6 @@ Communication: TypeAlias = Literal["gather", "window", "global-arrays"]
 """How results come to rank 0: in one collective call at the end, or put into an array as they are made: in its memory,
 or spread over that of all ranks."""
 
-_N_COLUMNS = 3
-
 
 class Carrier(Protocol):
     """Brings the rows of parts to rank 0."""
@@ -44,12 +42,15 @@ class InHand:
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks.
+    width : int
+        Numbers in a row.
     """
 
-    def __init__(self, communicator: Any) -> None:
+    def __init__(self, communicator: Any, width: int) -> None:
         self._communicator = communicator
+        self._width = width
         self._rows: list[NDArray[np.float64]] = []
-        self._others = np.empty((0, _N_COLUMNS))
+        self._others = np.empty((0, width))
         self._n_given = 0
 
     def put(self, part: Part) -> int:
@@ -61,12 +62,12 @@ class InHand:
         """Gather the rows of all ranks but rank 0, which has its own."""
         from mpi4py import MPI
 
-        ranks, row = self._communicator, MPI.DOUBLE.Create_contiguous(_N_COLUMNS)
+        ranks, row = self._communicator, MPI.DOUBLE.Create_contiguous(self._width)
         row.Commit()
         counts = ranks.gather(sum(map(len, self._rows)))
         if ranks.rank == 0:
             counts[0] = 0
-            self._others = np.empty((sum(counts), _N_COLUMNS))
+            self._others = np.empty((sum(counts), self._width))
             ranks.Gatherv([np.empty(0), 0, row], [self._others, counts, row])
         else:
             # Where they lie: copied together they would take as much memory again.
@@ -92,7 +93,7 @@ class InHand:
 
 
 class Window:
-    """An array in the memory of rank 0, into which all ranks put rows: of frame, time and value, one for each frame.
+    """An array in the memory of rank 0, into which all ranks put rows, one for each frame.
 
     Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
     communication).
@@ -103,15 +104,18 @@ class Window:
         The ranks; all of them make the window together.
     blocks : Blocks
         All blocks, of frames that are known.
+    width : int
+        Numbers in a row.
     """
 
-    def __init__(self, communicator: Any, blocks: Blocks) -> None:
+    def __init__(self, communicator: Any, blocks: Blocks, width: int) -> None:
         from mpi4py import MPI
 
         self._mpi = MPI
         self._blocks = blocks
+        self._width = width
         n_rows = blocks.frames_before(len(blocks)) if communicator.rank == 0 else 0
-        row_bytes = 8 * _N_COLUMNS
+        row_bytes = 8 * width
         node = communicator.Split_type(MPI.COMM_TYPE_SHARED)
         is_one_node = node.size == communicator.size
         node.Free()
@@ -120,9 +124,9 @@ class Window:
         self._rows: NDArray[np.float64] | None = None
         if is_one_node:
             memory, _ = self._window.Shared_query(0)
-            self._rows = np.frombuffer(cast("Any", memory), np.float64).reshape(-1, _N_COLUMNS)
+            self._rows = np.frombuffer(cast("Any", memory), np.float64).reshape(-1, width)
         elif communicator.rank == 0:
-            self._rows = np.frombuffer(cast("Any", self._window.tomemory()), np.float64).reshape(-1, _N_COLUMNS)
+            self._rows = np.frombuffer(cast("Any", self._window.tomemory()), np.float64).reshape(-1, width)
         self._window.Lock_all()
 
     def put(self, part: Part) -> int:
@@ -130,7 +134,7 @@ class Window:
         rows, at = part.take_rows(), self._blocks.frames_before(part.first)
         if self._rows is None:
             flat = np.ascontiguousarray(rows).reshape(-1)
-            self._window.Put([flat, self._mpi.DOUBLE], 0, [_N_COLUMNS * at, len(flat), self._mpi.DOUBLE])
+            self._window.Put([flat, self._mpi.DOUBLE], 0, [self._width * at, len(flat), self._mpi.DOUBLE])
             self._window.Flush(0)
         else:
             self._rows[at : at + len(rows)] = rows
@@ -166,14 +170,14 @@ def check_communication(communication: Communication | None, communicator: Any) 
 
 
 @contextmanager
-def carrier_of(communication: Communication, communicator: Any, blocks: Blocks) -> Iterator[Carrier]:
-    """Make the carrier of a round, together."""
+def carrier_of(communication: Communication, communicator: Any, blocks: Blocks, width: int) -> Iterator[Carrier]:
+    """Make the carrier of a round, together; `width` is how many numbers a row has."""
     if communication == "gather":
-        carrier: Carrier = InHand(communicator)
+        carrier: Carrier = InHand(communicator, width)
     elif communication == "window":
-        carrier = Window(communicator, blocks)
+        carrier = Window(communicator, blocks, width)
     else:
-        carrier = GlobalArray(blocks)
+        carrier = GlobalArray(blocks, width)
     try:
         yield carrier
     finally:

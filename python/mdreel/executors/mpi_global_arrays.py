@@ -13,17 +13,18 @@ from mdreel.errors import UnsupportedError
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
 
-_N_COLUMNS = 3
 _MODULE = "_global_arrays"
 
 
 class GlobalArray:
-    """An array that is spread over all ranks, into which each puts rows: of frame, time and value, one for each frame.
+    """An array that is spread over all ranks, into which each puts rows, one for each frame.
 
     Parameters
     ----------
     blocks : Blocks
         All blocks, of frames that are known.
+    width : int
+        Numbers in a row.
 
     Notes
     -----
@@ -34,10 +35,11 @@ class GlobalArray:
     Nieplocha et al., Int. J. High Perform. Comput. Appl. 20, 203 (2006); https://github.com/GlobalArrays/ga.
     """
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: Blocks, width: int) -> None:
         self._module = _module()
         self._blocks = blocks
-        self._array = self._module.create(max(blocks.frames_before(len(blocks)), 1), _N_COLUMNS)
+        self._width = width
+        self._array = self._module.create(max(blocks.frames_before(len(blocks)), 1), width)
 
     def put(self, part: Part) -> int:
         """Put the rows of a part where they belong, and take them from it."""
@@ -51,7 +53,7 @@ class GlobalArray:
 
     def get(self, part: Part, n_rows: int) -> None:
         """Give a part its rows back, on rank 0."""
-        rows = np.empty((n_rows, _N_COLUMNS))
+        rows = np.empty((n_rows, self._width))
         self._module.get(self._array, self._blocks.frames_before(part.first), rows)
         part.give_rows(rows)
 

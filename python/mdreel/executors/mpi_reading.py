@@ -17,7 +17,7 @@ from mdreel.executors.job import Job
 from mdreel.sources.parallel_hdf5 import PositionsTogether, SharedPositions
 
 if TYPE_CHECKING:
-    from mdreel._core import Blocks, RmsdKernel
+    from mdreel._core import Blocks, Pass
     from mdreel.executors.mpi_round import Assignment
 
 
@@ -39,7 +39,7 @@ class JobTogether:
 
     positions: SharedPositions
     atoms: NDArray[np.uint32]
-    kernel: RmsdKernel
+    kernel: Pass
     on_error: str
     is_collective: bool
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mdreel.errors import UnsupportedError
 from mdreel.results.atomic import check_target, replacing
 from mdreel.results.envelope import envelope, running_median
+from mdreel.results.style import GRID, RAW, RAW_ALONE, SIZE, SMOOTH, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,28 +18,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".pdf", ".svg")
 
-# Blue and vermilion of Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision.
-_RAW, _RAW_ALONE, _SMOOTH, _INK, _GRID = "#8FB8D8", "#0072B2", "#D55E00", "#333333", "#E3E3E3"
-_STYLE: Any = {  # matplotlib's type for it lists all its settings
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
-    "font.size": 15,
-    "axes.labelsize": 17,
-    "axes.titlesize": 17,
-    "xtick.labelsize": 15,
-    "ytick.labelsize": 15,
-    "legend.fontsize": 14,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "figure.constrained_layout.w_pad": 0.1,
-    "figure.constrained_layout.h_pad": 0.1,
-    "pdf.fonttype": 42,  # TrueType: the text stays text
-    "svg.fonttype": "none",
-}
-_SIZE = (12.0, 4.8)  # inches; half of a 16:9 slide
 _RESOLUTION = 200  # dots per inch
 _MOST_POINTS = 4_000  # more columns than the picture has pixels show nothing new
 _FEWEST_TO_SMOOTH = 400  # fewer frames speak for themselves: no median, no histogram
@@ -87,7 +66,7 @@ def save(figure: "Figure", path: Path, force: bool = False) -> None:
     import matplotlib
 
     check_figure(path, force)
-    with replacing(path, force) as temporary, matplotlib.rc_context(_STYLE):
+    with replacing(path, force) as temporary, matplotlib.rc_context(STYLE):
         figure.savefig(temporary, format=path.suffix.lower()[1:], dpi=_RESOLUTION)
 
 
@@ -99,6 +78,7 @@ def time_series(
     ax: "Axes | None" = None,
     *,
     frames: NDArray[np.integer] | None = None,
+    from_zero: bool = True,
 ) -> "Figure":
     """Draw a quantity over time, and beside it how often each value occurs.
 
@@ -117,6 +97,8 @@ def time_series(
     frames : ndarray, shape (n_frames,), int, optional
         Frame numbers; by default frames are in their order. Where later frames have earlier times, as where several
         files each begin at 0 ps, the quantity is drawn over these.
+    from_zero : bool
+        Whether the axis of values begins at 0, where that means something, as of deviations.
 
     Returns
     -------
@@ -133,41 +115,43 @@ def time_series(
     if (np.diff(times) < 0).any():
         x, x_label = numbers.astype(np.float64), "Frame"
     else:
-        unit, per_unit = _time_unit(times)
+        unit, per_unit = time_unit(times)
         x, x_label = times / per_unit, f"Time ({unit})"
     if ax is not None:
-        _draw_series(ax, x, values, x_label, label)
+        _draw_series(ax, x, values, x_label, label, from_zero)
         ax.set_title(title, loc="left")
         figure = ax.get_figure(root=True)
         assert figure is not None, "axes belong to a figure"
         return figure
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, layout="constrained")
         if len(values) < _FEWEST_TO_SMOOTH:
             series = figure.add_subplot()
-            _draw_series(series, x, values, x_label, label)
+            _draw_series(series, x, values, x_label, label, from_zero)
         else:
             series, counts = figure.subplots(1, 2, sharey=True, width_ratios=(8, 1), gridspec_kw={"wspace": 0.01})
-            _draw_series(series, x, values, x_label, label)
+            _draw_series(series, x, values, x_label, label, from_zero)
             _draw_counts(counts, values)
             figure.align_xlabels()
         series.set_title(title, loc="left")
     return figure
 
 
-def _draw_series(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], x_label: str, label: str) -> None:
+def _draw_series(
+    ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], x_label: str, label: str, from_zero: bool
+) -> None:
     smooth = len(values) >= _FEWEST_TO_SMOOTH
     if len(values) > _MOST_POINTS:
         at, low, high = envelope(x, values, _MOST_POINTS // 2)
-        ax.fill_between(at, low, high, color=_RAW, linewidth=0.4, label="each frame")
+        ax.fill_between(at, low, high, color=RAW, linewidth=0.4, label="each frame")
     elif smooth:
-        ax.plot(x, values, color=_RAW, linewidth=0.8, label="each frame")
+        ax.plot(x, values, color=RAW, linewidth=0.8, label="each frame")
     else:
         marker = "o" if len(values) <= 40 else None
-        ax.plot(x, values, color=_RAW_ALONE, linewidth=2.0, marker=marker, markersize=7, clip_on=False)
+        ax.plot(x, values, color=RAW_ALONE, linewidth=2.0, marker=marker, markersize=7, clip_on=False)
     if smooth:
         window = max(len(values) // 100, 5) | 1
-        ax.plot(*running_median(x, values, window), color=_SMOOTH, linewidth=2.0, label=f"median of {window:,} frames")
+        ax.plot(*running_median(x, values, window), color=SMOOTH, linewidth=2.0, label=f"median of {window:,} frames")
         # Above the axes, where no data can be.
         ax.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0, handlelength=1.2
@@ -176,9 +160,9 @@ def _draw_series(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64]
     if x_label == "Frame":
         ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylabel(label)
-    _set_limits(ax, x, values)
+    _set_limits(ax, x, values, from_zero)
     ax.locator_params(axis="y", nbins=7, steps=[1, 2, 2.5, 5, 10])
-    ax.grid(axis="y", color=_GRID, linewidth=0.8)
+    ax.grid(axis="y", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -186,20 +170,21 @@ def _draw_series(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64]
 def _draw_counts(ax: "Axes", values: NDArray[np.float64]) -> None:
     finite = values[np.isfinite(values)]
     n_bins = int(np.clip(np.sqrt(len(finite)), 10, 60))
-    ax.hist(finite, bins=n_bins, orientation="horizontal", color=_RAW, edgecolor="none")
-    ax.axhline(float(np.median(finite)), color=_SMOOTH, linewidth=2.0)
+    ax.hist(finite, bins=n_bins, orientation="horizontal", color=RAW, edgecolor="none")
+    ax.axhline(float(np.median(finite)), color=SMOOTH, linewidth=2.0)
     ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
     ax.set_xlabel("Frames")
     ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
 
 
-def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64]) -> None:
-    """Start at zero, where no deviation is, and leave a little air elsewhere."""
+def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], from_zero: bool) -> None:
+    """Start at zero, where that is wanted, and leave a little air elsewhere."""
     finite = values[np.isfinite(values)]
-    highest = float(finite.max(initial=0.0))
-    lowest = float(finite.min(initial=0.0))
+    edge = 0.0 if from_zero or not finite.size else float(finite[0])
+    highest = float(finite.max(initial=edge))
+    lowest = float(finite.min(initial=edge))
     air = 0.08 * (highest - lowest) or 1.0
-    ax.set_ylim(lowest - air if lowest < 0 else 0.0, highest + air)
+    ax.set_ylim(0.0 if from_zero and lowest == 0 else lowest - air, highest + air)
     first, last = float(x[0]), float(x[-1])
     if last > first:
         # One frame longer, so that the round number at which a simulation ends gets its tick.
@@ -208,7 +193,7 @@ def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64])
         ax.set_xticks([first])
 
 
-def _time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
+def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
     """The largest unit in which `times` reach 1.5, and how many ps it has."""
     units: Sequence[tuple[str, float]] = (("ms", 1e9), ("µs", 1e6), ("ns", 1e3), ("ps", 1.0))
     longest = float(np.abs(times).max(initial=0.0))

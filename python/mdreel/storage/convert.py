@@ -117,5 +117,5 @@ def convert(
         left_out = [one.frame for one in damage if one.frame is not None]
         numbers = selected.numbers()
         warn_of_times(path, source, source.times()[numbers[~np.isin(numbers, left_out)][:n_frames]])
-    warn_of_damage(damage, on_error, stacklevel=2)
+    warn_of_damage(damage, on_error)
     return Written((path,), n_frames, len(indices), Timing(spans_from_columns(columns)), damage)

@@ -99,7 +99,7 @@ impl Kernel for Check {
         Checked::default()
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Checked) -> Result<()> {
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Checked) -> Result<()> {
         for (i, header) in batch.headers().iter().enumerate() {
             let mut find = |kind, message| partial.findings.push(Finding { frame: header.index, kind, message });
             for quantity in Quantities::ALL.iter() {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn findings(batch: &FrameBatch) -> Vec<(u64, Kind)> {
-        let check = Check::new(2);
+        let mut check = Check::new(2);
         let mut checked = check.empty();
         check.map(batch, &mut checked).unwrap();
         checked.into_findings().into_iter().map(|finding| (finding.frame, finding.kind)).collect()
@@ -252,7 +252,7 @@ mod tests {
         batch.columns_mut(1).z[1] = f32::NAN;
         assert_eq!(findings(&batch), [(1, Kind::NotFinite)]);
         batch.columns_mut(1).x[0] = f32::INFINITY;
-        let check = Check::new(2);
+        let mut check = Check::new(2);
         let mut checked = check.empty();
         check.map(&batch, &mut checked).unwrap();
         let message = checked.into_findings()[0].message.clone();
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn check_merges_blocks_as_if_they_were_one() {
-        let check = Check::new(2);
+        let mut check = Check::new(2);
         let mut parts = [check.empty(), check.empty()];
         check.map(&batch(&[0.0, 1.0], &[CUBE; 2]), &mut parts[0]).unwrap();
         check.map(&batch(&[1.0, 2.0], &[CUBE, None]), &mut parts[1]).unwrap();

@@ -1,20 +1,22 @@
 //! RMSD: the distance of each frame from a reference structure.
 
-use super::Kernel;
-use crate::error::{Error, Result};
+use std::sync::Arc;
+
+use super::{Computation, not_finite};
+use crate::error::Result;
 use crate::frame::FrameBatch;
-use crate::reduce::Series;
+use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Reference, WeightedPoints};
 
 /// Root mean square distance, Å, in float64, of every frame from a reference.
 #[derive(Debug, Clone)]
 pub struct Rmsd {
-    measure: Measure,
+    measure: Arc<Measure>,
     level: Level,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Measure {
     Superposed(Reference),
     AsIs(WeightedPoints),
@@ -40,72 +42,55 @@ impl Rmsd {
         } else {
             Measure::AsIs(WeightedPoints::new(reference, weights)?)
         };
-        Ok(Rmsd { measure, level })
+        Ok(Rmsd { measure: Arc::new(measure), level })
     }
 }
 
-impl Kernel for Rmsd {
-    type Partial = Series;
-
+impl Computation for Rmsd {
     fn n_atoms(&self) -> usize {
-        match &self.measure {
+        match &*self.measure {
             Measure::Superposed(reference) => reference.n_atoms(),
             Measure::AsIs(points) => points.n_points(),
         }
     }
 
-    fn empty(&self) -> Series {
-        Series::default()
+    fn layout(&self) -> Layout {
+        Layout::columns(1)
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Series) -> Result<()> {
-        if batch.n_atoms() != self.n_atoms() {
-            let (expected, got) = (self.n_atoms(), batch.n_atoms());
-            return Err(Error::Mismatch(format!("the reference has {expected} atoms, the frames have {got}")));
-        }
-        self.level.run(MapBatch { measure: &self.measure, batch, partial })
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(MapBatch { measure: &self.measure, batch, slots })
     }
 }
 
-struct MapBatch<'a> {
+struct MapBatch<'a, 'b> {
     measure: &'a Measure,
     batch: &'a FrameBatch,
-    partial: &'a mut Series,
+    slots: &'a mut Slots<'b>,
 }
 
-impl Operation for MapBatch<'_> {
+impl Operation for MapBatch<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
-        for (i, header) in self.batch.headers().iter().enumerate() {
+        for i in 0..self.batch.len() {
             let frame = self.batch.octets(i);
             let value = match self.measure {
                 Measure::Superposed(reference) => reference.minimum_rmsd::<L>(frame),
                 Measure::AsIs(points) => Some(points.rmsd::<L>(frame)).filter(|value| value.is_finite()),
             };
             match value {
-                Some(value) => self.partial.push(header.index, header.time, value),
-                None => return Err(not_finite(self.batch, i)),
+                Some(value) => self.slots.row(i)[0] = value,
+                None => return Err(not_finite(self.batch, i, "RMSD")),
             }
         }
         Ok(())
     }
-}
-
-/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates.
-#[cold]
-fn not_finite(batch: &FrameBatch, i: usize) -> Error {
-    let columns = batch.columns(i);
-    let positions = columns.x.iter().zip(columns.y).zip(columns.z).map(|((x, y), z)| [*x, *y, *z]);
-    let (frame, n_atoms) = (batch.header(i).index, batch.n_atoms());
-    let found = positions.enumerate().find(|(_, position)| position.iter().any(|value| !value.is_finite()));
-    Error::Mismatch(match found {
-        Some((atom, position)) => format!(
-            "frame {frame}: atom {atom} of the {n_atoms} selected is at {position:?}: expected finite coordinates"
-        ),
-        None => format!("frame {frame}: the RMSD of the {n_atoms} selected atoms is too large for a float64"),
-    })
 }
 
 #[cfg(test)]
@@ -113,27 +98,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::frame::{FrameHeader, Quantities};
+    use crate::kernel::fixture::{batch, mapped};
 
     const N_ATOMS: usize = 214;
-
-    fn batch(first: u64, frames: &[Vec<[f32; 3]>]) -> FrameBatch {
-        let mut batch = FrameBatch::with_capacity(frames[0].len(), frames.len());
-        for (index, frame) in (first..).zip(frames) {
-            let columns = batch.push(FrameHeader {
-                index,
-                step: 0,
-                time: 2.0 * index as f64,
-                unit_cell: None,
-                lambda: None,
-                present: Quantities::POSITIONS,
-            });
-            for (i, [x, y, z]) in frame.iter().enumerate() {
-                (columns.x[i], columns.y[i], columns.z[i]) = (*x, *y, *z);
-            }
-        }
-        batch
-    }
 
     fn golden() -> (Vec<Vec<[f32; 3]>>, Vec<[f64; 4]>) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -154,14 +121,12 @@ mod tests {
         assert_eq!((frames.len(), expected.len()), (98, 98));
         let reference: Vec<[f64; 3]> = frames[0].iter().map(|point| point.map(f64::from)).collect();
         let weights: Vec<f64> = (0..N_ATOMS).map(|i| 1.0 + (i % 7) as f64).collect();
-        let batch = batch(0, &frames);
+        let batch = batch(0, &frames, None);
         for (column, weights, superposition) in
             [(0, None, true), (1, Some(&weights[..]), true), (2, None, false), (3, Some(&weights[..]), false)]
         {
-            let kernel = Rmsd::new(&reference, weights, superposition).unwrap();
-            let mut series = kernel.empty();
-            kernel.map(&batch, &mut series).unwrap();
-            let values: Vec<f64> = series.values().collect();
+            let rmsd = Rmsd::new(&reference, weights, superposition).unwrap();
+            let values: Vec<f64> = mapped(rmsd, std::slice::from_ref(&batch)).unwrap().rows.column(0).collect();
             assert!(values[0] < 1e-12, "frame 0 to itself: {}", values[0]);
             for (frame, (ours, theirs)) in values.iter().zip(&expected).enumerate() {
                 // MDAnalysis's own frame 0 is 3.7e-7 from itself.
@@ -176,10 +141,9 @@ mod tests {
 
     #[test]
     fn test_map_keeps_frame_numbers_and_times() {
-        let kernel = Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap();
-        let mut series = kernel.empty();
-        kernel.map(&batch(7, &[vec![[0.0; 3]; 2], vec![[1.0, 0.0, 0.0]; 2]]), &mut series).unwrap();
-        assert_eq!(series.into_rows(), [[7.0, 14.0, 0.0], [8.0, 16.0, 0.0]]);
+        let frames = batch(7, &[vec![[0.0; 3]; 2], vec![[1.0, 0.0, 0.0]; 2]], None);
+        let tally = mapped(Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap(), &[frames]).unwrap();
+        assert_eq!(tally.rows.into_values(), [7.0, 14.0, 0.0, 8.0, 16.0, 0.0]);
     }
 
     #[test]
@@ -192,8 +156,8 @@ mod tests {
                 for (superposition, weight) in [(true, 1.0), (false, 1.0), (true, 0.0), (false, 0.0)] {
                     let mut weights = vec![2.0; n_atoms];
                     weights[0] = if n_atoms > 1 { weight } else { 1.0 };
-                    let kernel = Rmsd::new(&vec![[0.0; 3]; n_atoms], Some(&weights), superposition).unwrap();
-                    let error = kernel.map(&batch(40, &[good.clone(), bad.clone()]), &mut kernel.empty()).unwrap_err();
+                    let rmsd = Rmsd::new(&vec![[0.0; 3]; n_atoms], Some(&weights), superposition).unwrap();
+                    let error = mapped(rmsd, &[batch(40, &[good.clone(), bad.clone()], None)]).unwrap_err();
                     let message = error.to_string();
                     assert!(message.contains("frame 41") && message.contains(&format!("atom {atom} ")), "{message}");
                 }
@@ -203,9 +167,9 @@ mod tests {
 
     #[test]
     fn test_map_refuses_frames_of_another_number_of_atoms() {
-        let kernel = Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap();
-        let error = kernel.map(&batch(0, &[vec![[0.0; 3]; 3]]), &mut kernel.empty()).unwrap_err();
-        assert_eq!(error.to_string(), "the reference has 2 atoms, the frames have 3");
+        let error = mapped(Rmsd::new(&[[0.0; 3]; 2], None, true).unwrap(), &[batch(0, &[vec![[0.0; 3]; 3]], None)])
+            .unwrap_err();
+        assert_eq!(error.to_string(), "the pass has 2 atoms, the frames have 3");
     }
 
     #[test]

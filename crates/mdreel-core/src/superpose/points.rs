@@ -59,6 +59,29 @@ impl WeightedPoints {
         (self.square_distance::<L>(frame, |x| x) / self.total_weight).sqrt()
     }
 
+    /// Weighted mean of the square distances of `frame` to its weighted centre, along x, y and z; not finite where the frame
+    /// is not. Only the weights of the points count.
+    #[inline(always)]
+    pub(crate) fn spread<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 3] {
+        let mut spread = [0.0; 3];
+        for k in 0..3 {
+            // From the first atom: sums of squares of what is far from the origin lose digits.
+            let origin = L::splat(f64::from(frame[k][0][0]));
+            let (mut total, mut square) = (L::splat(0.0), L::splat(0.0));
+            for (x, weight) in frame[k].iter().zip(&self.weights) {
+                let distance = L::widen(x).sub(origin);
+                let weighted = distance.mul(L::load(weight));
+                total = total.add(weighted);
+                square = weighted.mul_add(distance, square);
+            }
+            let mean = total.sum() / self.total_weight;
+            let difference = mean.mul_add(-mean, square.sum() / self.total_weight);
+            // Rounding may leave less than nothing; what is not finite stays so.
+            spread[k] = if difference < 0.0 { 0.0 } else { difference };
+        }
+        spread
+    }
+
     /// Weighted sum of the square distances to `frame` after `moved`.
     #[inline(always)]
     pub(super) fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {

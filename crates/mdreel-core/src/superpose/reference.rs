@@ -1,12 +1,13 @@
 //! A reference that frames are superposed on.
 
-use super::eigen::{key_matrix, largest_eigenpair, rotation_matrix};
+use super::eigen::{key_matrix, rotation_matrix};
 use super::moments::{Moments, moments};
 use super::points::WeightedPoints;
 use super::quartic::gap_below_one;
 use crate::error::{Error, Result};
 use crate::frame::{Columns, LANES, Octets};
 use crate::simd::{Lanes, Level, Octet, Operation};
+use crate::symmetric::largest_eigenpair;
 
 /// Share of the terms of a difference below which the difference is summed anew, atom by atom: above it, at least
 /// nine digits of the mean square distance are right.

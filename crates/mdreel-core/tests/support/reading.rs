@@ -101,6 +101,7 @@ pub fn read_bytes(source: &dyn Source, atoms: &AtomSelection, range: Range<u64>)
 }
 
 /// A kernel that keeps everything.
+#[derive(Clone)]
 pub struct KeepAll {
     pub n_atoms: usize,
     pub wanted: Quantities,
@@ -143,7 +144,7 @@ impl Kernel for KeepAll {
         Kept::default()
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Kept) -> Result<()> {
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Kept) -> Result<()> {
         partial.0.extend(seen(batch));
         Ok(())
     }

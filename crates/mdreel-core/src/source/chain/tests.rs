@@ -8,7 +8,7 @@ use crate::block::{FrameSet, plan_bytes};
 use crate::frame::{FrameHeader, Quantities};
 use crate::kernel::Kernel;
 use crate::pool::Unattended;
-use crate::reduce::Series;
+use crate::reduce::Rows;
 use crate::run::run;
 use crate::source::FrameLocation;
 use crate::source::memory::MemorySource;
@@ -198,22 +198,23 @@ impl Reader for UnlocatedReader {
 }
 
 /// The x of the first atom of each frame.
+#[derive(Clone)]
 struct FirstX;
 
 impl Kernel for FirstX {
-    type Partial = Series;
+    type Partial = Rows;
 
     fn n_atoms(&self) -> usize {
         1
     }
 
-    fn empty(&self) -> Series {
-        Series::default()
+    fn empty(&self) -> Rows {
+        Rows::new(1)
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Series) -> Result<()> {
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Rows) -> Result<()> {
         for (i, header) in batch.headers().iter().enumerate() {
-            partial.push(header.index, header.time, f64::from(batch.columns(i).x[0]));
+            partial.push(header.index, header.time, &[f64::from(batch.columns(i).x[0])]);
         }
         Ok(())
     }
@@ -238,7 +239,7 @@ proptest! {
         let outcome = run(&chain, &atoms, &FirstX, &blocks.into(), n_workers, &mut Unattended).unwrap();
         let series = outcome.expect("the parts join").result;
         let expected: Vec<f64> = shapes.iter().flat_map(|&(_, n)| (0..n).map(|i| i as f64)).collect();
-        prop_assert_eq!(series.values().collect::<Vec<_>>(), &expected[..]);
+        prop_assert_eq!(series.column(0).collect::<Vec<_>>(), &expected[..]);
         prop_assert!(series.frames().eq(0..expected.len() as u64));
         for file in &files {
             prop_assert!(file.is_whole());

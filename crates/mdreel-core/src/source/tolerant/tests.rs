@@ -5,7 +5,7 @@ use crate::block::{Block, plan_frames};
 use crate::frame::FrameHeader;
 use crate::kernel::Kernel;
 use crate::pool::Unattended;
-use crate::reduce::Series;
+use crate::reduce::Rows;
 use crate::run::{Outcome, run};
 
 /// Frames of one atom, of which some are damaged. A batch with one of them is lost, with those before it.
@@ -76,21 +76,22 @@ impl Reader for BrokenReader<'_> {
 }
 
 /// Hands on the numbers of frames.
+#[derive(Clone)]
 struct Numbers;
 
 impl Kernel for Numbers {
-    type Partial = Series;
+    type Partial = Rows;
 
     fn n_atoms(&self) -> usize {
         1
     }
 
-    fn empty(&self) -> Series {
-        Series::default()
+    fn empty(&self) -> Rows {
+        Rows::new(1)
     }
 
-    fn map(&self, batch: &FrameBatch, partial: &mut Series) -> Result<()> {
-        batch.headers().iter().for_each(|header| partial.push(header.index, header.time, 0.0));
+    fn map(&mut self, batch: &FrameBatch, partial: &mut Rows) -> Result<()> {
+        batch.headers().iter().for_each(|header| partial.push(header.index, header.time, &[0.0]));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.crew import Member, Watch
-from mdreel.errors import FormatError, FrameIndexError, MismatchError
+from mdreel.errors import FormatError, FrameIndexError, FunctionError, MismatchError
 from mdreel.executors.access import Access, check_access
 from mdreel.executors.checkpoint import Checkpoint, identity_of, remove_checkpoint
 from mdreel.executors.executor import Executor
@@ -77,7 +77,7 @@ def run(
     # What a run is about does not change when it is planned anew.
     identity = {} if checkpoint is None else identity_of(job, frames, keep_to_segments)
     while True:
-        blocks = _plan(job.source, frames, n_parts, executor, keep_to_segments)
+        blocks = _plan(job, frames, n_parts, executor, keep_to_segments)
         kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
         begun_ns = perf_counter_ns()
         n_frames = None if frames is None or frames.is_endless else len(frames)
@@ -92,7 +92,7 @@ def run(
             work = Work(job, blocks, n_parts is not None, monitor, kept, memory, access)
             outcome = _executed(executor, work, is_whole=frames is None)
             if progress and outcome is not None:
-                bar.update(len(outcome.series))
+                bar.update(len(outcome.rows))
         if outcome is not None:
             break
         if kept is not None:
@@ -101,7 +101,7 @@ def run(
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()
-    if not len(outcome.series):
+    if not len(outcome.rows):
         raise _nothing_left(job.source, outcome)
     return _with_opening(outcome, begun_ns - started_ns, watch.look().member)
 
@@ -114,19 +114,18 @@ def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
         if is_whole:
             _say_which_frame(work.job.source)
         raise
-    except MismatchError as error:
+    except (MismatchError, FunctionError) as error:
         if is_whole:
             return None  # a block of bytes does not know which frame this is: the run by frames says so
-        raise MismatchError(f"{name_of(work.job.source)}: {error}") from None
+        raise type(error)(f"{name_of(work.job.source)}: {error}") from None
 
 
-def _plan(
-    source: Source, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool
-) -> Blocks:
+def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool) -> Blocks:
+    source = job.source
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
         # A share is one block, or one of each segment in it.
         n_parts = 1 if keep_to_segments else executor.n_workers
-    return plan(source, frames, n_parts, executor.n_workers, keep_to_segments)
+    return plan(source, frames, n_parts, executor.n_workers, keep_to_segments, 8 * job.kernel.row_width)
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:

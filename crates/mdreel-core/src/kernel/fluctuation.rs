@@ -1,0 +1,211 @@
+//! Fluctuation: how far atoms are from a structure on average, and how far in the root mean square.
+
+use std::sync::Arc;
+
+use super::Computation;
+use crate::error::{Error, Result};
+use crate::frame::{Columns, FrameBatch};
+use crate::reduce::{Layout, Slots, Sum};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Å up to which displacements are added up in steps of 64 bits.
+const NEAR: f64 = 2048.0;
+/// Bits behind the binary point of displacements, and of their squares.
+const FRACTION: u32 = 36;
+const SQUARE_FRACTION: u32 = 27;
+/// Frames whose steps add up in 64 bits for certain.
+const MOST_FRAMES: usize = 1 << 12;
+
+/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that (Å²).
+#[derive(Debug, Clone)]
+pub struct Fluctuation {
+    reference: Arc<[Vec<f64>; 3]>,
+    steps: Steps,
+    level: Level,
+}
+
+/// What a batch adds up: x, y, z and square of each atom.
+#[derive(Debug, Clone, Default)]
+struct Steps([Vec<i64>; 4]);
+
+impl Fluctuation {
+    /// Sums of each atom.
+    pub const N_SUMS: usize = 4;
+
+    /// About `reference`, Å. Fails where there are no atoms, or coordinates are not finite.
+    pub fn new(reference: &[[f64; 3]]) -> Result<Self> {
+        Fluctuation::at_level(reference, Level::detect())
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    pub fn at_level(reference: &[[f64; 3]], level: Level) -> Result<Self> {
+        if reference.is_empty() {
+            return Err(Error::Mismatch("there are no atoms".into()));
+        }
+        if let Some(atom) = reference.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
+            let message = format!("atom {atom} of {} is at {:?}", reference.len(), reference[atom]);
+            return Err(Error::Mismatch(format!("{message}: expected finite coordinates")));
+        }
+        let column = |axis: usize| reference.iter().map(|point| point[axis]).collect::<Vec<_>>();
+        let reference = Arc::new([column(0), column(1), column(2)]);
+        Ok(Fluctuation { reference, steps: Steps::default(), level })
+    }
+
+    /// Adds a frame in which an atom is far away: number by number.
+    fn add_far(&self, columns: &Columns<'_>, frame: u64, sums: &mut [Sum]) -> Result<()> {
+        let [x, y, z] = &*self.reference;
+        for (atom, sums) in sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
+            let d = [(columns.x, x), (columns.y, y), (columns.z, z)].map(|(of, from)| f64::from(of[atom]) - from[atom]);
+            let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            if !square.is_finite() || square > Sum::MOST {
+                let at = [columns.x[atom], columns.y[atom], columns.z[atom]];
+                let expected = "expected finite coordinates within 262 144 Å of the reference";
+                return Err(Error::Mismatch(format!(
+                    "frame {frame}: atom {atom} of those selected is at {at:?}: {expected}"
+                )));
+            }
+            for (sum, value) in sums.iter_mut().zip([d[0], d[1], d[2], square]) {
+                *sum += Sum::of(value);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Computation for Fluctuation {
+    fn n_atoms(&self) -> usize {
+        self.reference[0].len()
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { n_sums: Fluctuation::N_SUMS * self.n_atoms(), ..Layout::default() }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        for first in (0..batch.len()).step_by(MOST_FRAMES) {
+            let n_atoms = self.n_atoms();
+            self.steps.0.iter_mut().for_each(|steps| {
+                steps.clear();
+                steps.resize(n_atoms, 0);
+            });
+            for i in first..batch.len().min(first + MOST_FRAMES) {
+                let columns = batch.columns(i);
+                let add = AddFrame { columns, reference: &self.reference, steps: &mut self.steps };
+                if !self.level.run(add) {
+                    self.add_far(&columns, batch.header(i).index, slots.sums)?;
+                }
+            }
+            let [x, y, z, square] = &self.steps.0;
+            for (atom, sums) in slots.sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
+                for (sum, steps) in sums.iter_mut().zip([x, y, z]) {
+                    *sum += Sum::of_steps(steps[atom], FRACTION);
+                }
+                sums[3] += Sum::of_steps(square[atom], SQUARE_FRACTION);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a frame; says whether it could, because all atoms are near.
+struct AddFrame<'a> {
+    columns: Columns<'a>,
+    reference: &'a [Vec<f64>; 3],
+    steps: &'a mut Steps,
+}
+
+impl Operation for AddFrame<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> bool {
+        let Columns { x, y, z } = self.columns;
+        let [from_x, from_y, from_z] = self.reference;
+        let is_near = |of: &[f32], from: &[f64]| {
+            of.iter().zip(from).fold(true, |near, (&of, from)| near & ((f64::from(of) - from).abs() <= NEAR))
+        };
+        if !(is_near(x, from_x) & is_near(y, from_y) & is_near(z, from_z)) {
+            return false;
+        }
+        let [sum_x, sum_y, sum_z, sum_square] = &mut self.steps.0;
+        for ((of, from), sum) in [(x, from_x), (y, from_y), (z, from_z)].into_iter().zip([sum_x, sum_y, sum_z]) {
+            for ((&of, from), sum) in of.iter().zip(from).zip(sum) {
+                *sum += Sum::steps(f64::from(of) - from, FRACTION);
+            }
+        }
+        let points = x.iter().zip(y).zip(z).zip(from_x.iter().zip(from_y).zip(from_z));
+        for ((((x, y), z), ((from_x, from_y), from_z)), sum) in points.zip(sum_square) {
+            let d = [f64::from(*x) - from_x, f64::from(*y) - from_y, f64::from(*z) - from_z];
+            *sum += Sum::steps(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], SQUARE_FRACTION);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernel::fixture::{batch, mapped};
+    use crate::reduce::Tally;
+
+    const N_ATOMS: usize = 11;
+
+    fn of_parts(level: Level, reference: &[[f64; 3]], parts: &[&[Vec<[f32; 3]>]]) -> Result<Tally> {
+        let parts = parts.iter().filter(|frames| !frames.is_empty()).map(|frames| batch(0, frames, None));
+        mapped(Fluctuation::at_level(reference, level)?, &parts.collect::<Vec<_>>())
+    }
+
+    fn points(most: f32) -> impl Strategy<Value = Vec<[f32; 3]>> {
+        prop::collection::vec(prop::array::uniform3(-most..most), N_ATOMS)
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_all_frames_and_have_the_same_bits_however_frames_are_cut(
+            frames in prop::collection::vec(prop_oneof![9 => points(50.0), 1 => points(1e5)], 1..30),
+            reference in points(50.0),
+            cut in 0usize..30,
+        ) {
+            let reference: Vec<[f64; 3]> = reference.iter().map(|point| point.map(f64::from)).collect();
+            let whole = of_parts(Level::detect(), &reference, &[&frames]).unwrap();
+            let (left, right) = frames.split_at(cut % frames.len());
+            for level in Level::available() {
+                prop_assert_eq!(&of_parts(level, &reference, &[right, left]).unwrap().sums, &whole.sums);
+            }
+            let reference = &reference;
+            for (atom, sums) in whole.sums.as_chunks::<4>().0.iter().enumerate() {
+                let frames = &frames;
+                let d = |axis: usize| frames.iter().map(move |frame| f64::from(frame[atom][axis]) - reference[atom][axis]);
+                for (axis, sum) in sums[..3].iter().enumerate() {
+                    let expected: f64 = d(axis).sum();
+                    prop_assert!((sum.value() - expected).abs() <= 1e-9 * frames.len() as f64 * (1.0 + expected.abs()));
+                }
+                let expected: f64 = (0..3).flat_map(d).map(|d| d * d).sum();
+                prop_assert!((sums[3].value() - expected).abs() <= 1e-8 * frames.len() as f64 + 1e-14 * expected);
+            }
+        }
+    }
+
+    #[test]
+    fn map_names_frame_and_atom_that_cannot_be_added() {
+        for wrong in [f32::NAN, f32::INFINITY, 1e9] {
+            let mut frames = vec![vec![[0.0; 3]; N_ATOMS]; 3];
+            frames[1][5][2] = wrong;
+            let message = of_parts(Level::detect(), &[[0.0; 3]; N_ATOMS], &[&frames]).unwrap_err().to_string();
+            assert!(message.contains("frame 1: atom 5 of those selected"), "{message}");
+        }
+    }
+
+    #[test]
+    fn new_refuses_what_cannot_be_a_reference() {
+        assert!(Fluctuation::new(&[]).unwrap_err().to_string().contains("no atoms"));
+        let message = Fluctuation::new(&[[0.0; 3], [0.0, f64::NAN, 0.0]]).unwrap_err().to_string();
+        assert!(message.contains("atom 1 of 2 is at"), "{message}");
+    }
+}

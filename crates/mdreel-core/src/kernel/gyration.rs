@@ -1,0 +1,123 @@
+//! Gyration: how far atoms are from their centre.
+
+use std::sync::Arc;
+
+use super::{Computation, not_finite};
+use crate::error::Result;
+use crate::frame::FrameBatch;
+use crate::reduce::{Layout, Slots};
+use crate::simd::{Lanes, Level, Operation};
+use crate::superpose::WeightedPoints;
+
+/// The radius of gyration of each frame, Å, and those about the x, y and z axes through the centre.
+#[derive(Debug, Clone)]
+pub struct Gyration {
+    weights: Arc<WeightedPoints>,
+    level: Level,
+}
+
+impl Gyration {
+    /// Of `n_atoms` atoms, weighted by `weights` (`None`: all alike). Fails where there are no atoms, or weights are negative,
+    /// not finite or all zero.
+    pub fn new(n_atoms: usize, weights: Option<&[f64]>) -> Result<Self> {
+        Gyration::at_level(n_atoms, weights, Level::detect())
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    pub fn at_level(n_atoms: usize, weights: Option<&[f64]>, level: Level) -> Result<Self> {
+        let weights = Arc::new(WeightedPoints::new(&vec![[0.0; 3]; n_atoms], weights)?);
+        Ok(Gyration { weights, level })
+    }
+}
+
+impl Computation for Gyration {
+    fn n_atoms(&self) -> usize {
+        self.weights.n_points()
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::columns(4)
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(MapBatch { weights: &self.weights, batch, slots })
+    }
+}
+
+struct MapBatch<'a, 'b> {
+    weights: &'a WeightedPoints,
+    batch: &'a FrameBatch,
+    slots: &'a mut Slots<'b>,
+}
+
+impl Operation for MapBatch<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        for i in 0..self.batch.len() {
+            let [x, y, z] = self.weights.spread::<L>(self.batch.octets(i));
+            let radii = [(x + y + z).sqrt(), (y + z).sqrt(), (x + z).sqrt(), (x + y).sqrt()];
+            if !radii[0].is_finite() {
+                return Err(not_finite(self.batch, i, "radius of gyration"));
+            }
+            self.slots.row(i).copy_from_slice(&radii);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernel::fixture::{batch, mapped};
+
+    fn radii(points: &[[f32; 3]], weights: Option<&[f64]>, level: Level) -> Result<Vec<f64>> {
+        let gyration = Gyration::at_level(points.len(), weights, level)?;
+        Ok(mapped(gyration, &[batch(3, &[points.to_vec()], None)])?.rows.into_values().split_off(2))
+    }
+
+    proptest! {
+        #[test]
+        fn radii_are_those_of_the_formula(
+            points in prop::collection::vec((prop::array::uniform3(-50f32..50.0), 0.5f64..20.0), 1..40),
+            shift in -500f32..500.0,
+        ) {
+            let (points, weights): (Vec<[f32; 3]>, Vec<f64>) =
+                points.into_iter().map(|(point, weight)| (point.map(|x| x + shift), weight)).unzip();
+            let found = radii(&points, Some(&weights), Level::detect()).unwrap();
+            for level in Level::available() {
+                prop_assert_eq!(&radii(&points, Some(&weights), level).unwrap(), &found);
+            }
+            let total: f64 = weights.iter().sum();
+            let mean = |of: &dyn Fn(&[f32; 3]) -> f64| points.iter().zip(&weights).map(|(p, w)| w * of(p)).sum::<f64>() / total;
+            let centre: [f64; 3] = std::array::from_fn(|k| mean(&|point| f64::from(point[k])));
+            let about = |axes: &[usize]| {
+                mean(&|point| axes.iter().map(|&k| (f64::from(point[k]) - centre[k]).powi(2)).sum()).sqrt()
+            };
+            for (found, axes) in found.iter().zip([&[0, 1, 2][..], &[1, 2], &[0, 2], &[0, 1]]) {
+                prop_assert!((found - about(axes)).abs() < 1e-9, "{} and {}", found, about(axes));
+            }
+        }
+    }
+
+    #[test]
+    fn frame_without_finite_coordinates_is_named() {
+        let message = radii(&[[0.0; 3], [0.0, f32::NAN, 0.0]], None, Level::detect()).unwrap_err().to_string();
+        assert!(message.contains("frame 3: atom 1 of the 2 selected"), "{message}");
+    }
+
+    #[test]
+    fn new_refuses_what_has_no_centre() {
+        for (n_atoms, weights, expected) in [(0, None, "no atoms"), (2, Some(&[0.0, 0.0][..]), "weights are 0")] {
+            let message = Gyration::new(n_atoms, weights).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A pass: several computations over the same frames, each of which is read once.
+
+use std::ops::Range;
+
+use super::{Computation, Kernel};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, Quantities};
+use crate::reduce::{Layout, Slots, Tally};
+
+/// Computations that are given the same frames, each its own atoms of them.
+#[derive(Clone)]
+pub struct Pass {
+    n_atoms: usize,
+    members: Vec<Member>,
+    layout: Layout,
+}
+
+struct Member {
+    computation: Box<dyn Computation>,
+    /// Its atoms among those of the pass, and a batch of them; `None` where it is given all.
+    chosen: Option<(Vec<u32>, FrameBatch)>,
+    place: Place,
+}
+
+/// A computation, and which of the atoms of the pass it is given: ascending; `None` for all.
+pub type Given = (Box<dyn Computation>, Option<Vec<u32>>);
+
+/// Where in a tally a computation of a pass leaves what it finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its values of each frame.
+    pub columns: Range<usize>,
+    /// Its sums.
+    pub sums: Range<usize>,
+    /// Its counts.
+    pub counts: Range<usize>,
+}
+
+impl Clone for Member {
+    fn clone(&self) -> Self {
+        let computation = self.computation.another();
+        let chosen = self.chosen.as_ref().map(|(atoms, batch)| (atoms.clone(), batch.empty_copy()));
+        Member { computation, chosen, place: self.place.clone() }
+    }
+}
+
+impl Pass {
+    /// Of computations over `n_atoms` atoms.
+    pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
+        let mut layout = Layout::default();
+        let mut members = Vec::with_capacity(computations.len());
+        for (computation, atoms) in computations {
+            let (wanted, given) = (computation.n_atoms(), atoms.as_ref().map_or(n_atoms, Vec::len));
+            if wanted != given {
+                return Err(Error::Mismatch(format!("a computation wants {wanted} atoms, it is given {given}")));
+            }
+            if let Some(&atom) = atoms.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
+                return Err(Error::Mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
+            }
+            let own = computation.layout();
+            let place = Place {
+                columns: layout.n_columns..layout.n_columns + own.n_columns,
+                sums: layout.n_sums..layout.n_sums + own.n_sums,
+                counts: layout.n_counts..layout.n_counts + own.n_counts,
+            };
+            layout = Layout { n_columns: place.columns.end, n_sums: place.sums.end, n_counts: place.counts.end };
+            let chosen = atoms.map(|atoms| {
+                let batch = FrameBatch::for_quantities(atoms.len(), computation.quantities());
+                (atoms, batch)
+            });
+            members.push(Member { computation, chosen, place });
+        }
+        Ok(Pass { n_atoms, members, layout })
+    }
+
+    /// Of one computation, which is given all atoms.
+    pub fn of(computation: impl Computation + 'static) -> Self {
+        let (n_atoms, layout) = (computation.n_atoms(), computation.layout());
+        let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts };
+        Pass { n_atoms, members: vec![Member { computation: Box::new(computation), chosen: None, place }], layout }
+    }
+
+    /// How much room all need.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Where each leaves what it finds.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.members.iter().map(|member| &member.place)
+    }
+}
+
+impl Kernel for Pass {
+    type Partial = Tally;
+
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn quantities(&self) -> Quantities {
+        self.members.iter().fold(Quantities::POSITIONS, |all, member| all.either(member.computation.quantities()))
+    }
+
+    fn empty(&self) -> Tally {
+        Tally::new(self.layout)
+    }
+
+    fn map(&mut self, batch: &FrameBatch, tally: &mut Tally) -> Result<()> {
+        if batch.n_atoms() != self.n_atoms {
+            let (expected, got) = (self.n_atoms, batch.n_atoms());
+            return Err(Error::Mismatch(format!("the pass has {expected} atoms, the frames have {got}")));
+        }
+        let width = tally.rows.width();
+        let rows = tally.rows.add(batch.headers());
+        for Member { computation, chosen, place } in &mut self.members {
+            let given = match chosen {
+                None => batch,
+                Some((atoms, chosen)) => {
+                    chosen.copy_atoms(batch, atoms);
+                    chosen
+                }
+            };
+            let mut slots = Slots::new(rows, width, place.columns.clone());
+            slots.sums = &mut tally.sums[place.sums.clone()];
+            slots.counts = &mut tally.counts[place.counts.clone()];
+            computation.map(given, &mut slots)?;
+        }
+        Ok(())
+    }
+}

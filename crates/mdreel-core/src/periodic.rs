@@ -1,0 +1,122 @@
+//! Periodic images: the shortest of the vectors between two atoms and their images.
+
+use crate::unit_cell::UnitCell;
+
+/// A periodic cell, ready for many vectors.
+#[derive(Debug, Clone, Copy)]
+pub struct Periodic {
+    /// Row vectors, Å: a along x, b in the xy plane.
+    vectors: [[f64; 3]; 3],
+    /// The square of half the least height, Å²: no image is shorter than a vector that is shorter than this.
+    shortest: f64,
+    is_rectangular: bool,
+}
+
+impl Periodic {
+    /// The images of a cell; `None` where there is none, or it has no volume.
+    pub fn new(cell: Option<&UnitCell>) -> Option<Self> {
+        // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ from these
+        // by what a float32 is rounded, and an atom's images by as much.
+        let vectors = UnitCell::Dimensions(cell?.dimensions()).vectors().map(|row| row.map(f64::from));
+        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = vectors;
+        let heights = [ax, by, cz];
+        if ![ax, by, cz, bx, cx, cy].iter().all(|value| value.is_finite())
+            || heights.iter().any(|height| *height <= 0.0)
+        {
+            return None;
+        }
+        debug_assert_eq!([ay, az, bz], [0.0; 3], "a lies along x, b in the xy plane");
+        let least = heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0;
+        Some(Periodic { vectors, shortest: least * least, is_rectangular: [bx, cx, cy] == [0.0; 3] })
+    }
+
+    /// The lengths of a cell with right angles, Å.
+    pub fn lengths(&self) -> Option<[f64; 3]> {
+        let [[a, ..], [_, b, _], [.., c]] = self.vectors;
+        self.is_rectangular.then_some([a, b, c])
+    }
+
+    /// The shortest image of a vector.
+    #[inline(always)]
+    pub fn shortest(&self, d: [f64; 3]) -> [f64; 3] {
+        if square(d) < self.shortest { d } else { self.search(d) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search(&self, mut d: [f64; 3]) -> [f64; 3] {
+        for (k, row) in self.vectors.iter().enumerate().rev() {
+            let n = (d[k] / row[k]).round_ties_even();
+            for (d, row) in d.iter_mut().zip(row) {
+                *d -= n * row;
+            }
+        }
+        if self.is_rectangular || square(d) < self.shortest {
+            return d;
+        }
+        let [a, b, c] = self.vectors;
+        let mut best = d;
+        for i in -1..=1 {
+            for j in -1..=1 {
+                for k in -1..=1 {
+                    let [i, j, k] = [f64::from(i), f64::from(j), f64::from(k)];
+                    let image = std::array::from_fn(|axis| d[axis] + i * a[axis] + j * b[axis] + k * c[axis]);
+                    if square(image) < square(best) {
+                        best = image;
+                    }
+                }
+            }
+        }
+        best
+    }
+}
+
+fn square([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The shortest of very many images.
+    fn shortest_of_many(cell: &UnitCell, d: [f64; 3]) -> f64 {
+        let [a, b, c] = cell.vectors().map(|row| row.map(f64::from));
+        let steps = -4..=4;
+        let images = steps
+            .clone()
+            .flat_map(|i| steps.clone().flat_map(move |j| (-4..=4).map(move |k| [i, j, k].map(f64::from))));
+        images
+            .map(|[i, j, k]| square(std::array::from_fn(|axis| d[axis] + i * a[axis] + j * b[axis] + k * c[axis])))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    fn cells() -> impl Strategy<Value = UnitCell> {
+        prop_oneof![
+            prop::array::uniform3(5f32..50.0).prop_map(|[a, b, c]| UnitCell::Dimensions([a, b, c, 90.0, 90.0, 90.0])),
+            (20f32..50.0).prop_map(|a| UnitCell::Dimensions([a, a, a, 60.0, 60.0, 90.0])),
+            (20f32..50.0).prop_map(|a| UnitCell::Dimensions([a, a, a, 70.53, 109.47, 70.53])),
+            prop::array::uniform3(70f32..110.0).prop_map(|[x, y, z]| UnitCell::Dimensions([30.0, 33.0, 37.0, x, y, z])),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn shortest_image_is_the_shortest_of_all(cell in cells(), d in prop::array::uniform3(-60f64..60.0)) {
+            let images = Periodic::new(Some(&cell)).unwrap();
+            let found = images.shortest(d);
+            let expected = shortest_of_many(&cell, found);
+            prop_assert!(square(found) <= expected + 1e-9, "{:?}: {} and {}", found, square(found), expected);
+        }
+    }
+
+    #[test]
+    fn cell_without_volume_has_no_images() {
+        for dimensions in [[0.0; 6], [10.0, 0.0, 10.0, 90.0, 90.0, 90.0], [f32::NAN, 1.0, 1.0, 90.0, 90.0, 90.0]] {
+            assert!(Periodic::new(Some(&UnitCell::Dimensions(dimensions))).is_none());
+        }
+        assert!(Periodic::new(None).is_none());
+    }
+}

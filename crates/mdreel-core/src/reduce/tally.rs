@@ -1,0 +1,102 @@
+//! Tallies: what the computations of a pass leave behind, all in one.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Partial, Rows, Sum};
+
+/// How much room a computation needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Values of each frame.
+    pub n_columns: usize,
+    /// Sums over all frames.
+    pub n_sums: usize,
+    /// Counts over all frames.
+    pub n_counts: usize,
+}
+
+impl Layout {
+    /// Of a computation that leaves values of each frame alone.
+    pub fn columns(n_columns: usize) -> Self {
+        Layout { n_columns, ..Layout::default() }
+    }
+}
+
+/// Values of each frame, and sums and counts over all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Values of each frame, those of all computations beside one another.
+    pub rows: Rows,
+    /// Sums, those of all computations behind one another.
+    pub sums: Vec<Sum>,
+    /// Counts, likewise.
+    pub counts: Vec<u64>,
+}
+
+impl Tally {
+    /// Of no frames.
+    pub fn new(layout: Layout) -> Self {
+        Tally {
+            rows: Rows::new(layout.n_columns),
+            sums: vec![Sum::default(); layout.n_sums],
+            counts: vec![0; layout.n_counts],
+        }
+    }
+
+    /// One of no frames with the same room.
+    #[must_use]
+    pub fn of_no_frames(&self) -> Self {
+        Tally {
+            rows: Rows::new(self.rows.width() - Rows::HEAD),
+            sums: vec![Sum::default(); self.sums.len()],
+            counts: vec![0; self.counts.len()],
+        }
+    }
+}
+
+impl Partial for Tally {
+    fn n_frames(&self) -> u64 {
+        self.rows.n_frames()
+    }
+
+    fn reserve(&mut self, n_frames: u64) {
+        self.rows.reserve(n_frames);
+    }
+
+    fn merge(&mut self, next: Self) {
+        self.rows.merge(next.rows);
+        self.sums.iter_mut().zip(next.sums).for_each(|(sum, other)| *sum += other);
+        self.counts.iter_mut().zip(next.counts).for_each(|(count, other)| *count += other);
+    }
+
+    fn renumber(&mut self, first: u64) {
+        self.rows.renumber(first);
+    }
+}
+
+/// Where a computation writes what it makes of a batch of frames.
+#[derive(Debug)]
+pub struct Slots<'a> {
+    rows: &'a mut [f64],
+    width: usize,
+    columns: Range<usize>,
+    /// Its sums so far.
+    pub sums: &'a mut [Sum],
+    /// Its counts so far.
+    pub counts: &'a mut [u64],
+}
+
+impl<'a> Slots<'a> {
+    /// In whole rows of `width` numbers, in which some columns are its own.
+    pub fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
+        let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
+        Slots { rows, width, columns, sums: &mut [], counts: &mut [] }
+    }
+
+    /// Its values of the `i`-th frame of the batch.
+    pub fn row(&mut self, i: usize) -> &mut [f64] {
+        &mut self.rows[i * self.width..][self.columns.clone()]
+    }
+}

@@ -1,0 +1,48 @@
+//! Computations: what analyses do with frames.
+
+use mdreel_core::kernel::Computation as CoreComputation;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::error::to_python;
+
+/// What an analysis does with frames. A pickled one is made again.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct Computation {
+    pub computation: Box<dyn CoreComputation>,
+    maker: Py<PyAny>,
+    arguments: Py<PyTuple>,
+}
+
+impl Computation {
+    /// A computation, and the function and the arguments that have made it.
+    pub fn new<'py>(
+        py: Python<'py>,
+        computation: mdreel_core::Result<impl CoreComputation + 'static>,
+        maker: &str,
+        arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    ) -> PyResult<Self> {
+        let computation = Box::new(computation.map_err(|error| to_python(py, error))?);
+        let maker = py.import("mdreel._core")?.getattr(maker)?.unbind();
+        Ok(Computation { computation, maker, arguments: arguments.into_pyobject(py)?.unbind() })
+    }
+}
+
+#[pymethods]
+impl Computation {
+    /// Values of each frame that it leaves.
+    #[getter]
+    fn n_columns(&self) -> usize {
+        self.computation.layout().n_columns
+    }
+
+    /// What it was made of.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
+        self.arguments.bind(py).clone()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Bound<'py, PyTuple>) {
+        (self.maker.bind(py).clone(), self.arguments(py))
+    }
+}

@@ -1,0 +1,123 @@
+//! Functions of users as computations.
+
+use std::sync::Arc;
+
+use mdreel_core::frame::FrameBatch;
+use mdreel_core::kernel::Computation as CoreComputation;
+use mdreel_core::reduce::{Layout, Slots, Sum};
+use mdreel_core::{Error, Result};
+use numpy::ndarray::Array3;
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::computation::Computation;
+
+/// A function that makes `n_columns` values of each frame of a batch.
+#[derive(Clone)]
+struct Function {
+    function: Arc<Py<PyAny>>,
+    n_atoms: usize,
+    /// Where each atom that the function is given, in its order, is among the atoms of the batch.
+    places: Arc<Vec<u32>>,
+    n_columns: usize,
+    is_summed: bool,
+}
+
+/// What a function of Python makes of frames; see `mdreel.from_function`.
+///
+/// `function` is called with positions, shape (n_frames, n_places, 3), float32, Å, of a few frames, and returns values, shape
+/// (n_frames, n_columns), float64. What it raises may say in an attribute `place` which of the frames it is about. Values are
+/// kept for each frame, or added up.
+#[pyfunction]
+pub fn function<'py>(
+    py: Python<'py>,
+    function: Py<PyAny>,
+    n_atoms: usize,
+    places: PyReadonlyArray1<'py, u32>,
+    n_columns: usize,
+    is_summed: bool,
+) -> PyResult<Computation> {
+    let given: Vec<u32> = places.as_array().to_vec();
+    let kept = given.clone().into_pyarray(py);
+    let arguments = (function.clone_ref(py), n_atoms, kept, n_columns, is_summed);
+    let function = Function { function: Arc::new(function), n_atoms, places: Arc::new(given), n_columns, is_summed };
+    let atom = function.places.iter().find(|&&atom| atom as usize >= n_atoms);
+    let checked = match atom {
+        Some(atom) => Err(Error::Mismatch(format!("a function wants atom {atom} of {n_atoms}"))),
+        None => Ok(function),
+    };
+    Computation::new(py, checked, "function", arguments)
+}
+
+impl CoreComputation for Function {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        match self.is_summed {
+            false => Layout::columns(self.n_columns),
+            true => Layout { n_sums: self.n_columns, ..Layout::default() },
+        }
+    }
+
+    fn another(&self) -> Box<dyn CoreComputation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        let positions = self.positions(batch);
+        Python::attach(|py| {
+            let called = self.function.call1(py, (positions.into_pyarray(py),));
+            let values = called.map_err(|error| failure(py, batch, &error))?;
+            let values = values.into_bound(py).cast_into::<PyArray2<f64>>();
+            let values = values.map_err(|_| Error::Worker("a function has not been checked".into()))?;
+            let values = values.readonly();
+            for (i, row) in values.as_array().rows().into_iter().enumerate() {
+                if !self.is_summed {
+                    slots.row(i).iter_mut().zip(row).for_each(|(place, value)| *place = *value);
+                    continue;
+                }
+                for (k, value) in row.iter().enumerate() {
+                    if value.is_nan() || value.abs() > Sum::MOST {
+                        let frame = batch.header(i).index;
+                        let message = format!("frame {frame}: value {k} is {value}: it cannot be added up");
+                        return Err(Error::Function(message));
+                    }
+                    slots.sums[k] += Sum::of(*value);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Function {
+    /// The positions of a batch in the order of the function's atoms.
+    fn positions(&self, batch: &FrameBatch) -> Array3<f32> {
+        let mut positions = Array3::zeros((batch.len(), self.places.len(), 3));
+        for (i, mut frame) in positions.outer_iter_mut().enumerate() {
+            let columns = batch.columns(i);
+            for (mut row, &place) in frame.outer_iter_mut().zip(self.places.iter()) {
+                let place = place as usize;
+                (row[0], row[1], row[2]) = (columns.x[place], columns.y[place], columns.z[place]);
+            }
+        }
+        positions
+    }
+}
+
+/// What a function has raised, with the frame that it is about.
+fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return Error::Interrupted;
+    }
+    let place = error.value(py).getattr("place").and_then(|place| place.extract::<usize>()).ok();
+    let header = batch.header(place.filter(|&place| place < batch.len()).unwrap_or(0));
+    let frames = match place {
+        Some(_) => format!("frame {}", header.index),
+        None => format!("frames {} to {}", header.index, batch.header(batch.len() - 1).index),
+    };
+    Error::Function(format!("{frames}: {}", error.value(py)))
+}

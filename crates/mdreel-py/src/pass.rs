@@ -1,0 +1,74 @@
+//! Passes of computations.
+
+use std::ops::Range;
+
+use mdreel_core::kernel::pass::{self as core, Place};
+use mdreel_core::reduce::Rows;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::computation::Computation;
+use crate::error::to_python;
+
+/// Computations over the same frames, each of which is read once. Each is given all atoms of the pass, or those at some
+/// places among them, ascending.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct Pass {
+    pub pass: core::Pass,
+    members: Vec<Member>,
+    n_atoms: usize,
+}
+
+/// A computation, and the places of its atoms; None for all.
+type Member = (Py<Computation>, Option<Py<PyArray1<u32>>>);
+
+/// Columns, sums and counts: first and end of each.
+type Places = Vec<[(usize, usize); 3]>;
+
+#[pymethods]
+impl Pass {
+    #[new]
+    fn new(py: Python<'_>, n_atoms: usize, members: Vec<Member>) -> PyResult<Self> {
+        let chosen = members.iter().map(|(computation, atoms)| {
+            let atoms = atoms.as_ref().map(|atoms| Ok::<_, PyErr>(atoms.bind(py).try_readonly()?.as_array().to_vec()));
+            Ok((computation.get().computation.another(), atoms.transpose()?))
+        });
+        let pass = core::Pass::new(n_atoms, chosen.collect::<PyResult<_>>()?).map_err(|error| to_python(py, error))?;
+        Ok(Pass { pass, members, n_atoms })
+    }
+
+    /// Of one computation, which is given all atoms.
+    #[staticmethod]
+    fn of(py: Python<'_>, computation: Py<Computation>) -> PyResult<Self> {
+        let n_atoms = computation.get().computation.n_atoms();
+        Pass::new(py, n_atoms, vec![(computation, None)])
+    }
+
+    /// Numbers in a row: frame, time, and the values of all computations.
+    #[getter]
+    fn row_width(&self) -> usize {
+        Rows::HEAD + self.pass.layout().n_columns
+    }
+
+    /// The computations.
+    #[getter]
+    fn computations<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, Computation>> {
+        self.members.iter().map(|(computation, _)| computation.bind(py).clone()).collect()
+    }
+
+    /// Where each computation leaves what it finds.
+    #[getter]
+    fn places(&self) -> Places {
+        let edges = |range: &Range<usize>| (range.start, range.end);
+        self.pass.places().map(|Place { columns, sums, counts }| [edges(columns), edges(sums), edges(counts)]).collect()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let members: Vec<_> = self
+            .members
+            .iter()
+            .map(|(computation, atoms)| (computation.bind(py), atoms.as_ref().map(|atoms| atoms.bind(py))))
+            .collect();
+        Ok((py.get_type::<Self>().into_any(), (self.n_atoms, members).into_pyobject(py)?.into_any()))
+    }
+}

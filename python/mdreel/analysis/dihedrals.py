@@ -1,0 +1,234 @@
+"""Dihedral angles: of four atoms each, and of the torsions of a protein."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, dihedrals
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.tally import Tally
+from mdreel.analysis.torsions import torsions_of
+from mdreel.errors import MismatchError, SelectionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+Features = Literal["degrees", "cos_sin"]
+"""How an angle is told: in degrees, or as cosine and sine, which do not jump at 180 degrees."""
+
+
+class _Angles(Analysis):
+    """Dihedral angles of quadruples of atoms."""
+
+    def __init__(
+        self, atomgroup: "AtomGroup", quadruples: NDArray[np.int64], features: Features, trajectory: Trajectory | None
+    ) -> None:
+        if features not in ("degrees", "cos_sin"):
+            raise MismatchError(f"features must be 'degrees' or 'cos_sin', not {features!r}")
+        super().__init__(atomgroup.universe.atoms[quadruples.ravel()], trajectory)
+        self._features = features
+        self._quadruples = self._selection.places.reshape(-1, 4).astype(np.uint32)
+
+    def computation(self, source: Source) -> Computation:
+        """Return what computes the angles of a frame."""
+        return dihedrals(len(self.atoms), self._quadruples, self._features == "cos_sin")
+
+    def conclude(self, tally: Tally) -> None:
+        """Take the values as they are."""
+        self.results.angles = tally.values
+
+    def _describe(self) -> str:
+        angles = f"{len(self._quadruples):,} angles"
+        return f"{angles}, {self.n_frames:,} frames" if self._outcome is not None else f"{angles}, not run"
+
+
+class Dihedral(_Angles):
+    """Dihedral angle of each of several groups of four atoms, in each frame.
+
+    Parameters
+    ----------
+    atomgroups : sequence of MDAnalysis.AtomGroup
+        Groups of four atoms of one Universe; the angle is that between the planes of the first three and the last
+        three.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.angles : ndarray, shape (n_frames, n_atomgroups), float64
+        Angles in degrees, from -180 to 180; 180 is trans (IUPAC).
+
+    Raises
+    ------
+    SelectionError
+        If there is no group.
+    MismatchError
+        If a group has not four atoms, or groups are of several Universes.
+
+    Notes
+    -----
+    With bonds a, b and c from atom to atom, ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. Where a
+    frame has a cell, the shortest image of each bond counts. Four atoms of which three lie on one line have no angle:
+    that is an error.
+
+    References
+    ----------
+    .. [1] A. Blondel, M. Karplus, "New formulation for derivatives of torsion angles and improper torsion angles in
+       molecular mechanics", J. Comput. Chem. 17 (1996) 1132-1141.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> dihedral = Dihedral([u.residues[4].phi_selection(), u.residues[4].psi_selection()]).run()
+    >>> dihedral.results.angles.shape
+    (98, 2)
+    """
+
+    def __init__(self, atomgroups: Sequence["AtomGroup"], *, trajectory: Trajectory | None = None) -> None:
+        if len(atomgroups) == 0:
+            raise SelectionError("there is no group of four atoms")
+        for i, group in enumerate(atomgroups):
+            if len(group) != 4:
+                raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle has four")
+            if group.universe is not atomgroups[0].universe:
+                raise MismatchError(f"group {i} is of another Universe than group 0")
+        super().__init__(atomgroups[0], np.stack([group.ix for group in atomgroups]), "degrees", trajectory)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw how often each angle has which value."""
+        from mdreel.results.angles import angle_map
+
+        names = [f"group {i}" for i in range(len(self._quadruples))]
+        return angle_map(self.results.angles, names, title, ax)
+
+
+class Dihedrals(_Angles):
+    """Torsions of a protein as features: one angle, or cosine and sine, for each torsion and frame.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup
+        A protein, or some residues of it.
+    kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
+        Which torsions.
+    features : {"degrees", "cos_sin"}
+        Angles in degrees, or the cosine and the sine of each.
+    complete : bool
+        Whether only residues count that have all of the torsions, as in Khoshlessan et al. (2018).
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.angles : ndarray, shape (n_frames, n_features), float64
+        Residue after residue, and within each in the order of `kinds`: angles in degrees, from -180 to 180, or cosine
+        and sine of each.
+    names : list of str
+        What each column is: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
+    quadruples : ndarray, shape (n_torsions, 4), int64
+        The atoms of each torsion, indices in the Universe.
+
+    Raises
+    ------
+    SelectionError
+        If there is no such torsion.
+    MismatchError
+        If a kind or a feature is unknown.
+
+    Notes
+    -----
+    As of `Dihedral`. A torsion that a residue does not have, as phi at the beginning of a chain or chi1 of glycine, has
+    no column. Memory grows with 8 bytes for each feature and frame: that is the result.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> torsions = Dihedrals(mda.Universe(PSF, DCD).select_atoms("protein"), features="cos_sin").run()
+    >>> torsions.results.angles.shape, torsions.names[:2]
+    ((98, 852), ['cos psi MET 1', 'sin psi MET 1'])
+    """
+
+    def __init__(
+        self,
+        atomgroup: "AtomGroup",
+        kinds: Sequence[str] = ("phi", "psi"),
+        features: Features = "degrees",
+        complete: bool = False,
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        self._torsions = torsions_of(atomgroup, kinds, complete)
+        super().__init__(atomgroup, self._torsions.atoms, features, trajectory)
+
+    @property
+    def features(self) -> Features:
+        """How the angles are told."""
+        return self._features
+
+    @property
+    def quadruples(self) -> NDArray[np.int64]:
+        """The atoms of each torsion, indices in the Universe, shape (n_torsions, 4)."""
+        return self._torsions.atoms
+
+    @property
+    def names(self) -> list[str]:
+        """What each column is."""
+        names = self._torsions.names
+        if self._features == "degrees":
+            return names
+        return [f"{function} {name}" for name in names for function in ("cos", "sin")]
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw how often each torsion has which angle."""
+        from mdreel.results.angles import angle_map
+
+        angles = self.results.angles
+        if self._features == "cos_sin":
+            angles = np.degrees(np.arctan2(angles[:, 1::2], angles[:, 0::2]))
+        return angle_map(angles, self._torsions.names, title, ax)
+
+
+class Ramachandran(_Angles):
+    """The angles phi and psi of residues.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup
+        A protein, or some residues of it. Residues without phi or psi are left out.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.angles : ndarray, shape (n_frames, n_residues, 2), float64
+        phi and psi of each residue, degrees, from -180 to 180.
+    residues : tuple of MDAnalysis.core.groups.Residue
+        The residues.
+
+    Raises
+    ------
+    SelectionError
+        If no residue has both.
+    """
+
+    def __init__(self, atomgroup: "AtomGroup", *, trajectory: Trajectory | None = None) -> None:
+        found = torsions_of(atomgroup, ("phi", "psi"), complete=True)
+        self.residues = found.residues[::2]
+        super().__init__(atomgroup, found.atoms, "degrees", trajectory)
+
+    def conclude(self, tally: Tally) -> None:
+        """Pair the values."""
+        self.results.angles = tally.values.reshape(tally.n_frames, -1, 2)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw how often each pair of angles occurs, in all residues and frames."""
+        from mdreel.results.angles import ramachandran
+
+        return ramachandran(self.results.angles.reshape(-1, 2), title, ax)

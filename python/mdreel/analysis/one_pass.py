@@ -1,0 +1,106 @@
+"""One pass: several analyses of the same frames, each of which is read once."""
+
+from collections.abc import Sequence
+from os import PathLike
+from time import perf_counter_ns
+
+import numpy as np
+
+from mdreel._core import Pass
+from mdreel.analysis.analysis import Analysis, Frames
+from mdreel.analysis.tally import Tally
+from mdreel.blocks import select_frames
+from mdreel.damage import warn_of_damage
+from mdreel.errors import MismatchError
+from mdreel.executors.access import Access
+from mdreel.executors.executor import Executor
+from mdreel.executors.find import find_executor
+from mdreel.executors.job import Job, Outcome
+from mdreel.executors.memory import bytes_of
+from mdreel.pipeline import run as run_job
+
+
+def run(
+    analyses: Sequence[Analysis],
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+    *,
+    backend: str | Executor = "threads",
+    n_workers: int | None = None,
+    access: Access | None = None,
+    n_parts: int | None = None,
+    progress: bool = False,
+    memory: str | int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    on_error: str = "raise",
+) -> tuple[Analysis, ...]:
+    """Run several analyses over the same frames, each of which is read and decompressed once.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses, of one trajectory. Each has its results afterwards, as if it had been run alone, and the timing of
+        the whole.
+    start, stop, step, frames, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error
+        As of `Analysis.run`.
+
+    Returns
+    -------
+    tuple of Analysis
+        The analyses.
+
+    Raises
+    ------
+    MismatchError
+        If there is no analysis, or they are of several trajectories; and as of `Analysis.run`.
+    MdreelError, OSError
+        As of `Analysis.run`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> alpha, backbone = run([RMSD(u.select_atoms("name CA")), RMSD(u.select_atoms("backbone"))])
+    >>> backbone.results.rmsd.shape
+    (98, 3)
+    """
+    started_ns = perf_counter_ns()
+    if not analyses:
+        raise MismatchError("there is no analysis to run")
+    leader = analyses[0]
+    for other in analyses[1:]:
+        if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
+            raise MismatchError(f"{other!r} is of another trajectory than {leader!r}: one pass reads one")
+    executor = find_executor(backend, n_workers)
+    budget = None if memory is None else bytes_of(memory)
+
+    def compute() -> tuple[Outcome, Pass]:
+        source = leader.open().with_on_error(on_error)
+        selected = select_frames(source, start, stop, step, frames)
+        each = [analysis.atoms for analysis in analyses]
+        atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
+        places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
+        computations = [analysis.computation(source) for analysis in analyses]
+        kernel = Pass(len(atoms), list(zip(computations, places, strict=True)))
+        outcome = run_job(
+            Job(source, atoms, kernel),
+            selected,
+            executor,
+            access=access,
+            n_parts=n_parts,
+            checkpoint=checkpoint,
+            memory=budget,
+            title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
+            progress=progress,
+            started_ns=started_ns,
+        )
+        return outcome, kernel
+
+    outcome, kernel = executor.share(compute)
+    for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
+        analysis.take(outcome, tally)
+    warn_of_damage(outcome.damage, on_error)
+    return tuple(analyses)

@@ -1,0 +1,54 @@
+"""Tallies: what an analysis is given when all frames have been seen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Pass
+from mdreel.executors.job import Outcome
+
+_HEAD = 2
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the computation of an analysis has left.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n_frames, 2 + n_columns), float64
+        Frame, time (ps), and values, for each frame.
+    sums : ndarray, shape (n_sums,), float64
+        Sums over all frames.
+    counts : ndarray, shape (n_counts,), uint64
+        Counts over all frames.
+    arguments : tuple
+        What the computation was made of.
+    """
+
+    rows: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    arguments: tuple[Any, ...]
+
+    @property
+    def n_frames(self) -> int:
+        """Frames seen."""
+        return len(self.rows)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Values of each frame, shape (n_frames, n_columns)."""
+        return self.rows[:, _HEAD:]
+
+    @classmethod
+    def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
+        """Give each computation of a pass what it has left."""
+        for computation, ((first, end), of_sums, of_counts) in zip(kernel.computations, kernel.places, strict=True):
+            rows = outcome.rows
+            if end - first + _HEAD < rows.shape[1]:
+                rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first : _HEAD + end]], axis=1)
+            yield cls(rows, outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)], computation.arguments)

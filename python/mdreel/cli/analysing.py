@@ -1,0 +1,304 @@
+"""What all commands that run an analysis have in common: their options, and how they go about it."""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdreel.cli import execution, following, options
+from mdreel.cli.exits import ExitCode, checking_output, failing_with
+from mdreel.cli.frames import check_window, frames_in_window
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.analysis import Analysis
+    from mdreel.results.column import Column
+
+Topology = Annotated[
+    Path,
+    typer.Option(
+        "-s",
+        "--topology",
+        metavar="FILE",
+        rich_help_panel=options.INPUT,
+        help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
+    ),
+]
+Selection = Annotated[
+    str,
+    typer.Option(
+        "--select",
+        metavar="SELECTION",
+        rich_help_panel=options.ANALYSIS,
+        help="Atoms, in MDAnalysis's selection language.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        rich_help_panel=options.OUTPUT,
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it a summary is printed.",
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", rich_help_panel=options.OUTPUT, help="Picture: .png .pdf .svg"),
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What an analysis has found, for people and files.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+        The table.
+    summary : str
+        What is printed where no file is asked for.
+    figure : callable
+        Draws it under a title.
+    """
+
+    columns: "Sequence[Column]"
+    summary: str
+    figure: "Callable[[str], Figure]"
+
+
+@dataclass(frozen=True)
+class Question:
+    """An analysis that a user asks for.
+
+    Attributes
+    ----------
+    title : str
+        What it is called.
+    prepare : callable
+        Makes the analysis of atoms and trajectory.
+    tabulate : callable
+        Makes a table of the analysis when it was run.
+    facts : dict
+        What files say of it besides what all say.
+    """
+
+    title: str
+    prepare: "Callable[[AtomGroup, Source], Analysis]"
+    tabulate: "Callable[[Any], Table]"
+    facts: "dict[str, Any]"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks of any analysis; each field is an option."""
+
+    topology: Topology
+    trajectories: options.Trajectories
+    selection: Selection
+    begin: options.Begin = None
+    end: options.End = None
+    interval: options.Interval = None
+    start: options.Start = None
+    stop: options.Stop = None
+    step: options.Step = None
+    output: Output = None
+    plot: Plot = None
+    force: options.Force = False
+    quiet: options.Quiet = False
+    verbose: options.Verbose = False
+    backend: execution.BackendOption = None
+    n_workers: execution.Workers = 0
+    n_parts: options.Parts = None
+    access: execution.AccessOption = None
+    schedule: execution.ScheduleOption = execution.Schedule.DEMAND
+    communication: execution.CommunicationOption = None
+    scheduler: execution.Scheduler = None
+    memory: execution.Memory = None
+    checkpoint: execution.CheckpointOption = None
+    on_error: options.OnErrorOption = options.OnError.RAISE
+    follow: following.Follow = False
+    end_frames: following.EndFrames = None
+    end_idle: following.EndIdle = None
+    end_file: following.EndFile = None
+    end_process: following.EndProcess = None
+
+    def answer(self, question: Question) -> None:
+        """Run one analysis, and write or print what it has found."""
+        answer(self, [Asked(question, self.selection, self.output, self.plot)])
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        check_window((self.begin, self.end, self.interval), (self.start, self.stop, self.step))
+        refused = {
+            "-b": self.begin,
+            "-e": self.end,
+            "-dt": self.interval,
+            "--n-parts": self.n_parts,
+            "--checkpoint": self.checkpoint,
+        }
+        following.check_following(self.follow, self._ends, self.trajectories, refused)
+
+    def open(self) -> "Source":
+        """Open the trajectory."""
+        from mdreel.sources.open import open_source
+
+        if self.follow:
+            return following.open_followed(self.trajectories[0], self._ends)
+        return open_source(self.trajectories)
+
+    def run(self, analyses: "Sequence[Analysis]", source: "Source") -> None:
+        """Run analyses in one pass over the frames that are wanted."""
+        from mdreel.analysis.one_pass import run
+
+        frames = frames_in_window(source.with_on_error(self.on_error.value), self.begin, self.end, self.interval)
+        run(
+            analyses,
+            self.start,
+            self.stop,
+            self.step,
+            frames,
+            backend=execution.executor_of(
+                self.backend, self.n_workers, self.schedule, self.communication, self.scheduler
+            ),
+            access=None if self.access is None else self.access.value,
+            n_parts=self.n_parts,
+            memory=self.memory,
+            checkpoint=self.checkpoint,
+            progress=not self.quiet,
+            on_error=self.on_error.value,
+        )
+
+    @property
+    def _ends(self) -> dict[str, Any]:
+        return {
+            "n_frames": self.end_frames,
+            "idle": self.end_idle,
+            "stop_file": self.end_file,
+            "process": self.end_process,
+        }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, of which atoms, and where the answer goes."""
+
+    question: Question
+    selection: str
+    output: Path | None
+    plot: Path | None
+
+
+def answer(request: Request, asked: "Sequence[Asked]") -> None:
+    """Run analyses in one pass, and write or print what each has found."""
+    request.check()
+    for one in asked:
+        check_outputs(one.output, one.plot, request.force)
+
+    from mdreel.cli.system import open_topology, select
+    from mdreel.executors.checkpoint import remove_checkpoint
+
+    with failing_with(ExitCode.INPUT):
+        # First, for it takes no time, and to import MDAnalysis does.
+        source = request.open()
+    since = perf_counter()
+    universe = open_topology(request.topology)
+    groups = [select(universe, one.selection, request.topology) for one in asked]
+    with failing_with(ExitCode.INPUT):
+        analyses = [one.question.prepare(atoms, source) for one, atoms in zip(asked, groups, strict=True)]
+        topology_seconds = perf_counter() - since
+        request.run(analyses, source)
+    for one, atoms, analysis in zip(asked, groups, analyses, strict=True):
+        table = one.question.tabulate(analysis)
+        _write(request, one, table, analysis, len(atoms))
+        if one.output is None:
+            typer.echo(table.summary)
+    if request.checkpoint is not None:
+        remove_checkpoint(request.checkpoint)
+    if not request.quiet:
+        timing = analyses[0].timing.preceded_by("topology", topology_seconds)
+        typer.echo(timing.summary(), err=True)
+        if request.verbose:
+            typer.echo(timing.table(), err=True)
+
+
+def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_atoms: int) -> None:
+    from mdreel.damage import facts_of_damage
+    from mdreel.results.figure import save
+    from mdreel.results.files import write
+
+    metadata: dict[str, Any] = {
+        "title": one.question.title,
+        "topology": str(request.topology),
+        "trajectory": " ".join(map(str, request.trajectories)),
+        "selection": one.selection,
+        "n_atoms": n_atoms,
+        **one.question.facts,
+        **facts_of_damage(analysis.damage, request.on_error.value),
+    }
+    with failing_with(ExitCode.OUTPUT):
+        if one.output is not None:
+            write(one.output, table.columns, metadata, request.force)
+        if one.plot is not None:
+            atoms = f"{one.selection} ({n_atoms:,} atoms)"
+            save(table.figure(textwrap.shorten(atoms, 48, placeholder=" ...")), one.plot, request.force)
+
+
+def check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
+    """Refuse now what could not be written at the end."""
+    from mdreel.results.figure import check_figure
+    from mdreel.results.files import check_output
+
+    for path, check in ((output, check_output), (plot, check_figure)):
+        if path is not None:
+            with checking_output(path):
+                check(path, force)
+
+
+class AnalysisCommand:
+    """A command made of a function that says what is asked.
+
+    Parameters
+    ----------
+    ask : callable
+        Is given a `Request` and options of its own, and returns a `Question`.
+    selection : str
+        The atoms where nobody says.
+    """
+
+    def __init__(self, ask: Callable[..., Question], selection: str) -> None:
+        self.ask = ask
+        self.selection = selection
+        self.__name__, self.__doc__ = ask.__name__, ask.__doc__
+        shared = list(inspect.signature(Request).parameters.values())
+        at = [parameter.name for parameter in shared].index("selection") + 1
+        parameters = [*shared[:at], *self.own, *shared[at:]]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        parameters[at - 1] = parameters[at - 1].replace(default=selection)
+        # What typer reads the options from.
+        self.__signature__ = inspect.Signature(parameters)
+        self.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+
+    @property
+    def own(self) -> list[inspect.Parameter]:
+        """Its own options, without those of a `Request`."""
+        return [parameter for name, parameter in inspect.signature(self.ask).parameters.items() if name != "request"]
+
+    def __call__(self, **values: Any) -> None:
+        """Ask, and answer."""
+        request = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
+        request.answer(self.ask(request, **values))
+
+
+def analysis_command(selection: str) -> Callable[[Callable[..., Question]], AnalysisCommand]:
+    """Make a command of a function; see `AnalysisCommand`."""
+    return lambda ask: AnalysisCommand(ask, selection)

@@ -1,0 +1,253 @@
+"""``mdreel run``: the analyses of a recipe, in one pass."""
+
+import inspect
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.analysing import AnalysisCommand, Asked, Request, answer
+from mdreel.cli.dihedrals import dihedrals
+from mdreel.cli.distances import distances
+from mdreel.cli.exits import CommandError, ExitCode
+from mdreel.cli.helices import helices
+from mdreel.cli.rg import rg
+from mdreel.cli.rmsd import rmsd
+from mdreel.cli.rmsf import rmsf
+
+EXAMPLES = """\b
+Examples:
+  mdreel run recipe.toml
+  mpirun -n 8 mdreel run recipe.toml -q
+  mdreel run --schema > recipe.schema.json
+
+\b
+A recipe:
+  topology = "adk.psf"
+  trajectory = "adk.xtc"
+  [run]
+  step = 10
+  [[analysis]]
+  type = "rmsd"
+  output = "rmsd.csv"
+  [[analysis]]
+  type = "dihedrals"
+  kind = ["phi", "psi", "chi1"]
+  output = "torsions.parquet"
+"""
+
+ANALYSES: Mapping[str, AnalysisCommand] = {
+    "rmsd": rmsd,
+    "rmsf": rmsf,
+    "rg": rg,
+    "dihedrals": dihedrals,
+    "distances": distances,
+    "helices": helices,
+}
+"""The analyses that a recipe can ask for."""
+
+_OF_EACH = ("selection", "output", "plot")
+_OF_COMMAND = ("force", "quiet", "verbose")
+
+
+def recipe(
+    path: Annotated[Path | None, typer.Argument(metavar="RECIPE", help="The recipe, a TOML file.")] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of recipes (JSON Schema).")
+    ] = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Run the analyses of a recipe, each frame being read once."""
+    if schema:
+        typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
+        return
+    if path is None:
+        raise CommandError("which recipe? (mdreel run recipe.toml)", ExitCode.USAGE)
+    answer(*read_recipe(path, force=force, quiet=quiet, verbose=verbose))
+
+
+def read_recipe(path: Path, **of_command: bool) -> tuple[Request, list[Asked]]:
+    """Read a recipe; files in it are named from its folder.
+
+    Parameters
+    ----------
+    path : Path
+        The recipe.
+    **of_command : bool
+        Fields of the request that the command says.
+
+    Raises
+    ------
+    CommandError
+        If it cannot be read, or something in it is unknown, missing or of a wrong type.
+    """
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}", ExitCode.INPUT) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: no TOML: {error}", ExitCode.INPUT) from error
+    known = ("topology", "trajectory", "run", "analysis")
+    _check_names(f"{path}", content, known)
+    run, entries = content.get("run", {}), content.get("analysis", [])
+    if not isinstance(run, dict) or not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise CommandError(f"{path}: expected a table [run] and tables [[analysis]]", ExitCode.INPUT)
+    if not entries:
+        raise CommandError(f"{path}: there is no [[analysis]]", ExitCode.INPUT)
+    inputs = {name: content[name] for name in known[:2] if name in content}
+    values = _values(str(path), inputs, _parameters(Request, ("topology", "trajectories")), path.parent)
+    values |= _values(f"{path}: [run]", run, _shared(), path.parent)
+    values |= of_command
+    request = Request(selection="", **values)
+    return request, [_asked(f"{path}: analysis {i}", one, request, path.parent) for i, one in enumerate(entries, 1)]
+
+
+def schema_of_recipes() -> dict[str, Any]:
+    """Return the JSON Schema of recipes."""
+    each = []
+    for name, command in ANALYSES.items():
+        of_each = _parameters(Request, _OF_EACH) | {_long(parameter): parameter for parameter in command.own}
+        entry = _object(of_each)
+        entry["required"] = ["type"]
+        entry["properties"] = {
+            "type": {"const": name, "description": (inspect.getdoc(command.ask) or "").split("\n")[0]},
+            **entry["properties"],
+        }
+        entry["properties"]["select"]["default"] = command.selection
+        each.append(entry)
+    inputs = _object(_parameters(Request, ("topology", "trajectories")))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Recipe of mdreel",
+        "type": "object",
+        "properties": {
+            **inputs["properties"],
+            "run": _object(_shared()),
+            "analysis": {"type": "array", "minItems": 1, "items": {"oneOf": each}},
+        },
+        "required": ["topology", "trajectory", "analysis"],
+        "additionalProperties": False,
+    }
+
+
+def _asked(where: str, entry: dict[str, Any], request: Request, folder: Path) -> Asked:
+    name = entry.get("type")
+    if not isinstance(name, str) or name not in ANALYSES:
+        raise CommandError(f"{where}: type must be one of {', '.join(ANALYSES)}, not {name!r}", ExitCode.INPUT)
+    command = ANALYSES[name]
+    own = {_long(parameter): parameter for parameter in command.own}
+    given = {name: value for name, value in entry.items() if name != "type"}
+    values = _values(f"{where} ({name})", given, _parameters(Request, _OF_EACH) | own, folder)
+    selection = values.pop("selection", command.selection)
+    output, plot = values.pop("output", None), values.pop("plot", None)
+    alone = replace(request, selection=selection, output=output, plot=plot)
+    return Asked(command.ask(alone, **values), selection, output, plot)
+
+
+def _shared() -> dict[str, inspect.Parameter]:
+    """What a recipe says of the run."""
+    apart = ("topology", "trajectories", *_OF_EACH, *_OF_COMMAND)
+    return _parameters(Request, [name for name in inspect.signature(Request).parameters if name not in apart])
+
+
+def _parameters(function: Any, names: Any) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(function).parameters
+    return {_long(parameters[name]): parameters[name] for name in names}
+
+
+def _long(parameter: inspect.Parameter) -> str:
+    """The long name of an option, without its dashes."""
+    option = _option(parameter)
+    # Of an annotation, typer keeps the first of the names as the default until it has read it.
+    names = [option.default, *(option.param_decls or ())]
+    spelled = [name for name in names if isinstance(name, str) and name.startswith("--")]
+    return spelled[0].removeprefix("--") if spelled else parameter.name.replace("_", "-")
+
+
+def _option(parameter: inspect.Parameter) -> Any:
+    return get_args(parameter.annotation)[1]
+
+
+def _check_names(where: str, given: Mapping[str, Any], known: Any) -> None:
+    for name in given:
+        if name not in known:
+            raise CommandError(f"{where}: unknown name {name!r}; known: {', '.join(known)}", ExitCode.INPUT)
+
+
+def _values(
+    where: str, given: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter], folder: Path
+) -> dict[str, Any]:
+    """Return what is given, by the names of the parameters and in their types."""
+    _check_names(where, given, parameters)
+    values = {}
+    for name, parameter in parameters.items():
+        if name in given:
+            hint = get_args(parameter.annotation)[0]
+            value = _converted(f"{where}: {name}", given[name], hint, folder)
+            least = getattr(_option(parameter), "min", None)
+            if least is not None and value is not None and value < least:
+                raise CommandError(f"{where}: {name} must be {least} or more, not {value}", ExitCode.INPUT)
+            values[parameter.name] = value
+        elif parameter.default is inspect.Parameter.empty and parameter.name != "selection":
+            raise CommandError(f"{where}: {name} is missing", ExitCode.INPUT)
+    return values
+
+
+def _converted(where: str, value: Any, hint: Any, folder: Path) -> Any:
+    kind = _without_none(hint)
+    if get_origin(kind) is list:
+        of = get_args(kind)[0]
+        return [_converted(where, one, of, folder) for one in (value if isinstance(value, list) else [value])]
+    if issubclass(kind, Path) and isinstance(value, str):
+        return folder / value
+    if issubclass(kind, Enum):
+        known = [one.value for one in kind]
+        if value in known:
+            return kind(value)
+        raise CommandError(f"{where}: expected one of {', '.join(known)}, got {value!r}", ExitCode.INPUT)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is kind:
+        return value
+    raise CommandError(f"{where}: expected {_SPOKEN.get(kind, 'a text')}, got {value!r}", ExitCode.INPUT)
+
+
+def _without_none(hint: Any) -> Any:
+    if get_origin(hint) is UnionType:
+        return next(one for one in get_args(hint) if one is not type(None))
+    return hint
+
+
+_SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def _object(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    properties = {name: _property(parameter) for name, parameter in parameters.items()}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _property(parameter: inspect.Parameter) -> dict[str, Any]:
+    option = _option(parameter)
+    found = {**_type(_without_none(get_args(parameter.annotation)[0])), "description": option.help}
+    least = getattr(option, "min", None)
+    return found if least is None else {**found, "minimum": least}
+
+
+def _type(kind: Any) -> dict[str, Any]:
+    if get_origin(kind) is list:
+        one = _type(get_args(kind)[0])
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    if issubclass(kind, Enum):
+        return {"enum": [one.value for one in kind]}
+    return {"type": _TYPES.get(kind, "string")}
