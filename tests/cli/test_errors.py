@@ -153,14 +153,23 @@ def test_output_directory_must_be_writable(run, adk):
 
 @pytest.mark.parametrize("closed", ["adk.psf", "adk.dcd", "a.csv", "a.png"])
 def test_files_without_permission_are_refused(adk, closed):
-    """Root is made nobody as soon as the program has been loaded, with what typer loads where it is installed."""
+    """Root runs it once, so that all of the program is loaded (Python may be closed to others), and becomes nobody."""
     inputs = {"adk.psf": adk["psf"], "adk.dcd": adk["dcd"]}
-    program = (
-        "import importlib.util, os, MDAnalysis, matplotlib.figure, mdreel.analysis.rmsd, mdreel.results.figure;"
-        "[importlib.import_module(name) for name in ('pydantic.fields',) if importlib.util.find_spec('pydantic')];"
-        f"os.geteuid() or os.seteuid({NOBODY});"
-        "from mdreel.cli.main import main; main()"
-    )
+    program = f"""
+import contextlib, io, os, sys, tempfile
+from mdreel.cli.main import main
+asked = sys.argv
+with tempfile.TemporaryDirectory() as folder:
+    for structure in ("gone.psf", {str(adk["psf"])!r}):
+        given = ["-s", structure, "-f", {str(adk["dcd"])!r}, "--stop", "2"]
+        sys.argv = [asked[0], "rmsd", *given, "-o", folder + "/a.csv", "--plot", folder + "/a.png"]
+        with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            main()
+    assert len(os.listdir(folder)) == 2
+sys.argv = asked
+os.geteuid() or os.seteuid({NOBODY})
+main()
+"""
     command = [sys.executable, "-c", program, "rmsd", "-s", "adk.psf", "-f", "adk.dcd"]
     with tempfile.TemporaryDirectory() as folder:  # pytest's own directories are closed to others
         for name, original in inputs.items():
