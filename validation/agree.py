@@ -3,187 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import MDAnalysis
-import mdtraj
-import numpy as np
-from MDAnalysis.analysis import dihedrals, rms
-from MDAnalysis.lib.distances import distance_array
-from MDAnalysisTests import datafiles
-
-import mdreel
-from mdreel.analysis.torsions import torsions_of
+import structures
+from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-SYSTEMS = {
-    "AdK": (datafiles.PSF, datafiles.DCD, "adenylate kinase in vacuum, 98 frames (DCD)"),
-    "AdK in water": (
-        datafiles.TPR,
-        datafiles.XTC,
-        "in a triclinic cell (rhombic dodecahedron) of water, 10 frames (XTC)",
-    ),
-    "AdK, cut": (datafiles.PSF, datafiles.DCD, "without residues 50 to 60 and 120 to 124: missing residues"),
-}
-EXACT, SINGLE, ANGLE = 1e-6, 1e-4, 1e-4
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A comparison: the largest difference that was found, and the largest that is allowed."""
-
-    analysis: str
-    system: str
-    peer: str
-    found: float
-    bound: float
-    unit: str
-    note: str = ""
-
-
-def systems() -> Iterator[tuple[str, MDAnalysis.Universe, MDAnalysis.AtomGroup]]:
-    """Give each system: its name, its Universe, and its protein."""
-    for name, (topology, trajectory, _) in SYSTEMS.items():
-        universe = MDAnalysis.Universe(topology, trajectory)
-        protein = universe.select_atoms("protein")
-        if name.endswith("cut"):
-            protein = protein.select_atoms("not resid 50:60 and not resid 120:124")
-        yield name, universe, protein
-
-
-def apart(ours: Any, theirs: Any) -> float:
-    """Return the largest difference."""
-    return float(np.abs(np.asarray(ours, float) - np.asarray(theirs, float)).max())
-
-
-def apart_round(ours: Any, theirs: Any) -> float:
-    """Return the largest difference of angles in degrees, round the circle."""
-    difference = np.abs(np.asarray(ours, float) - np.asarray(theirs, float)) % 360
-    return float(np.minimum(difference, 360 - difference).max())
-
-
-def with_mdanalysis(name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup) -> Iterator[Compared]:
-    """Compare with MDAnalysis."""
-    alpha, backbone = protein.select_atoms("name CA"), protein.select_atoms("backbone")
-    triclinic = universe.dimensions is not None and (universe.dimensions[3:] != 90).any()
-    images = "the peer looks for images in single precision" if triclinic else ""
-
-    def compared(analysis: str, found: float, bound: float, unit: str, note: str = "") -> Compared:
-        return Compared(analysis, name, "MDAnalysis", found, bound, unit, note)
-
-    for title, atoms, weights in (("RMSD", alpha, None), ("RMSD, weighted by mass", backbone, "mass")):
-        ours = mdreel.RMSD(atoms, weights=weights).run().results.rmsd[:, 2]
-        theirs = rms.RMSD(atoms, weights=weights).run().results.rmsd[:, 2]
-        # MDAnalysis finds the first frame up to 1e-6 Å from itself.
-        yield compared(title, apart(ours[1:], theirs[1:]), EXACT, "Å")
-    universe.trajectory[0]
-    reference = alpha.positions
-    ours = mdreel.RMSD(alpha, superposition=False).run().results.rmsd[:, 2]
-    theirs = [rms.rmsd(alpha.positions, reference) for _ in universe.trajectory]
-    yield compared("RMSD, without superposition", apart(ours, theirs), EXACT, "Å")
-    ours, theirs = mdreel.RMSF(protein).run(), rms.RMSF(protein).run()
-    yield compared("RMSF", apart(ours.results.rmsf, theirs.results.rmsf), EXACT, "Å")
-    theirs = [protein.radius_of_gyration() for _ in universe.trajectory]
-    yield compared("Radius of gyration", apart(mdreel.Rg(protein).run().results.rgyr[:, 2], theirs), EXACT, "Å")
-    quadruples = torsions_of(protein, ["phi", "psi", "omega", "chi1"]).atoms
-    groups = [universe.atoms[four] for four in quadruples[::7]]
-    ours, theirs = mdreel.Dihedral(groups).run(), dihedrals.Dihedral(groups).run()
-    bound = 1e-3 if triclinic else ANGLE
-    yield compared("Dihedral angles", apart_round(ours.results.angles, theirs.results.angles), bound, "degrees", images)
-    first, second = alpha[::3], alpha[1::3]
-    for title, options, box in (("Distance array", {}, False), ("Distance array, images", {"pbc": True}, True)):
-        ours = mdreel.DistanceArray(first, second, **options).run().results.distances
-        theirs = [
-            distance_array(first.positions, second.positions, box=universe.dimensions if box else None)
-            for _ in universe.trajectory
-        ]
-        note = "the peer computes in single precision"
-        yield compared(title, apart(ours, theirs), SINGLE, "Å", note)
-    contacts = mdreel.DistanceArray(first, second, cutoff=8.0).run().results.contact_frequency * len(
-        universe.trajectory
-    )
-    counted = sum((distance_array(first.positions, second.positions) < 8.0).astype(int) for _ in universe.trajectory)
-    yield compared("Contacts below 8 Å, counted", apart(contacts.round(), counted), 0, "frames")
-    segments = [alpha.select_atoms(f"resid {residues}") for residues in ("13:24", "31:40", "61:73")]
-    for squared in (False, True):
-        ours = mdreel.HelixEigenvalues(segments, pairs=True, squared=squared).run()
-        theirs = [
-            [
-                np.linalg.norm(distance_array(segments[i].positions, segments[j].positions) ** (1 + squared), 2)
-                for i, j in ours.pairs
-            ]
-            for _ in universe.trajectory
-        ]
-        title = f"Helix eigenvalues, pairs{', squared' if squared else ''}"
-        relative = apart(ours.results.eigenvalues / np.array(theirs), 1.0)
-        yield Compared(title, name, "NumPy on distances of MDAnalysis", relative, EXACT, "relative")
-
-
-def with_mdtraj(
-    name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup, folder: Path
-) -> Iterator[Compared]:
-    """Compare with mdtraj, which computes in single precision, in nm."""
-    note = "the peer computes in single precision"
-    structure, trajectory = folder / "protein.pdb", folder / "protein.dcd"
-    universe.trajectory[0]
-    protein.write(structure)
-    with MDAnalysis.Writer(str(trajectory), len(protein)) as writer:
-        for _ in universe.trajectory:
-            writer.write(protein)
-    loaded = mdtraj.load(trajectory, top=structure)
-    alone = MDAnalysis.Universe(structure, trajectory)
-    alpha = alone.select_atoms("name CA")
-    theirs = 10 * mdtraj.rmsd(loaded, loaded, 0, atom_indices=alpha.ix)
-    # Of single precision, the square root of what is left of a frame and itself is 1e-3.
-    yield Compared(
-        "RMSD", name, "mdtraj", apart(mdreel.RMSD(alpha).run().results.rmsd[1:, 2], theirs[1:]), 1e-3, "Å", note
-    )
-    for kind in ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"):
-        four, angles = getattr(mdtraj, f"compute_{kind}")(loaded)
-        expected = dict(zip(map(tuple, four.tolist()), np.degrees(angles.T), strict=True))
-        ours = mdreel.Dihedrals(alone.atoms, [kind]).run()
-        found = dict(zip(map(tuple, ours.quadruples.tolist()), ours.results.angles.T, strict=True))
-        if name.endswith("cut"):  # mdtraj takes residues on both sides of a gap for neighbours
-            expected = {four: expected[four] for four in found}
-        assert set(found) == set(expected), (name, kind)
-        difference = apart_round([found[four] for four in expected], list(expected.values()))
-        yield Compared(f"Torsion {kind}", name, "mdtraj", difference, 5e-2, "degrees", note)
-
-
-def with_gmx(folder: Path) -> Iterator[Compared]:
-    """Compare with GROMACS, which prints six digits of nm."""
-    from MDAnalysis.transformations import unwrap
-
-    universe = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
-    protein = universe.select_atoms("protein")
-    universe.trajectory.add_transformations(unwrap(protein))  # as gmx does by itself
-    whole, first = folder / "whole.xtc", folder / "first.gro"
-    universe.atoms.write(whole, frames="all")
-    universe.trajectory[0]
-    universe.atoms.write(first)
-    alpha = protein.select_atoms("name CA")
-    reference = MDAnalysis.Universe(first).select_atoms("protein and name CA")
-    radii = mdreel.Rg(protein, trajectory=whole).run().results.rgyr[:, 2:]
-    distances = mdreel.RMSD(alpha, reference, trajectory=whole).run().results.rmsd[:, 2:]
-    for command, structure, answer, title, ours, bound, note in (
-        ("gyrate", datafiles.TPR, "Protein", "Radius of gyration", radii, 1e-3, "the peer prints six digits of nm"),
-        ("rms", first, "C-alpha\nC-alpha", "RMSD", distances, 1e-3, "the peer computes in single precision, in nm"),
-    ):
-        output = folder / f"{command}.xvg"
-        arguments = ["gmx", command, "-s", structure, "-f", whole, "-o", output]
-        subprocess.run(arguments, input=f"{answer}\n", text=True, check=True, capture_output=True, cwd=folder)
-        lines = [line for line in output.read_text().splitlines() if line[0] not in "#@"]
-        theirs = 10 * np.array([line.split()[1:] for line in lines], float)
-        yield Compared(title, "AdK in water", "gmx", apart(ours, theirs), bound, "Å", note)
+FAMILIES = (structures,)
 
 
 def table(rows: list[Compared]) -> str:
@@ -216,13 +46,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     rows: list[Compared] = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, universe, protein in systems():
-            rows += with_mdanalysis(name, universe, protein)
-            rows += with_mdtraj(name, universe, protein, Path(folder))
-        if shutil.which("gmx") is None:
-            print("gmx is not installed: not compared", file=sys.stderr)
-        else:
-            rows += with_gmx(Path(folder))
+        for family in FAMILIES:
+            rows += family.compare(Path(folder))
     output.write_text(table(rows), encoding="utf-8")
     wrong = [row for row in rows if not row.found <= row.bound]
     for row in wrong:

@@ -1,120 +1,13 @@
-//! The computations of the core, one function for each.
+//! The computations of the core, one function for each, in files of those that are akin.
 
-use mdreel_core::kernel::dihedrals::{Dihedrals, Measure};
-use mdreel_core::kernel::distances::{Distances, Keep, Other};
-use mdreel_core::kernel::fluctuation::Fluctuation;
-use mdreel_core::kernel::gyration::Gyration;
-use mdreel_core::kernel::helices::{HelixEigenvalues, Of};
-use mdreel_core::kernel::rmsd::Rmsd;
+pub mod geometry;
+pub mod positions;
+
 use numpy::ndarray::Dimension;
-use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::computation::Computation;
 use crate::error::to_python;
-
-/// RMSD of each frame, Å, from `reference`, shape (n_atoms, 3), Å.
-#[pyfunction]
-#[pyo3(signature = (reference, weights, superposition))]
-pub fn rmsd<'py>(
-    py: Python<'py>,
-    reference: PyReadonlyArray2<'py, f64>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    superposition: bool,
-) -> PyResult<Computation> {
-    let (rows, given) = (points(&reference)?, weights.as_ref().map(|weights| weights.as_array().to_vec()));
-    let computation = py.detach(|| Rmsd::new(&rows, given.as_deref(), superposition));
-    let arguments = (copied(reference), weights.map(copied), superposition);
-    Computation::new(py, computation, "rmsd", arguments)
-}
-
-/// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and of the square of that: x, y, z, square.
-#[pyfunction]
-pub fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) -> PyResult<Computation> {
-    let computation = Fluctuation::new(&points(&reference)?);
-    Computation::new(py, computation, "fluctuation", (copied(reference),))
-}
-
-/// Radius of gyration of each frame, and those about the axes x, y and z, Å.
-#[pyfunction]
-#[pyo3(signature = (n_atoms, weights))]
-pub fn gyration<'py>(
-    py: Python<'py>,
-    n_atoms: usize,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-) -> PyResult<Computation> {
-    let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
-    let computation = Gyration::new(n_atoms, given.as_deref());
-    Computation::new(py, computation, "gyration", (n_atoms, weights.map(copied)))
-}
-
-/// Dihedral angles of each frame, of quadruples among `n_atoms` atoms, shape (n_angles, 4): in degrees, or as pairs of cosine
-/// and sine.
-#[pyfunction]
-pub fn dihedrals<'py>(
-    py: Python<'py>,
-    n_atoms: usize,
-    quadruples: PyReadonlyArray2<'py, u32>,
-    as_cosine_sine: bool,
-) -> PyResult<Computation> {
-    let rows = quadruples.as_array();
-    if rows.ncols() != 4 {
-        let message = format!("a dihedral angle has 4 atoms, got {}", rows.ncols());
-        return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
-    }
-    let given = rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect();
-    let measure = if as_cosine_sine { Measure::CosineSine } else { Measure::Degrees };
-    let computation = Dihedrals::new(n_atoms, given, measure);
-    Computation::new(py, computation, "dihedrals", (n_atoms, copied(quadruples), as_cosine_sine))
-}
-
-/// Distances of each frame, Å, from atoms among `n_atoms` to others of the frame, or to points, shape (n_points, 3), Å: all of
-/// them, or with a `cutoff` (Å) for each pair their sum, that of their squares, and in how many frames they are below it.
-#[pyfunction]
-#[pyo3(signature = (n_atoms, first, second, is_periodic, cutoff))]
-pub fn distances<'py>(
-    py: Python<'py>,
-    n_atoms: usize,
-    first: PyReadonlyArray1<'py, u32>,
-    second: To<'py>,
-    is_periodic: bool,
-    cutoff: Option<f64>,
-) -> PyResult<Computation> {
-    let other = match &second {
-        To::Atoms(atoms) => Other::Atoms(atoms.as_array().to_vec()),
-        To::Points(positions) => Other::Points(points(positions)?),
-    };
-    let keep = cutoff.map_or(Keep::All, Keep::Statistics);
-    let computation = Distances::new(n_atoms, first.as_array().to_vec(), other, is_periodic, keep);
-    let second = match second {
-        To::Atoms(atoms) => copied(atoms).into_any(),
-        To::Points(positions) => copied(positions).into_any(),
-    };
-    Computation::new(py, computation, "distances", (n_atoms, copied(first), second, is_periodic, cutoff))
-}
-
-/// What distances are measured to.
-#[derive(FromPyObject)]
-pub enum To<'py> {
-    /// Atoms of the frame.
-    Atoms(PyReadonlyArray1<'py, u32>),
-    /// Points.
-    Points(PyReadonlyArray2<'py, f64>),
-}
-
-/// The largest eigenvalue of the distance matrix of each of several segments of `n_atoms` atoms, or from each to each other.
-#[pyfunction]
-pub fn helix_eigenvalues<'py>(
-    py: Python<'py>,
-    n_atoms: usize,
-    segments: Vec<Vec<u32>>,
-    of_pairs: bool,
-    is_squared: bool,
-) -> PyResult<Computation> {
-    let of = if of_pairs { Of::Pairs } else { Of::Segments };
-    let computation = HelixEigenvalues::new(n_atoms, segments.clone(), of, is_squared);
-    Computation::new(py, computation, "helix_eigenvalues", (n_atoms, segments, of_pairs, is_squared))
-}
 
 /// An array that nobody else writes to.
 fn copied<'py, T: Element + Clone, D: Dimension>(array: PyReadonlyArray<'py, T, D>) -> Bound<'py, PyArray<T, D>> {

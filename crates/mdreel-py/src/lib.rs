@@ -59,7 +59,9 @@ mod _core {
     #[pymodule_export]
     use crate::function::function;
     #[pymodule_export]
-    use crate::kernels::{dihedrals, distances, fluctuation, gyration, helix_eigenvalues, rmsd};
+    use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
+    #[pymodule_export]
+    use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::lent_file::LentFile;
     #[pymodule_export]

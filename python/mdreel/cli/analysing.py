@@ -273,11 +273,17 @@ class AnalysisCommand:
         Is given a `Request` and options of its own, and returns a `Question`.
     selection : str
         The atoms where nobody says.
+    short_help : str
+        What it does, in the list of commands.
+    examples : str
+        What its help ends with.
     """
 
-    def __init__(self, ask: Callable[..., Question], selection: str) -> None:
+    def __init__(self, ask: Callable[..., Question], selection: str, short_help: str, examples: str) -> None:
         self.ask = ask
         self.selection = selection
+        self.short_help = short_help
+        self.examples = examples
         self.__name__, self.__doc__ = ask.__name__, ask.__doc__
         shared = list(inspect.signature(Request).parameters.values())
         at = [parameter.name for parameter in shared].index("selection") + 1
@@ -299,6 +305,8 @@ class AnalysisCommand:
         request.answer(self.ask(request, **values))
 
 
-def analysis_command(selection: str) -> Callable[[Callable[..., Question]], AnalysisCommand]:
+def analysis_command(
+    selection: str, short_help: str, examples: str
+) -> Callable[[Callable[..., Question]], AnalysisCommand]:
     """Make a command of a function; see `AnalysisCommand`."""
-    return lambda ask: AnalysisCommand(ask, selection)
+    return lambda ask: AnalysisCommand(ask, selection, short_help, examples)

@@ -40,7 +40,7 @@ class FeatureKind(StrEnum):
     COS_SIN = "cos_sin"
 
 
-@analysis_command("protein")
+@analysis_command("protein", "Torsions of a protein.", EXAMPLES)
 def dihedrals(
     request: Request,
     kinds: Annotated[

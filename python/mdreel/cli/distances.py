@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@analysis_command("protein and name CA")
+@analysis_command("protein and name CA", "Distances and contacts.", EXAMPLES)
 def distances(
     request: Request,
     other: Annotated[

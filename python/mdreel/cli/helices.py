@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@analysis_command("protein and name CA")
+@analysis_command("protein and name CA", "Eigenvalues of helices.", EXAMPLES)
 def helices(
     request: Request,
     segments: Annotated[

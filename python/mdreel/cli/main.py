@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
 from mdreel.cli.check import check
 from mdreel.cli.cluster import cluster
@@ -20,26 +21,14 @@ from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
-from mdreel.cli.dihedrals import EXAMPLES as DIHEDRALS_EXAMPLES
-from mdreel.cli.dihedrals import dihedrals
-from mdreel.cli.distances import EXAMPLES as DISTANCES_EXAMPLES
-from mdreel.cli.distances import distances
 from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
-from mdreel.cli.helices import EXAMPLES as HELICES_EXAMPLES
-from mdreel.cli.helices import helices
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
 from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
 from mdreel.cli.recipe import recipe
 from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
 from mdreel.cli.repack import repack
-from mdreel.cli.rg import EXAMPLES as RG_EXAMPLES
-from mdreel.cli.rg import rg
-from mdreel.cli.rmsd import EXAMPLES as RMSD_EXAMPLES
-from mdreel.cli.rmsd import rmsd
-from mdreel.cli.rmsf import EXAMPLES as RMSF_EXAMPLES
-from mdreel.cli.rmsf import rmsf
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
@@ -74,12 +63,8 @@ def _mdreel(
         typer.echo(context.get_help())
 
 
-app.command(cls=SectionedCommand, epilog=RMSD_EXAMPLES)(rmsd)
-app.command(cls=SectionedCommand, short_help="Fluctuation of each atom.", epilog=RMSF_EXAMPLES)(rmsf)
-app.command(cls=SectionedCommand, short_help="Radius of gyration.", epilog=RG_EXAMPLES)(rg)
-app.command(cls=SectionedCommand, short_help="Torsions of a protein.", epilog=DIHEDRALS_EXAMPLES)(dihedrals)
-app.command(cls=SectionedCommand, short_help="Distances and contacts.", epilog=DISTANCES_EXAMPLES)(distances)
-app.command(cls=SectionedCommand, short_help="Eigenvalues of helices.", epilog=HELICES_EXAMPLES)(helices)
+for _name, _command in ANALYSES.items():
+    app.command(_name, cls=SectionedCommand, short_help=_command.short_help, epilog=_command.examples)(_command)
 app.command("run", cls=SectionedCommand, short_help="Run a recipe.", epilog=RECIPE_EXAMPLES)(recipe)
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
 app.command(cls=SectionedCommand, short_help="Report all that is wrong.", epilog=CHECK_EXAMPLES)(check)

@@ -13,14 +13,9 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from mdreel.cli import options
-from mdreel.cli.analysing import AnalysisCommand, Asked, Request, answer
-from mdreel.cli.dihedrals import dihedrals
-from mdreel.cli.distances import distances
+from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
-from mdreel.cli.helices import helices
-from mdreel.cli.rg import rg
-from mdreel.cli.rmsd import rmsd
-from mdreel.cli.rmsf import rmsf
 
 EXAMPLES = """\b
 Examples:
@@ -42,16 +37,6 @@ A recipe:
   kind = ["phi", "psi", "chi1"]
   output = "torsions.parquet"
 """
-
-ANALYSES: Mapping[str, AnalysisCommand] = {
-    "rmsd": rmsd,
-    "rmsf": rmsf,
-    "rg": rg,
-    "dihedrals": dihedrals,
-    "distances": distances,
-    "helices": helices,
-}
-"""The analyses that a recipe can ask for."""
 
 _OF_EACH = ("selection", "output", "plot")
 _OF_COMMAND = ("force", "quiet", "verbose")

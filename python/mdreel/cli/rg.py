@@ -28,7 +28,7 @@ class Weights(StrEnum):
     NONE = "none"
 
 
-@analysis_command("protein")
+@analysis_command("protein", "Radius of gyration.", EXAMPLES)
 def rg(
     request: Request,
     weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.MASS,

@@ -32,7 +32,7 @@ class Weights(StrEnum):
     MASS = "mass"
 
 
-@analysis_command("protein and name CA")
+@analysis_command("protein and name CA", "RMSD of a selection.", EXAMPLES)
 def rmsd(
     request: Request,
     reference: Annotated[

@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@analysis_command("protein and name CA")
+@analysis_command("protein and name CA", "Fluctuation of each atom.", EXAMPLES)
 def rmsf(request: Request) -> Question:
     """Root mean square fluctuation of each atom about its mean position, without superposition."""
 

@@ -1,0 +1,45 @@
+//! Where atoms are as a whole: RMSD, fluctuation, gyration.
+
+use mdreel_core::kernel::fluctuation::Fluctuation;
+use mdreel_core::kernel::gyration::Gyration;
+use mdreel_core::kernel::rmsd::Rmsd;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::{copied, points};
+use crate::computation::Computation;
+
+/// RMSD of each frame, Å, from `reference`, shape (n_atoms, 3), Å.
+#[pyfunction]
+#[pyo3(signature = (reference, weights, superposition))]
+pub fn rmsd<'py>(
+    py: Python<'py>,
+    reference: PyReadonlyArray2<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    superposition: bool,
+) -> PyResult<Computation> {
+    let (rows, given) = (points(&reference)?, weights.as_ref().map(|weights| weights.as_array().to_vec()));
+    let computation = py.detach(|| Rmsd::new(&rows, given.as_deref(), superposition));
+    let arguments = (copied(reference), weights.map(copied), superposition);
+    Computation::new(py, computation, "rmsd", arguments)
+}
+
+/// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and of the square of that: x, y, z, square.
+#[pyfunction]
+pub fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) -> PyResult<Computation> {
+    let computation = Fluctuation::new(&points(&reference)?);
+    Computation::new(py, computation, "fluctuation", (copied(reference),))
+}
+
+/// Radius of gyration of each frame, and those about the axes x, y and z, Å.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, weights))]
+pub fn gyration<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<Computation> {
+    let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
+    let computation = Gyration::new(n_atoms, given.as_deref());
+    Computation::new(py, computation, "gyration", (n_atoms, weights.map(copied)))
+}

@@ -1,0 +1,56 @@
+"""What all comparisons have in common: the systems, differences, and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import MDAnalysis
+import numpy as np
+from MDAnalysisTests import datafiles
+
+SYSTEMS = {
+    "AdK": (datafiles.PSF, datafiles.DCD, "adenylate kinase in vacuum, 98 frames (DCD)"),
+    "AdK in water": (
+        datafiles.TPR,
+        datafiles.XTC,
+        "in a triclinic cell (rhombic dodecahedron) of water, 10 frames (XTC)",
+    ),
+    "AdK, cut": (datafiles.PSF, datafiles.DCD, "without residues 50 to 60 and 120 to 124: missing residues"),
+}
+EXACT, SINGLE, ANGLE = 1e-6, 1e-4, 1e-4
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison: the largest difference that was found, and the largest that is allowed."""
+
+    analysis: str
+    system: str
+    peer: str
+    found: float
+    bound: float
+    unit: str
+    note: str = ""
+
+
+def systems() -> Iterator[tuple[str, MDAnalysis.Universe, MDAnalysis.AtomGroup]]:
+    """Give each system: its name, its Universe, and its protein."""
+    for name, (topology, trajectory, _) in SYSTEMS.items():
+        universe = MDAnalysis.Universe(topology, trajectory)
+        protein = universe.select_atoms("protein")
+        if name.endswith("cut"):
+            protein = protein.select_atoms("not resid 50:60 and not resid 120:124")
+        yield name, universe, protein
+
+
+def apart(ours: Any, theirs: Any) -> float:
+    """Return the largest difference."""
+    return float(np.abs(np.asarray(ours, float) - np.asarray(theirs, float)).max())
+
+
+def apart_round(ours: Any, theirs: Any) -> float:
+    """Return the largest difference of angles in degrees, round the circle."""
+    difference = np.abs(np.asarray(ours, float) - np.asarray(theirs, float)) % 360
+    return float(np.minimum(difference, 360 - difference).max())
