@@ -25,6 +25,10 @@ TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2, "last_selected"
 """How far results may lie apart, Å: a PDB reference is rounded to 0.001 Å, an XTC position to 0.01 Å."""
 
 
+RELATIVE = 2e-3
+"""How far what analyses have found may lie apart, as a share of it."""
+
+
 @dataclass
 class Record:
     """What one contender took, round by round.
@@ -184,6 +188,12 @@ def _check(records: Sequence[Record], n_frames: int, log: Callable[[str], None])
             if (distance := _distance(record.result[name], answers[0].result[name])) > tolerance:
                 other = answers[0].contender.label
                 record.problem = f"{name} is {distance:.2g} Å away from that of {other}"
+    found_values = [record for record in done if "value" in record.result]
+    for record in found_values:
+        first = next((r for r in found_values if r.contender.kind != "ours"), found_values[0])
+        if abs(record.result["value"] - first.result["value"]) > RELATIVE * abs(first.result["value"]):
+            values = f"{record.result['value']:.6g} and {first.result['value']:.6g}"
+            record.problem = f"it and {first.contender.label} find {values}"
     for record in done:
         if (found := record.result.get("n_frames")) != n_frames:
             record.problem = f"read {found} frames instead of {n_frames}"

@@ -16,6 +16,7 @@ import measure
 import results
 import startup
 import table
+from analyses import ANALYSES
 from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
 from executors import EXECUTORS, N_WORKERS, on_backend
@@ -31,7 +32,7 @@ HELP_BOUND = 0.3
 WORKERS_BOUND = 1.5
 BUDGET_MIB = 1024
 
-PLANS = RMSD | READING | STORAGE | EXECUTORS
+PLANS = RMSD | READING | STORAGE | EXECUTORS | ANALYSES
 """The cases by name, in the order in which they run."""
 
 FIGURES = ("memory", "budget", "startup")
@@ -165,6 +166,7 @@ def write_tables(chosen: argparse.Namespace) -> None:
     figures = [kept for name in FIGURES if (kept := results.load(chosen.results, name))]
     pages = {
         "table.md": table.full([cases[name] for name in RMSD if name in cases], figures),
+        "analyses.md": table.full([cases[name] for name in ANALYSES if name in cases], []),
         "executors.md": table.full([cases[name] for name in EXECUTORS if name in cases], []),
         "formats.md": table.full([cases[name] for name in (*READING, *STORAGE) if name in cases], []),
     }

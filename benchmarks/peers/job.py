@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 ANGSTROM_PER_NM = 10.0
 
+CONTACT = 8.0
+"""Distance below which two atoms are in contact, Å."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -24,7 +27,8 @@ class Job:
     ----------
     what
         ``rmsd`` (of the selection, after superposition on its first frame), ``read`` (all atoms, nothing computed),
-        ``read-selected`` (the selection, nothing computed), or what a program of ``storage.py`` is asked for.
+        ``read-selected`` (the selection, nothing computed), what a program of ``storage.py`` is asked for, or an
+        analysis of ``analyses.py``.
     way
         How the contender does it, where it has more than one way.
     n_workers
@@ -33,6 +37,8 @@ class Job:
         Paths, see ``data.System``.
     n_times
         How often the trajectory is read, one time after another, as a chain of segments.
+    step
+        Every how many frames are analysed.
     """
 
     what: str
@@ -43,6 +49,7 @@ class Job:
     trajectory: str
     selection: str
     n_times: int = 1
+    step: int = 1
 
     def to_json(self) -> str:
         """Return the job as one argument of a command line."""
@@ -86,10 +93,26 @@ class Read:
         return cls(n_frames, len(last), (float(x), float(y), float(z)))
 
 
+@dataclass(frozen=True)
+class Found:
+    """What an analysis has found: the proof that it was the same.
+
+    Parameters
+    ----------
+    n_frames
+        Frames analysed.
+    value
+        A number in which all of the result takes part, such as its mean.
+    """
+
+    n_frames: int
+    value: float
+
+
 Series = npt.NDArray[np.float64]
 """The RMSD of each frame, shape (n_frames,), Å."""
 
-Work = Callable[[], "Series | Read | Callable[[], Read]"]
+Work = Callable[[], "Series | Read | Found | Callable[[], Read]"]
 """The part of a job that is timed: open, read, compute. What it made may be looked at after the clock has stopped."""
 
 
@@ -110,7 +133,9 @@ def measure(prepare: Callable[[Job], Work]) -> None:
     if callable(result):
         result = result()
     report: dict[str, object] = {"seconds": seconds}
-    if isinstance(result, Read):
+    if isinstance(result, Found):
+        report |= asdict(result)
+    elif isinstance(result, Read):
         report |= asdict(result)
         if job.what == "read-selected":
             report["last_selected"] = report.pop("last")

@@ -1,0 +1,80 @@
+"""The cases of analyses: each against every library that has it, with 1 and 2 cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cases import Case, Goal, Plan
+from contender import Contender, job, python
+
+if TYPE_CHECKING:
+    from data import System
+
+
+@dataclass(frozen=True)
+class Question:
+    """An analysis.
+
+    Parameters
+    ----------
+    title
+        What the tables call it.
+    peers
+        Libraries that have it.
+    is_parallel
+        Whether MDAnalysis can run it in several processes.
+    step
+        Every how many frames are analysed, where peers take minutes for all.
+    system
+        Of which system.
+    """
+
+    title: str
+    peers: tuple[str, ...]
+    is_parallel: bool = False
+    step: int = 1
+    system: str = "adk"
+
+
+LABELS = {"mdanalysis": "MDAnalysis", "mdtraj": "mdtraj", "gmx": "GROMACS (whole program)", "freud": "freud"}
+NEEDS = {"mdanalysis": "python:MDAnalysis", "mdtraj": "python:mdtraj", "gmx": "program:gmx", "freud": "python:freud"}
+
+QUESTIONS = {
+    "rmsf": Question("RMSF of Cα atoms, as they are", ("mdanalysis", "gmx")),
+    "rg": Question("Radius of gyration of a protein", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
+    "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj"), is_parallel=True),
+    "distances": Question("Distances of all pairs of Cα: mean, variance, contacts", ("mdanalysis", "mdtraj")),
+}
+"""The analyses by what a job calls them."""
+
+
+def _analysis(what: str, system: System, name: str) -> Case:
+    question = QUESTIONS[what]
+    contenders = []
+    for n_workers in (1, 2):
+        label = f"mdreel, {n_workers} thread{'s' if n_workers > 1 else ''}"
+        made = _contender("mdreel", label, system, what, "threads", n_workers, "python:mdreel")
+        contenders.append(replace(made, kind="ours", key=f"mdreel-{n_workers}", family=f"mdreel-{n_workers}"))
+    contenders += [_contender(peer, LABELS[peer], system, what, "serial", 1, NEEDS[peer]) for peer in question.peers]
+    if question.is_parallel:
+        label = 'MDAnalysis, backend="multiprocessing", 2 processes'
+        made = _contender("mdanalysis", label, system, what, "multiprocessing", 2, NEEDS["mdanalysis"])
+        contenders.append(replace(made, family="mdanalysis-2"))
+    peers = tuple(one.key for one in contenders if one.kind == "peer")
+    goals = tuple(
+        Goal(f"{cores} against the best of the others", peers, (f"mdreel-{n}",), 1.0)
+        for n, cores in ((1, "1 thread"), (2, "2 threads"))
+    )
+    analysed = replace(system, n_frames=-(-system.n_frames // question.step))
+    return Case(name, question.title, analysed, "xtc", tuple(contenders), goals)
+
+
+def _contender(library: str, label: str, system: System, what: str, way: str, n_workers: int, needs: str) -> Contender:
+    work = replace(job(system, "xtc", what=what, way=way, n_workers=n_workers), step=QUESTIONS[what].step)
+    return python(f"analyses.{library}", label, work, n_workers, family=library, needs=needs)
+
+
+ANALYSES = {f"analysis-{what}": Plan(one.system, ("xtc",), partial(_analysis, what)) for what, one in QUESTIONS.items()}
+"""The cases by name."""

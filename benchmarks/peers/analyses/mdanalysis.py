@@ -1,0 +1,87 @@
+"""MDAnalysis: its own class of each analysis, serial or with the backend that the job names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peers.job import CONTACT, Found, Job, Work, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from MDAnalysis import Universe
+
+
+def prepare(job: Job) -> Work:
+    """Make the Universe without a trajectory."""
+    import MDAnalysis as mda
+
+    universe = mda.Universe(job.topology)
+
+    def work() -> Found:
+        universe.load_new(job.trajectory)
+        n_frames, value = ANALYSES[job.what](universe, job)
+        return Found(n_frames, float(value))
+
+    return work
+
+
+def _run(analysis: Any, job: Job) -> Any:
+    if job.way == "serial":
+        return analysis.run(step=job.step)
+    return analysis.run(step=job.step, backend=job.way, n_workers=job.n_workers)
+
+
+def _rmsf(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.rms import RMSF
+
+    analysis = _run(RMSF(universe.atoms[job.indices()]), job)
+    return analysis.n_frames, analysis.results.rmsf.mean()
+
+
+def _rg(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.base import AnalysisFromFunction
+
+    analysis = _run(AnalysisFromFunction(_radius, universe.select_atoms("protein")), job)
+    return analysis.n_frames, analysis.results.timeseries.mean()
+
+
+def _radius(atoms: Any) -> Any:
+    return atoms.radius_of_gyration()
+
+
+def _dihedrals(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.dihedrals import Ramachandran
+
+    analysis = _run(Ramachandran(universe.select_atoms("protein")), job)
+    return analysis.n_frames, np.abs(analysis.results.angles).mean()
+
+
+def _distances(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.lib.distances import distance_array
+
+    atoms = universe.atoms[job.indices()]
+    total, squares = np.zeros((2, len(atoms), len(atoms)))
+    contacts, n_frames = np.zeros((len(atoms), len(atoms)), int), 0
+    for _ in universe.trajectory[:: job.step]:
+        found = distance_array(atoms.positions, atoms.positions)
+        total += found
+        squares += found * found
+        contacts += found < CONTACT
+        n_frames += 1
+    return n_frames, total.mean() / n_frames
+
+
+ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
+    "rmsf": _rmsf,
+    "rg": _rg,
+    "dihedrals": _dihedrals,
+    "distances": _distances,
+}
+"""Each gives the number of frames and the number in which all of its result takes part."""
+
+
+if __name__ == "__main__":
+    measure(prepare)
