@@ -46,6 +46,13 @@ QUESTIONS = {
     "rg": Question("Radius of gyration of a protein", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
     "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj"), is_parallel=True),
     "distances": Question("Distances of all pairs of Cα: mean, variance, contacts", ("mdanalysis", "mdtraj")),
+    "rdf": Question(
+        "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=50, system="water"
+    ),
+    "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
+    "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
+    "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
+    "hbonds": Question("Hydrogen bonds of water", ("mdanalysis",), is_parallel=True, step=50, system="water"),
 }
 """The analyses by what a job calls them."""
 

@@ -25,10 +25,6 @@ TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2, "last_selected"
 """How far results may lie apart, Å: a PDB reference is rounded to 0.001 Å, an XTC position to 0.01 Å."""
 
 
-RELATIVE = 2e-3
-"""How far what analyses have found may lie apart, as a share of it."""
-
-
 @dataclass
 class Record:
     """What one contender took, round by round.
@@ -191,7 +187,7 @@ def _check(records: Sequence[Record], n_frames: int, log: Callable[[str], None])
     found_values = [record for record in done if "value" in record.result]
     for record in found_values:
         first = next((r for r in found_values if r.contender.kind != "ours"), found_values[0])
-        if abs(record.result["value"] - first.result["value"]) > RELATIVE * abs(first.result["value"]):
+        if abs(record.result["value"] - first.result["value"]) > record.result["within"] * abs(first.result["value"]):
             values = f"{record.result['value']:.6g} and {first.result['value']:.6g}"
             record.problem = f"it and {first.contender.label} find {values}"
     for record in done:

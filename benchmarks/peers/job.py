@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 ANGSTROM_PER_NM = 10.0
 
-CONTACT = 8.0
-"""Distance below which two atoms are in contact, Å."""
+RELATIVE = 2e-3
+"""How far what analyses have found may lie apart, as a share of it."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,13 @@ class Found:
         Frames analysed.
     value
         A number in which all of the result takes part, such as its mean.
+    within
+        How far it may lie from what others find, as a share of it.
     """
 
     n_frames: int
     value: float
+    within: float = RELATIVE
 
 
 Series = npt.NDArray[np.float64]

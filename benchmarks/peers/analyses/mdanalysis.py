@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.job import CONTACT, Found, Job, Work, measure
+from peers.analyses.questions import CONTACT, FARTHEST, HYDROGEN, N_BINS, OXYGEN, SALT_BRIDGE, SALT_BRIDGES
+from peers.job import Found, Job, Work, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,11 +75,54 @@ def _distances(universe: Universe, job: Job) -> tuple[int, float]:
     return n_frames, total.mean() / n_frames
 
 
+def _rdf(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.rdf import InterRDF
+
+    oxygen = universe.select_atoms(OXYGEN)
+    analysis = _run(InterRDF(oxygen, oxygen, N_BINS, (0.0, FARTHEST), exclusion_block=(1, 1)), job)
+    return analysis.n_frames, analysis.results.rdf.mean()
+
+
+def _contacts(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.contacts import Contacts
+
+    groups = tuple(universe.select_atoms(selection) for selection in SALT_BRIDGES)
+    analysis = _run(Contacts(universe, SALT_BRIDGES, groups, radius=SALT_BRIDGE), job)
+    return analysis.n_frames, analysis.results.timeseries[:, 1].mean()
+
+
+def _pca(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.pca import PCA
+
+    analysis = _run(PCA(universe, "index " + " ".join(map(str, job.indices()))), job)
+    return analysis.n_frames, analysis.results.variance[:10].sum()
+
+
+def _msd(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.msd import EinsteinMSD
+
+    analysis = _run(EinsteinMSD(universe, OXYGEN), job)
+    return analysis.n_frames, analysis.results.timeseries.mean()
+
+
+def _hbonds(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
+
+    chosen = {"donors_sel": OXYGEN, "hydrogens_sel": HYDROGEN, "acceptors_sel": OXYGEN}
+    analysis = _run(HydrogenBondAnalysis(universe, **chosen, update_selections=False), job)
+    return analysis.n_frames, len(analysis.results.hbonds) / analysis.n_frames
+
+
 ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
     "rmsf": _rmsf,
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
+    "rdf": _rdf,
+    "contacts": _contacts,
+    "pca": _pca,
+    "msd": _msd,
+    "hbonds": _hbonds,
 }
 """Each gives the number of frames and the number in which all of its result takes part."""
 

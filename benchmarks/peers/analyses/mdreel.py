@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.job import CONTACT, Found, Job, Work, measure
+from peers.analyses.questions import CONTACT
+from peers.job import Found, Job, Work, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

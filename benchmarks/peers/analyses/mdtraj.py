@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.job import ANGSTROM_PER_NM, CONTACT, Found, Job, Work, measure
+from peers.analyses.questions import CONTACT, FARTHEST, N_BINS
+from peers.job import ANGSTROM_PER_NM, Found, Job, Work, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,10 +71,27 @@ def _distances(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, ANGSTROM_PER_NM * 2 * total.sum() / n_frames / len(atoms) ** 2
 
 
+def _rdf(topology: Any, job: Job) -> tuple[int, float]:
+    import mdtraj
+
+    oxygen = topology.select("name O and water")
+    pairs = np.stack(np.triu_indices(len(oxygen), 1), axis=1).astype(np.int32)
+    counts, n_frames = np.zeros(N_BINS), 0
+    edges = np.linspace(0.0, FARTHEST / ANGSTROM_PER_NM, N_BINS + 1)
+    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    # Frame by frame: the distances of all pairs of one frame take half a gigabyte.
+    for frame in mdtraj.iterload(job.trajectory, chunk=1, stride=job.step, top=topology, atom_indices=oxygen):
+        found, _ = np.histogram(mdtraj.compute_distances(frame, pairs), edges)
+        counts += found * float(frame.unitcell_volumes[0])
+        n_frames += 1
+    return n_frames, (counts / (n_frames * len(pairs) * shells)).mean()
+
+
 ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
+    "rdf": _rdf,
 }
 """Each gives the number of frames and the number in which all of its result takes part."""
 

@@ -1,0 +1,14 @@
+"""What all libraries are asked."""
+
+CONTACT = 8.0
+"""Distance below which two atoms are in contact, Å."""
+
+OXYGEN, HYDROGEN = "resname SOL and name OW", "resname SOL and name HW1 HW2"
+"""Water."""
+
+N_BINS, FARTHEST = 100, 10.0
+"""Of radial distributions: bins, and the distance where they end, Å."""
+
+SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE* OD*")
+SALT_BRIDGE = 6.0
+"""The charged atoms whose native contacts are counted, and their distance, Å."""
