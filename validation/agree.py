@@ -10,10 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structures
+import superposed
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures,)
+FAMILIES = (structures, superposed)
 
 
 def table(rows: list[Compared]) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "follow_file",
     "foreign_source",
     "function",
+    "group_rmsd",
     "gyration",
     "helix_eigenvalues",
     "is_hdf5",
@@ -56,6 +57,7 @@ _Columns: TypeAlias = tuple[
 ]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
 _Found: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]
+_Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 _Results: TypeAlias = tuple[_Found, _Columns, list[_Damage]]
 
 @final
@@ -231,6 +233,7 @@ def function(
     n_columns: int,
     is_summed: bool,
 ) -> Computation: ...
+def group_rmsd(n_atoms: int, fitted: _Group | None, groups: Sequence[_Group]) -> Computation: ...
 def gyration(n_atoms: int, weights: NDArray[np.float64] | None) -> Computation: ...
 def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
 def distances(

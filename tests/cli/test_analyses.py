@@ -36,6 +36,18 @@ def test_rmsf_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp
     assert "CA of GLY 56" in run("rmsf", *INPUT, "-q").stdout
 
 
+def test_rmsd_writes_a_column_for_each_group(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    groups = ["name CA and resid 122:159", "name CA and resid 30:59"]
+    options = ("--select", "name CA and resid 1:29", "--group", groups[0], "--group", groups[1])
+    done = run("rmsd", *INPUT, *options, "-o", tmp_path / "rmsd.csv", "--plot", tmp_path / "rmsd.png", "-q")
+    assert done.returncode == 0, done.stderr
+    head, rows = table(tmp_path / "rmsd.csv")
+    assert head[2:] == ["rmsd_angstrom", "rmsd_group_1_angstrom", "rmsd_group_2_angstrom"]
+    expected = mdreel.RMSD(universe.select_atoms(options[1]), groupselections=groups, trajectory=DCD).run()
+    np.testing.assert_allclose(rows, expected.results.rmsd, rtol=1e-12)
+    assert "group 2: mean" in run("rmsd", *INPUT, *options, "-q").stdout
+
+
 def test_rg_writes_radii_of_each_frame(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     done = run("rg", *INPUT, "-o", tmp_path / "rg.csv", "--plot", tmp_path / "rg.svg", "--step", "7")
     assert done.returncode == 0, done.stderr

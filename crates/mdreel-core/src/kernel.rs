@@ -1,11 +1,15 @@
 //! Kernels: the computations that turn frames into partial results.
 
 pub mod check;
+mod chosen;
 pub mod dihedrals;
 pub mod distances;
+pub mod each_frame;
+mod fit;
 #[cfg(test)]
 mod fixture;
 pub mod fluctuation;
+pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
 pub mod pass;

@@ -2,12 +2,16 @@
 
 pub mod geometry;
 pub mod positions;
+pub mod superposed;
 
-use numpy::ndarray::Dimension;
+use numpy::ndarray::{Dimension, Ix1, Ix2};
 use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::error::to_python;
+
+type Copied1<'py, T> = Bound<'py, PyArray<T, Ix1>>;
+type Copied2<'py, T> = Bound<'py, PyArray<T, Ix2>>;
 
 /// An array that nobody else writes to.
 fn copied<'py, T: Element + Clone, D: Dimension>(array: PyReadonlyArray<'py, T, D>) -> Bound<'py, PyArray<T, D>> {

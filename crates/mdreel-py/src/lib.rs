@@ -63,6 +63,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
+    use crate::kernels::superposed::group_rmsd;
+    #[pymodule_export]
     use crate::lent_file::LentFile;
     #[pymodule_export]
     use crate::part::Part;

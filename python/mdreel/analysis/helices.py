@@ -113,7 +113,7 @@ class HelixEigenvalues(Analysis):
 
         names = [f"{i + 1}" if i == j else f"{i + 1}, {j + 1}" for i, j in self.pairs]
         label = f"Largest eigenvalue ({'Å²' if self._squared else 'Å'})"
-        return lines(self.times, self.results.eigenvalues, names, label, title, ax)
+        return lines(self.times, self.results.eigenvalues, names, label, title, ax, kind="Segments")
 
     def _describe(self) -> str:
         segments = f"{len(self._segments):,} segments"

@@ -1,17 +1,16 @@
 """RMSD: how far each frame is from a reference structure."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from textwrap import shorten
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Computation, Source, rmsd
+from mdreel._core import Computation, Source, group_rmsd, rmsd
 from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.reference import is_group, positions_at, read_frame
-from mdreel.analysis.selection import Selection
+from mdreel.analysis.groups import ComparedAtoms, GroupSelection, Weights, compared_groups
 from mdreel.analysis.tally import Tally
-from mdreel.analysis.weights import weights_of
-from mdreel.errors import MismatchError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,13 +34,18 @@ class RMSD(Analysis):
         How much each atom counts, both in the superposition and in the mean; their sum does not matter.
     superposition : bool
         Whether each frame is moved and rotated onto the reference first.
+    groupselections : sequence of str or MDAnalysis.AtomGroup, optional
+        Groups of atoms whose RMSD is computed as well, with the rotation and translation that superpose `atomgroup`,
+        and no other. A string selects in the Universe of `atomgroup`, and in that of the reference.
+    weights_groupselections : False or sequence of {None, "mass"} or array_like
+        Weights of each group; False: by mass if `weights` is "mass", else all alike.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
     Attributes
     ----------
-    results.rmsd : ndarray, shape (n_frames, 3), float64
-        Frame, time in ps, RMSD in Å.
+    results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
+        Frame, time in ps, RMSD in Å, RMSD of each group in Å.
 
     Raises
     ------
@@ -50,14 +54,14 @@ class RMSD(Analysis):
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If reference or weights do not fit the atoms.
+        If reference or weights do not fit the atoms, or groups are to be compared with an array.
 
     Notes
     -----
     ``sqrt(sum_i w_i |R x_i + t - y_i|^2 / sum_i w_i)``, with the rotation R and translation t that make it smallest.
-    R is never computed: the largest eigenvalue of a 4x4 matrix is enough (QCP) [1]_ [2]_. Coordinates are float32, as
-    stored, sums are float64. Of a file, only what holds the wanted atoms is read and decompressed. The current frame
-    of the Universe stays where it is.
+    R is computed for groups only: else the largest eigenvalue of a 4x4 matrix is enough (QCP) [1]_ [2]_. Coordinates
+    are float32, as stored, sums are float64. Of a file, only what holds the wanted atoms is read and decompressed. The
+    current frame of the Universe stays where it is.
 
     A reference in another Universe is read there; that Universe's frame is the same afterwards. Atoms are compared in
     the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). The times of a trajectory of several
@@ -77,6 +81,12 @@ class RMSD(Analysis):
     >>> rmsd = RMSD(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
     >>> rmsd.results.rmsd.shape
     (98, 3)
+
+    How the lid moves, seen from the core:
+
+    >>> core = mda.Universe(PSF, DCD).select_atoms("name CA and (resid 1:29 or resid 60:121 or resid 160:214)")
+    >>> RMSD(core, groupselections=["name CA and resid 122:159"]).run().results.rmsd[-1, 2:].round(2)
+    array([ 1.95, 14.62])
     """
 
     def __init__(
@@ -87,46 +97,55 @@ class RMSD(Analysis):
         weights: Literal["mass"] | ArrayLike | None = None,
         superposition: bool = True,
         *,
+        groupselections: Sequence[GroupSelection] | None = None,
+        weights_groupselections: Sequence[Weights] | Literal[False] = False,
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
-        self._weights = self._selection.add_up(weights_of(atomgroup, weights))
+        self._main = ComparedAtoms.of(atomgroup, reference, ref_frame, weights)
         self._superposition = superposition
-        self._ref_frame = ref_frame
-        self._reference_group: Any = None
-        self._reference: NDArray[np.float64] | None = None
-        if is_group(reference):
-            given = Selection.of(reference, "reference").n_given
-            if given != self._selection.n_given:
-                raise MismatchError(f"atomgroup has {self._selection.n_given} atoms, reference has {given}")
-            self._reference_group = reference
-        elif reference is not None:
-            self._reference = self._selection.gather(np.asarray(reference, np.float64), "reference")
+        self._groupselections = tuple(groupselections or ())
+        self._groups: list[ComparedAtoms] = []
+        if self._groupselections:
+            self._groups = compared_groups(
+                atomgroup, reference, ref_frame, self._groupselections, weights, weights_groupselections
+            )
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """The atoms that are read: those of the main selection and of the groups."""
+        return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
 
     def computation(self, source: Source) -> Computation:
         """Return what compares a frame with the reference, which is read now."""
-        return rmsd(self._reference_positions(source), self._weights, self._superposition)
+        universe = self.atomgroup.universe if self._trajectory is None else None
+        if not self._groups:
+            return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)
+        atoms = self.atoms
+        main, *groups = (one.among(atoms, source, universe) for one in (self._main, *self._groups))
+        if self._superposition:
+            return group_rmsd(len(atoms), main, groups)
+        return group_rmsd(len(atoms), None, [main, *groups])
 
     def conclude(self, tally: Tally) -> None:
-        """Take the rows as they are: frame, time and RMSD."""
+        """Take the rows as they are: frame, time and RMSDs."""
         self.results.rmsd = tally.rows
 
+    @property
+    def names(self) -> list[str]:
+        """What each column of RMSDs is of: ``superposed`` or ``atoms``, and the groups."""
+        groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self._groupselections, 1)]
+        return ["superposed" if self._superposition else "atoms", *groups]
+
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the RMSD over time."""
+        """Draw the RMSD over time, that of groups beside it."""
         from mdreel.results.figure import time_series
+        from mdreel.results.lines import lines
 
-        return time_series(self.times, self._values(), "RMSD (Å)", title, ax, frames=self.frames)
-
-    def _reference_positions(self, source: Source) -> NDArray[np.float64]:
-        """Read the reference: positions of the selection's atoms, shape (n_atoms, 3), Å."""
-        if self._reference is not None:
-            return self._reference
-        group = self._reference_group
-        if group is None:
-            return read_frame(source, self._ref_frame, self._selection.atoms)
-        is_of_source = group.universe is self.atomgroup.universe and self._trajectory is None
-        positions = positions_at(group, self._ref_frame, source if is_of_source else None)
-        return self._selection.gather(positions, "reference")
+        if not self._groups:
+            return time_series(self.times, self._values(), "RMSD (Å)", title, ax, frames=self.frames)
+        names = [shorten(name, 28, placeholder=" ...") for name in self.names]
+        return lines(self.times, self.results.rmsd[:, 2:], names, "RMSD (Å)", title, ax, kind="Atoms")
 
     def _values(self) -> NDArray[np.float64]:
         """Return the RMSD of each frame, shape (n_frames,), Å."""

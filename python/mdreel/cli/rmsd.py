@@ -21,6 +21,7 @@ EXAMPLES = """\b
 Examples:
   mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
   mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
+  mdreel rmsd -s adk.psf -f adk.xtc --select "name CA and resid 1:29" --group "name CA and resid 122:159"
   mdreel rmsd -s adk.psf -f running.xtc --follow --end-file running.done -o rmsd.csv
 """
 
@@ -61,6 +62,15 @@ def rmsd(
             help="Compare positions as they are, without superimposing them first.",
         ),
     ] = False,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="SELECTION",
+            rich_help_panel=options.ANALYSIS,
+            help="Other atoms, whose RMSD after the same superposition is computed as well; may be repeated.",
+        ),
+    ] = None,
 ) -> Question:
     """Minimum RMSD of a selection to a reference, for every frame."""
     if reference is not None and reference_frame is not None:
@@ -76,6 +86,7 @@ def rmsd(
             ref_frame=reference_frame or 0,
             weights="mass" if weights is Weights.MASS else None,
             superposition=not no_superposition,
+            groupselections=group,
             trajectory=source,
         )
 
@@ -84,17 +95,20 @@ def rmsd(
         "superposition": not no_superposition,
         "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
     }
+    if group:
+        facts["groups"] = "; ".join(group)
     return Question("RMSD", prepare, _table, facts)
 
 
 def _table(analysis: "RMSD") -> Table:
     from mdreel.cli.series import series_columns, series_summary
     from mdreel.results.column import Column
-    from mdreel.results.figure import time_series
 
-    frame, time, values = analysis.results.rmsd.T
+    frame, time, values, *groups = analysis.results.rmsd.T
+    others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
+    means = [f"group {i}: mean {column.mean():.3f} Å  {analysis.names[i]}" for i, column in enumerate(groups, 1)]
     return Table(
-        [*series_columns(frame, time), Column("rmsd", "Å", values)],
-        series_summary("RMSD", "Å", time, values),
-        lambda title: time_series(time, values, "RMSD (Å)", title, frames=analysis.frames),
+        [*series_columns(frame, time), Column("rmsd", "Å", values), *others],
+        "\n".join([series_summary("RMSD", "Å", time, values), *means]),
+        lambda title: analysis.plot(title=title),
     )

@@ -21,6 +21,8 @@ def lines(
     label: str,
     title: str = "",
     ax: "Axes | None" = None,
+    *,
+    kind: str,
 ) -> "Figure":
     """Draw a few quantities over time, as many as colours can tell apart.
 
@@ -38,6 +40,8 @@ def lines(
         A line above the picture.
     ax : matplotlib.axes.Axes, optional
         Axes to draw into; otherwise a new figure is made.
+    kind : str
+        What the names are of, above them.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def lines(
             axes.plot(times / per_unit, column, color=colour, linewidth=1.8, marker=marker, label=name)
         if len(names) > 1:
             more = f" (first of {len(names)})" if len(names) > len(COLOURS) else ""
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=f"Segments{more}")
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=f"{kind}{more}")
         axes.set_xlabel(f"Time ({unit})")
         axes.set_ylabel(label)
         axes.set_title(title, loc="left")

@@ -1,20 +1,17 @@
 //! Gyration: how far atoms are from their centre.
 
-use std::sync::Arc;
-
-use super::{Computation, not_finite};
+use super::each_frame::{EachFrame, Measure};
 use crate::error::Result;
-use crate::frame::FrameBatch;
-use crate::reduce::{Layout, Slots};
-use crate::simd::{Lanes, Level, Operation};
+use crate::frame::Octets;
+use crate::simd::{Lanes, Level};
 use crate::superpose::WeightedPoints;
 
 /// The radius of gyration of each frame, Å, and those about the x, y and z axes through the centre.
-#[derive(Debug, Clone)]
-pub struct Gyration {
-    weights: Arc<WeightedPoints>,
-    level: Level,
-}
+pub type Gyration = EachFrame<Radii, 4>;
+
+/// What is measured of a frame.
+#[derive(Debug)]
+pub struct Radii(WeightedPoints);
 
 impl Gyration {
     /// Of `n_atoms` atoms, weighted by `weights` (`None`: all alike). Fails where there are no atoms, or weights are negative,
@@ -25,49 +22,21 @@ impl Gyration {
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
     pub fn at_level(n_atoms: usize, weights: Option<&[f64]>, level: Level) -> Result<Self> {
-        let weights = Arc::new(WeightedPoints::new(&vec![[0.0; 3]; n_atoms], weights)?);
-        Ok(Gyration { weights, level })
+        Ok(EachFrame::with(Radii(WeightedPoints::new(&vec![[0.0; 3]; n_atoms], weights)?), level))
     }
 }
 
-impl Computation for Gyration {
+impl Measure<4> for Radii {
+    const NAME: &'static str = "radius of gyration";
+
     fn n_atoms(&self) -> usize {
-        self.weights.n_points()
+        self.0.n_points()
     }
-
-    fn layout(&self) -> Layout {
-        Layout::columns(4)
-    }
-
-    fn another(&self) -> Box<dyn Computation> {
-        Box::new(self.clone())
-    }
-
-    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        self.level.run(MapBatch { weights: &self.weights, batch, slots })
-    }
-}
-
-struct MapBatch<'a, 'b> {
-    weights: &'a WeightedPoints,
-    batch: &'a FrameBatch,
-    slots: &'a mut Slots<'b>,
-}
-
-impl Operation for MapBatch<'_, '_> {
-    type Output = Result<()>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> Result<()> {
-        for i in 0..self.batch.len() {
-            let [x, y, z] = self.weights.spread::<L>(self.batch.octets(i));
-            let radii = [(x + y + z).sqrt(), (y + z).sqrt(), (x + z).sqrt(), (x + y).sqrt()];
-            if !radii[0].is_finite() {
-                return Err(not_finite(self.batch, i, "radius of gyration"));
-            }
-            self.slots.row(i).copy_from_slice(&radii);
-        }
-        Ok(())
+    fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 4] {
+        let [x, y, z] = self.0.spread::<L>(frame);
+        [(x + y + z).sqrt(), (y + z).sqrt(), (x + z).sqrt(), (x + y).sqrt()]
     }
 }
 

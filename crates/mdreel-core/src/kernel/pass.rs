@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::chosen::Chosen;
 use super::{Computation, Kernel};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
@@ -17,8 +18,8 @@ pub struct Pass {
 
 struct Member {
     computation: Box<dyn Computation>,
-    /// Its atoms among those of the pass, and a batch of them; `None` where it is given all.
-    chosen: Option<(Vec<u32>, FrameBatch)>,
+    /// Its atoms among those of the pass.
+    chosen: Chosen,
     place: Place,
 }
 
@@ -38,9 +39,7 @@ pub struct Place {
 
 impl Clone for Member {
     fn clone(&self) -> Self {
-        let computation = self.computation.another();
-        let chosen = self.chosen.as_ref().map(|(atoms, batch)| (atoms.clone(), batch.empty_copy()));
-        Member { computation, chosen, place: self.place.clone() }
+        Member { computation: self.computation.another(), chosen: self.chosen.clone(), place: self.place.clone() }
     }
 }
 
@@ -50,13 +49,7 @@ impl Pass {
         let mut layout = Layout::default();
         let mut members = Vec::with_capacity(computations.len());
         for (computation, atoms) in computations {
-            let (wanted, given) = (computation.n_atoms(), atoms.as_ref().map_or(n_atoms, Vec::len));
-            if wanted != given {
-                return Err(Error::Mismatch(format!("a computation wants {wanted} atoms, it is given {given}")));
-            }
-            if let Some(&atom) = atoms.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-                return Err(Error::Mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
-            }
+            let chosen = Chosen::new(n_atoms, atoms, computation.n_atoms(), computation.quantities())?;
             let own = computation.layout();
             let place = Place {
                 columns: layout.n_columns..layout.n_columns + own.n_columns,
@@ -64,10 +57,6 @@ impl Pass {
                 counts: layout.n_counts..layout.n_counts + own.n_counts,
             };
             layout = Layout { n_columns: place.columns.end, n_sums: place.sums.end, n_counts: place.counts.end };
-            let chosen = atoms.map(|atoms| {
-                let batch = FrameBatch::for_quantities(atoms.len(), computation.quantities());
-                (atoms, batch)
-            });
             members.push(Member { computation, chosen, place });
         }
         Ok(Pass { n_atoms, members, layout })
@@ -77,7 +66,8 @@ impl Pass {
     pub fn of(computation: impl Computation + 'static) -> Self {
         let (n_atoms, layout) = (computation.n_atoms(), computation.layout());
         let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts };
-        Pass { n_atoms, members: vec![Member { computation: Box::new(computation), chosen: None, place }], layout }
+        let member = Member { computation: Box::new(computation), chosen: Chosen::all(n_atoms), place };
+        Pass { n_atoms, members: vec![member], layout }
     }
 
     /// How much room all need.
@@ -114,17 +104,10 @@ impl Kernel for Pass {
         let width = tally.rows.width();
         let rows = tally.rows.add(batch.headers());
         for Member { computation, chosen, place } in &mut self.members {
-            let given = match chosen {
-                None => batch,
-                Some((atoms, chosen)) => {
-                    chosen.copy_atoms(batch, atoms);
-                    chosen
-                }
-            };
             let mut slots = Slots::new(rows, width, place.columns.clone());
             slots.sums = &mut tally.sums[place.sums.clone()];
             slots.counts = &mut tally.counts[place.counts.clone()];
-            computation.map(given, &mut slots)?;
+            computation.map(chosen.of(batch), &mut slots)?;
         }
         Ok(())
     }

@@ -1,24 +1,20 @@
 //! RMSD: the distance of each frame from a reference structure.
 
-use std::sync::Arc;
-
-use super::{Computation, not_finite};
+use super::each_frame::{EachFrame, Measure};
 use crate::error::Result;
-use crate::frame::FrameBatch;
-use crate::reduce::{Layout, Slots};
-use crate::simd::{Lanes, Level, Operation};
+use crate::frame::Octets;
+use crate::simd::{Lanes, Level};
 use crate::superpose::{Reference, WeightedPoints};
 
 /// Root mean square distance, Å, in float64, of every frame from a reference.
-#[derive(Debug, Clone)]
-pub struct Rmsd {
-    measure: Arc<Measure>,
-    level: Level,
-}
+pub type Rmsd = EachFrame<Distance, 1>;
 
+/// How far a frame is from the reference.
 #[derive(Debug)]
-enum Measure {
+pub enum Distance {
+    /// After optimal superposition.
     Superposed(Reference),
+    /// With the coordinates as they are.
     AsIs(WeightedPoints),
 }
 
@@ -37,59 +33,31 @@ impl Rmsd {
         superposition: bool,
         level: Level,
     ) -> Result<Self> {
-        let measure = if superposition {
-            Measure::Superposed(Reference::new(reference, weights, level)?)
+        let distance = if superposition {
+            Distance::Superposed(Reference::new(reference, weights, level)?)
         } else {
-            Measure::AsIs(WeightedPoints::new(reference, weights)?)
+            Distance::AsIs(WeightedPoints::new(reference, weights)?)
         };
-        Ok(Rmsd { measure: Arc::new(measure), level })
+        Ok(EachFrame::with(distance, level))
     }
 }
 
-impl Computation for Rmsd {
+impl Measure<1> for Distance {
+    const NAME: &'static str = "RMSD";
+
     fn n_atoms(&self) -> usize {
-        match &*self.measure {
-            Measure::Superposed(reference) => reference.n_atoms(),
-            Measure::AsIs(points) => points.n_points(),
+        match self {
+            Distance::Superposed(reference) => reference.n_atoms(),
+            Distance::AsIs(points) => points.n_points(),
         }
     }
-
-    fn layout(&self) -> Layout {
-        Layout::columns(1)
-    }
-
-    fn another(&self) -> Box<dyn Computation> {
-        Box::new(self.clone())
-    }
-
-    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        self.level.run(MapBatch { measure: &self.measure, batch, slots })
-    }
-}
-
-struct MapBatch<'a, 'b> {
-    measure: &'a Measure,
-    batch: &'a FrameBatch,
-    slots: &'a mut Slots<'b>,
-}
-
-impl Operation for MapBatch<'_, '_> {
-    type Output = Result<()>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> Result<()> {
-        for i in 0..self.batch.len() {
-            let frame = self.batch.octets(i);
-            let value = match self.measure {
-                Measure::Superposed(reference) => reference.minimum_rmsd::<L>(frame),
-                Measure::AsIs(points) => Some(points.rmsd::<L>(frame)).filter(|value| value.is_finite()),
-            };
-            match value {
-                Some(value) => self.slots.row(i)[0] = value,
-                None => return Err(not_finite(self.batch, i, "RMSD")),
-            }
-        }
-        Ok(())
+    fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 1] {
+        [match self {
+            Distance::Superposed(reference) => reference.minimum_rmsd::<L>(frame).unwrap_or(f64::NAN),
+            Distance::AsIs(points) => points.rmsd::<L>(frame),
+        }]
     }
 }
 

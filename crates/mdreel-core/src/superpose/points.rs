@@ -1,5 +1,6 @@
 //! Points with weights, in the form in which vector instructions take them.
 
+use super::reference::Superposition;
 use crate::error::{Error, Result};
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
@@ -82,9 +83,32 @@ impl WeightedPoints {
         spread
     }
 
+    /// Weighted root mean square distance to `frame` after a superposition, Å, where the points are relative to the centre of
+    /// its reference; not finite where the frame is not.
+    #[inline(always)]
+    pub(crate) fn rmsd_after<L: Lanes>(&self, frame: Octets<'_>, motion: &Superposition) -> f64 {
+        let square = self.square_distance_turned::<L>(frame, &motion.rotation, motion.mobile_centre);
+        (square / self.total_weight).sqrt()
+    }
+
+    /// Weighted sum of the square distances to `frame` after a rotation about `centre`, which comes to the origin.
+    #[inline(always)]
+    pub(super) fn square_distance_turned<L: Lanes>(
+        &self,
+        frame: Octets<'_>,
+        rotation: &[[f64; 3]; 3],
+        centre: [f64; 3],
+    ) -> f64 {
+        let (centre, rotation) = (centre.map(L::splat), rotation.map(|row| row.map(L::splat)));
+        self.square_distance::<L>(frame, |x| {
+            let d: [L; 3] = std::array::from_fn(|k| x[k].sub(centre[k]));
+            rotation.map(|[x, y, z]| x.mul_add(d[0], y.mul_add(d[1], z.mul(d[2]))))
+        })
+    }
+
     /// Weighted sum of the square distances to `frame` after `moved`.
     #[inline(always)]
-    pub(super) fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
+    fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
         let mut total = [L::splat(0.0); 3];
         let [x, y, z] = frame;
         for ((((x, y), z), point), weight) in x.iter().zip(y).zip(z).zip(&self.points).zip(&self.weights) {

@@ -93,14 +93,28 @@ impl Reference {
         if !moments.uncentred.is_finite() {
             return None;
         }
-        let mean_moment = self.mean_moment(&moments);
-        let scale = 1.0 / mean_moment;
-        if let Some(gap) = gap_below_one(&moments.inner.map(|row| row.map(|value| value * scale)))
-            && !self.is_cancelled(&moments, gap)
-        {
-            return Some((2.0 * mean_moment * gap / self.points.total_weight).sqrt());
+        Some(self.by_polynomial(&moments).unwrap_or_else(|| self.by_eigenvector(frame, &moments).rmsd))
+    }
+
+    /// The optimal superposition of `frame`, with the bits of [`Self::minimum_rmsd`]; `None` where that is not finite.
+    #[inline(always)]
+    pub(crate) fn fit<L: Lanes>(&self, frame: Octets<'_>) -> Option<Superposition> {
+        let moments = moments::<L>(&self.points, &self.weighted, frame);
+        if !moments.uncentred.is_finite() {
+            return None;
         }
-        Some(self.by_eigenvector(frame, &moments).rmsd)
+        let found = self.by_eigenvector(frame, &moments);
+        Some(Superposition { rmsd: self.by_polynomial(&moments).unwrap_or(found.rmsd), ..found })
+    }
+
+    /// The minimum RMSD, where the characteristic polynomial tells it precisely.
+    #[inline(always)]
+    fn by_polynomial(&self, moments: &Moments) -> Option<f64> {
+        let mean_moment = self.mean_moment(moments);
+        let scale = 1.0 / mean_moment;
+        let gap = gap_below_one(&moments.inner.map(|row| row.map(|value| value * scale)))?;
+        let is_precise = !self.is_cancelled(moments, gap);
+        is_precise.then(|| (2.0 * mean_moment * gap / self.points.total_weight).sqrt())
     }
 
     /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
@@ -111,11 +125,9 @@ impl Reference {
         }
         let padded = [columns.x, columns.y, columns.z].map(padded);
         let frame = [&padded[0][..], &padded[1], &padded[2]];
-        let moments = self.level.run(MomentsOf { reference: self, frame });
-        if !moments.uncentred.is_finite() {
-            return Err(Error::Mismatch("the coordinates to be superposed are not finite".into()));
-        }
-        Ok(self.by_eigenvector(frame, &moments))
+        self.level
+            .run(Fit { reference: self, frame })
+            .ok_or_else(|| Error::Mismatch("the coordinates to be superposed are not finite".into()))
     }
 
     /// Half the sum of both second moments: what the largest eigenvalue is when the structures are the same.
@@ -171,17 +183,17 @@ fn padded(column: &[f32]) -> Vec<[f32; LANES]> {
     column.chunks(LANES).map(octet).collect()
 }
 
-struct MomentsOf<'a> {
+struct Fit<'a> {
     reference: &'a Reference,
     frame: Octets<'a>,
 }
 
-impl Operation for MomentsOf<'_> {
-    type Output = Moments;
+impl Operation for Fit<'_> {
+    type Output = Option<Superposition>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> Moments {
-        moments::<L>(&self.reference.points, &self.reference.weighted, self.frame)
+    fn run<L: Lanes>(self) -> Option<Superposition> {
+        self.reference.fit::<L>(self.frame)
     }
 }
 
@@ -198,10 +210,6 @@ impl Operation for Residual<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> f64 {
-        let (centre, rotation) = (self.centre.map(L::splat), self.rotation.map(|row| row.map(L::splat)));
-        self.points.square_distance::<L>(self.frame, |x| {
-            let d: [L; 3] = std::array::from_fn(|k| x[k].sub(centre[k]));
-            rotation.map(|[x, y, z]| x.mul_add(d[0], y.mul_add(d[1], z.mul(d[2]))))
-        })
+        self.points.square_distance_turned::<L>(self.frame, &self.rotation, self.centre)
     }
 }

@@ -1,0 +1,53 @@
+//! Some of the atoms of frames, beside one another.
+
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, Quantities};
+
+/// Atoms that are chosen from each frame of a batch.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    n_atoms: usize,
+    /// Which, and a batch of them; `None` for all.
+    some: Option<(Vec<u32>, FrameBatch)>,
+}
+
+impl Clone for Chosen {
+    fn clone(&self) -> Self {
+        let some = self.some.as_ref().map(|(atoms, batch)| (atoms.clone(), batch.empty_copy()));
+        Chosen { n_atoms: self.n_atoms, some }
+    }
+}
+
+impl Chosen {
+    /// What of `atoms` (`None`: all) of frames of `n_atoms` atoms a computation that wants `n_wanted` is given.
+    pub fn new(n_atoms: usize, atoms: Option<Vec<u32>>, n_wanted: usize, quantities: Quantities) -> Result<Self> {
+        let given = atoms.as_ref().map_or(n_atoms, Vec::len);
+        if n_wanted != given {
+            return Err(Error::Mismatch(format!("a computation wants {n_wanted} atoms, it is given {given}")));
+        }
+        if let Some(&atom) = atoms.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
+            return Err(Error::Mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
+        }
+        let some = atoms.map(|atoms| {
+            let batch = FrameBatch::for_quantities(atoms.len(), quantities);
+            (atoms, batch)
+        });
+        Ok(Chosen { n_atoms: given, some })
+    }
+
+    /// All of `n_atoms`.
+    pub fn all(n_atoms: usize) -> Self {
+        Chosen { n_atoms, some: None }
+    }
+
+    /// The frames of `batch`, of these atoms alone.
+    pub fn of<'a>(&'a mut self, batch: &'a FrameBatch) -> &'a FrameBatch {
+        match &mut self.some {
+            None => batch,
+            Some((atoms, chosen)) => {
+                chosen.copy_atoms(batch, atoms);
+                chosen
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Values that a frame has by itself, whatever the others are.
+
+use std::sync::Arc;
+
+use super::{Computation, not_finite};
+use crate::error::Result;
+use crate::frame::{FrameBatch, Octets};
+use crate::reduce::{Layout, Slots};
+use crate::simd::{Lanes, Level, Operation};
+
+/// What is measured of a frame: `N` values.
+pub trait Measure<const N: usize>: Send + Sync + 'static {
+    /// What it is called, for errors.
+    const NAME: &'static str;
+
+    /// Atoms that a frame must have.
+    fn n_atoms(&self) -> usize;
+
+    /// The values; the first is not finite where a coordinate is not. Mark it `#[inline(always)]`, as an [`Operation`].
+    fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; N];
+}
+
+/// The computation that measures each frame.
+#[derive(Debug)]
+pub struct EachFrame<M, const N: usize> {
+    measure: Arc<M>,
+    level: Level,
+}
+
+impl<M: Measure<N>, const N: usize> EachFrame<M, N> {
+    /// With the vector instructions of `level`. The bits do not depend on it.
+    pub(super) fn with(measure: M, level: Level) -> Self {
+        EachFrame { measure: Arc::new(measure), level }
+    }
+}
+
+impl<M: Measure<N>, const N: usize> Computation for EachFrame<M, N> {
+    fn n_atoms(&self) -> usize {
+        self.measure.n_atoms()
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::columns(N)
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(EachFrame { measure: Arc::clone(&self.measure), level: self.level })
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(MapBatch { measure: &*self.measure, batch, slots })
+    }
+}
+
+struct MapBatch<'a, 'b, M, const N: usize> {
+    measure: &'a M,
+    batch: &'a FrameBatch,
+    slots: &'a mut Slots<'b>,
+}
+
+impl<M: Measure<N>, const N: usize> Operation for MapBatch<'_, '_, M, N> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        for i in 0..self.batch.len() {
+            let values = self.measure.of::<L>(self.batch.octets(i));
+            if !values[0].is_finite() {
+                return Err(not_finite(self.batch, i, M::NAME));
+            }
+            self.slots.row(i).copy_from_slice(&values);
+        }
+        Ok(())
+    }
+}

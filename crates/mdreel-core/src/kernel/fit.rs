@@ -1,0 +1,69 @@
+//! Fits: for each frame, the motion that brings some of its atoms closest to a reference.
+
+use std::sync::Arc;
+
+use super::chosen::Chosen;
+use super::not_finite;
+use crate::error::Result;
+use crate::frame::{FrameBatch, Quantities};
+use crate::simd::{Lanes, Level, Operation};
+use crate::superpose::{Reference, Superposition};
+
+/// Which atoms of a frame are superposed on what.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    reference: Arc<Reference>,
+    chosen: Chosen,
+    level: Level,
+}
+
+impl Fit {
+    /// Of `atoms` (`None`: all) of frames of `n_atoms` on `reference`, Å, weighted by `weights` (`None`: all alike).
+    pub fn new(
+        n_atoms: usize,
+        atoms: Option<Vec<u32>>,
+        reference: &[[f64; 3]],
+        weights: Option<&[f64]>,
+        level: Level,
+    ) -> Result<Self> {
+        let reference = Arc::new(Reference::new(reference, weights, level)?);
+        let chosen = Chosen::new(n_atoms, atoms, reference.n_atoms(), Quantities::POSITIONS)?;
+        Ok(Fit { reference, chosen, level })
+    }
+
+    /// The weighted centre of the reference, Å.
+    pub fn centre(&self) -> [f64; 3] {
+        self.reference.centre()
+    }
+
+    /// The vector instructions that it uses.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The motion of each frame. Fails where one is not finite.
+    pub fn motions(&mut self, batch: &FrameBatch) -> Result<Vec<Superposition>> {
+        self.level.run(FitBatch { reference: &self.reference, batch: self.chosen.of(batch) })
+    }
+}
+
+struct FitBatch<'a> {
+    reference: &'a Reference,
+    batch: &'a FrameBatch,
+}
+
+impl Operation for FitBatch<'_> {
+    type Output = Result<Vec<Superposition>>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<Vec<Superposition>> {
+        let mut motions = Vec::with_capacity(self.batch.len());
+        for i in 0..self.batch.len() {
+            match self.reference.fit::<L>(self.batch.octets(i)) {
+                Some(motion) => motions.push(motion),
+                None => return Err(not_finite(self.batch, i, "superposition")),
+            }
+        }
+        Ok(motions)
+    }
+}
