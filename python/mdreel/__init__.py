@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
+    from mdreel.analysis.rdf import InterRDF, InterRDF_s
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
@@ -28,6 +29,8 @@ __all__ = [
     "Dihedrals",
     "DistanceArray",
     "HelixEigenvalues",
+    "InterRDF",
+    "InterRDF_s",
     "Mpi",
     "Processes",
     "Ramachandran",
@@ -50,6 +53,8 @@ _HOMES = {
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
     "HelixEigenvalues": "mdreel.analysis.helices",
+    "InterRDF": "mdreel.analysis.rdf",
+    "InterRDF_s": "mdreel.analysis.rdf",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
     "Ramachandran": "mdreel.analysis.dihedrals",

@@ -243,6 +243,17 @@ def distances(
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...
+def radial_distribution(
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    edges: NDArray[np.float64],
+    labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
+    needs_cell: bool,
+) -> Computation: ...
+def site_distribution(
+    n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
+) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def map_blocks(
     source: Source,

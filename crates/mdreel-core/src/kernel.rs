@@ -1,5 +1,6 @@
 //! Kernels: the computations that turn frames into partial results.
 
+pub mod bins;
 pub mod check;
 pub mod dihedrals;
 pub mod distances;
@@ -8,8 +9,11 @@ mod fixture;
 pub mod fluctuation;
 pub mod gyration;
 pub mod helices;
+pub mod pairs;
 pub mod pass;
+pub mod radial_distribution;
 pub mod rmsd;
+pub mod site_distribution;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

@@ -61,6 +61,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
+    use crate::kernels::neighbours::{radial_distribution, site_distribution};
+    #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::lent_file::LentFile;
