@@ -8,8 +8,8 @@ from pathlib import Path
 import MDAnalysis
 import mdtraj
 import numpy as np
-from comparison import Compared, apart, systems
-from MDAnalysis.analysis import rdf
+from comparison import SINGLE, Compared, apart, systems
+from MDAnalysis.analysis import contacts, rdf
 
 import mdreel
 
@@ -20,6 +20,7 @@ def compare(folder: Path) -> Iterator[Compared]:
     """Compare; files go into a folder."""
     for name, universe, protein in systems():
         yield from distributions(name, universe, protein, folder)
+        yield from shares(name, universe, protein)
 
 
 def distributions(
@@ -54,3 +55,20 @@ def distributions(
         counts += np.histogram(10 * mdtraj.compute_distances(frame, pairs), 50, (0.0, 12.0))[0]
     moved = apart(ours.count, counts) / ours.count.sum()
     yield Compared("Radial distribution, moved", name, "mdtraj", moved, SHARE, "of the pairs", note)
+
+
+def shares(name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup) -> Iterator[Compared]:
+    """Compare shares of native contacts."""
+    acidic = protein.select_atoms("(resname ASP GLU) and name OE* OD*")
+    basic = protein.select_atoms("(resname ARG LYS) and name NH* NZ")
+    for method in ("hard_cut", "radius_cut", "soft_cut"):
+        given = ((acidic, basic), (acidic, basic), method, 7.0)
+        universe.trajectory[0]
+        ours = mdreel.Contacts(universe, *given).run()
+        universe.trajectory[0]
+        theirs = contacts.Contacts(universe, *given).run()
+        edge = "a contact on the edge may be on the other side of it in the peer's single precision"
+        soft = method == "soft_cut"
+        bound, note = (SINGLE, "the peer computes in single precision") if soft else (1 / ours.n_initial_contacts, edge)
+        found = apart(ours.results.timeseries, theirs.results.timeseries)
+        yield Compared(f"Native contacts, {method}", name, "MDAnalysis", found, bound, "", note)

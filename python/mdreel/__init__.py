@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.contacts import Contacts
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RMSD",
     "RMSF",
+    "Contacts",
     "Dask",
     "Dihedral",
     "Dihedrals",
@@ -48,6 +50,7 @@ __all__ = [
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
+    "Contacts": "mdreel.analysis.contacts",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",

@@ -243,6 +243,21 @@ def distances(
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...
+def native_contacts(
+    n_atoms: int,
+    references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],
+    measure: Sequence[float],
+    is_periodic: bool,
+) -> Computation: ...
+def contact_count(
+    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool
+) -> Computation: ...
+def contacts_of(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    dimensions: NDArray[np.float32] | None,
+    radius: float,
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
 def radial_distribution(
     n_atoms: int,
     first: NDArray[np.uint32],

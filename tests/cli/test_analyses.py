@@ -104,6 +104,19 @@ def test_rdf_writes_a_row_for_each_bin(run, tmp_path: Path) -> None:
     assert run("rdf", *files, "--select", "name CA", "--from", "9", "--to", "3").returncode == 3
 
 
+def test_contacts_writes_a_row_for_each_frame(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    groups = ("name CA and resid 30:59", "name CA and resid 1:29")
+    options = ("--select", groups[0], "--other", groups[1], "--radius", "9")
+    done = run("contacts", *INPUT, *options, "-o", tmp_path / "q.csv", "--plot", tmp_path / "q.png")
+    assert done.returncode == 0, done.stderr
+    expected = mdreel.Contacts(universe, groups, 0, radius=9.0, trajectory=DCD).run()
+    head, rows = table(tmp_path / "q.csv")
+    assert head == ["frame", "time_ps", "q"]
+    np.testing.assert_allclose(rows[:, ::2], expected.results.timeseries, rtol=1e-12)
+    done = run("contacts", *INPUT, *options, "--method", "count", "-o", tmp_path / "n.csv")
+    assert (done.returncode, table(tmp_path / "n.csv")[0][2]) == (0, "contacts")
+
+
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     done = run("dihedrals", *INPUT, "--select", "name CA and resid 1", "--kind", "phi")
     assert done.returncode == 3

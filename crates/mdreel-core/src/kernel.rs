@@ -2,6 +2,7 @@
 
 pub mod bins;
 pub mod check;
+pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 #[cfg(test)]

@@ -49,10 +49,13 @@ impl Run<'_> {
         let [x, y, z] = self.columns.map(|column| column[..whole].as_chunks::<LANES>().0);
         let squares = squares[..whole].as_chunks_mut::<LANES>().0;
         for (((x, y), z), squares) in x.iter().zip(y).zip(z).zip(squares) {
-            for k in 0..LANES {
+            // In arrays of its own, so that compilers see eight numbers that nobody else writes.
+            let (x, y, z, mut octet) = (*x, *y, *z, [0.0; LANES]);
+            for (k, square) in octet.iter_mut().enumerate() {
                 let d = [x[k] - self.point[0], y[k] - self.point[1], z[k] - self.point[2]];
-                squares[k] = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                *square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             }
+            *squares = octet;
         }
     }
 

@@ -74,7 +74,8 @@ class InterRDF(OfTwoGroups):
     ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs, less those that
     `exclusion_block` leaves out, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest image counts, in float64 and in
     triclinic cells too, at any range; up to half the least height of the cell, a frame takes time for each atom and
-    what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of `numpy.histogram`.
+    what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of
+    `numpy.histogram`.
 
     Counts are integers and the volume is added up exactly: the result has the same bits whichever the executor, with
     however many workers and blocks. Memory does not grow with the number of frames, beyond 16 bytes for number and time

@@ -197,11 +197,7 @@ impl Visit for Near {
 
 /// The pairs of points that are no farther apart than `radius`, Å, in the order of the first points, then of the second: what is in
 /// contact in a reference. Fails where a coordinate is not finite, or the radius is no length.
-pub fn contacts_of(
-    [first, second]: [&[[f64; 3]]; 2],
-    images: Option<Periodic>,
-    radius: f64,
-) -> Result<Vec<Contact>> {
+pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, radius: f64) -> Result<Vec<Contact>> {
     check_radius(radius)?;
     let columns: [Vec<f64>; 3] = std::array::from_fn(|axis| second.iter().map(|point| point[axis]).collect());
     let mut neighbours = Neighbours::default();

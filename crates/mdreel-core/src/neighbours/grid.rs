@@ -19,6 +19,7 @@ pub(super) struct Grid {
     /// Cells along each axis, and how wide they are.
     n: [i64; 3],
     width: [f64; 3],
+    per_width: [f64; 3],
 }
 
 impl Grid {
@@ -44,7 +45,8 @@ impl Grid {
             most /= n[axis] as f64;
         }
         let width = std::array::from_fn(|axis| lengths[axis] / n[axis] as f64);
-        Grid { origin, vectors, n, width }
+        let per_width = std::array::from_fn(|axis| n[axis] as f64 / lengths[axis]);
+        Grid { origin, vectors, n, width, per_width }
     }
 
     /// Cells along an axis.
@@ -77,7 +79,7 @@ impl Grid {
 
     #[inline(always)]
     fn level(&self, axis: usize, at: f64) -> i64 {
-        ((at - self.origin[axis]) / self.width[axis]).floor() as i64
+        ((at - self.origin[axis]) * self.per_width[axis]).floor() as i64
     }
 
     /// The levels within `reach` of a coordinate, those of images too.

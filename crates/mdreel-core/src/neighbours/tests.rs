@@ -96,9 +96,11 @@ fn cells() -> impl Strategy<Value = Option<UnitCell>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn pairs_are_those_of_all_that_are_near(
-        (one, other) in (points(120), points(60)), cell in cells(), distance in 0.1f64..30.0, ids in any::<bool>(),
+        (one, other) in (points(80), points(40)), cell in cells(), distance in 0.1f64..30.0, ids in any::<bool>(),
     ) {
         let images = Periodic::new(cell.as_ref());
         let find = || Find { points: &one, others: ids.then_some(&other[..]), images, distance };

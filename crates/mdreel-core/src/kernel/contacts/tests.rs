@@ -16,7 +16,8 @@ fn distance(cell: Option<&UnitCell>, frame: &[[f32; 3]], [from, to]: [u32; 2]) -
 fn cells() -> impl Strategy<Value = Option<UnitCell>> {
     prop_oneof![
         Just(None),
-        prop::array::uniform3(15f32..40.0).prop_map(|[a, b, c]| Some(UnitCell::Dimensions([a, b, c, 90.0, 90.0, 90.0]))),
+        prop::array::uniform3(15f32..40.0)
+            .prop_map(|[a, b, c]| Some(UnitCell::Dimensions([a, b, c, 90.0, 90.0, 90.0]))),
         (20f32..50.0).prop_map(|a| Some(UnitCell::Dimensions([a, a, a, 60.0, 60.0, 90.0]))),
     ]
 }
