@@ -9,12 +9,13 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
+import neighbours
 import structures
 import superposed
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures, superposed)
+FAMILIES = (structures, superposed, neighbours)
 
 
 def table(rows: list[Compared]) -> str:

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.contacts import Contacts
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
+    from mdreel.analysis.rdf import InterRDF, InterRDF_s
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 __all__ = [
     "RMSD",
     "RMSF",
+    "Contacts",
     "Dask",
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
     "HelixEigenvalues",
+    "InterRDF",
+    "InterRDF_s",
     "Mpi",
     "Processes",
     "Ramachandran",
@@ -45,11 +50,14 @@ __all__ = [
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
+    "Contacts": "mdreel.analysis.contacts",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
     "HelixEigenvalues": "mdreel.analysis.helices",
+    "InterRDF": "mdreel.analysis.rdf",
+    "InterRDF_s": "mdreel.analysis.rdf",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
     "Ramachandran": "mdreel.analysis.dihedrals",

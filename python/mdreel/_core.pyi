@@ -246,6 +246,32 @@ def distances(
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...
+def native_contacts(
+    n_atoms: int,
+    references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],
+    measure: Sequence[float],
+    is_periodic: bool,
+) -> Computation: ...
+def contact_count(
+    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool
+) -> Computation: ...
+def contacts_of(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    dimensions: NDArray[np.float32] | None,
+    radius: float,
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+def radial_distribution(
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    edges: NDArray[np.float64],
+    labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
+    needs_cell: bool,
+) -> Computation: ...
+def site_distribution(
+    n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
+) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def map_blocks(
     source: Source,

@@ -6,7 +6,7 @@ from pathlib import Path
 import MDAnalysis
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import DCD, PSF
+from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 
@@ -100,6 +100,33 @@ def test_helices_writes_a_column_for_each_pair(run, universe: MDAnalysis.Univers
     assert run("helices", *INPUT).returncode == 2
     done = run("helices", *INPUT, "--segment", "500:510")
     assert (done.returncode, "no such residue" in done.stderr) == (3, True)
+
+
+def test_rdf_writes_a_row_for_each_bin(run, tmp_path: Path) -> None:
+    files = ("-s", TPR, "-f", XTC, "--step", "5")
+    options = ("--select", "name CA", "--other", "name OW", "--bins", "20", "--to", "9")
+    done = run("rdf", *files, *options, "-o", tmp_path / "r.csv", "--plot", tmp_path / "r.png")
+    assert done.returncode == 0, done.stderr
+    system = MDAnalysis.Universe(TPR)
+    groups = [system.select_atoms(name) for name in options[1:4:2]]
+    expected = mdreel.InterRDF(*groups, 20, (0, 9), exclude_same="residue", trajectory=XTC).run(step=5).results
+    head, rows = table(tmp_path / "r.csv")
+    assert head == ["r_angstrom", "rdf", "count"]
+    np.testing.assert_allclose(rows, np.transpose([expected.bins, expected.rdf, expected.count]), rtol=1e-12)
+    assert run("rdf", *files, "--select", "name CA", "--from", "9", "--to", "3").returncode == 3
+
+
+def test_contacts_writes_a_row_for_each_frame(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    groups = ("name CA and resid 30:59", "name CA and resid 1:29")
+    options = ("--select", groups[0], "--other", groups[1], "--radius", "9")
+    done = run("contacts", *INPUT, *options, "-o", tmp_path / "q.csv", "--plot", tmp_path / "q.png")
+    assert done.returncode == 0, done.stderr
+    expected = mdreel.Contacts(universe, groups, 0, radius=9.0, trajectory=DCD).run()
+    head, rows = table(tmp_path / "q.csv")
+    assert head == ["frame", "time_ps", "q"]
+    np.testing.assert_allclose(rows[:, ::2], expected.results.timeseries, rtol=1e-12)
+    done = run("contacts", *INPUT, *options, "--method", "count", "-o", tmp_path / "n.csv")
+    assert (done.returncode, table(tmp_path / "n.csv")[0][2]) == (0, "contacts")
 
 
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:

@@ -1,7 +1,9 @@
 //! Kernels: the computations that turn frames into partial results.
 
+pub mod bins;
 pub mod check;
 mod chosen;
+pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 pub mod each_frame;
@@ -12,8 +14,11 @@ pub mod fluctuation;
 pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
+pub mod pairs;
 pub mod pass;
+pub mod radial_distribution;
 pub mod rmsd;
+pub mod site_distribution;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

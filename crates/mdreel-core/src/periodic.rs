@@ -36,6 +36,22 @@ impl Periodic {
         self.is_rectangular.then_some([a, b, c])
     }
 
+    /// The row vectors, Å: a along x, b in the xy plane.
+    pub fn vectors(&self) -> [[f64; 3]; 3] {
+        self.vectors
+    }
+
+    /// The volume, Å³.
+    pub fn volume(&self) -> f64 {
+        let [[a, ..], [_, b, _], [.., c]] = self.vectors;
+        a * b * c
+    }
+
+    /// Half the least height, Å: of two atoms, one image at most is closer than this.
+    pub fn half_height(&self) -> f64 {
+        self.shortest.sqrt()
+    }
+
     /// The shortest image of a vector.
     #[inline(always)]
     pub fn shortest(&self, d: [f64; 3]) -> [f64; 3] {

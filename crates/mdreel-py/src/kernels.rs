@@ -1,6 +1,7 @@
 //! The computations of the core, one function for each, in files of those that are akin.
 
 pub mod geometry;
+pub mod neighbours;
 pub mod positions;
 pub mod superposed;
 
@@ -19,10 +20,15 @@ fn copied<'py, T: Element + Clone, D: Dimension>(array: PyReadonlyArray<'py, T, 
 }
 
 fn points(positions: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<[f64; 3]>> {
-    let array = positions.as_array();
-    if array.ncols() != 3 {
-        let message = format!("positions need 3 columns, got {}", array.ncols());
-        return Err(to_python(positions.py(), mdreel_core::Error::Mismatch(message)));
+    rows(positions, "positions need 3 columns")
+}
+
+/// The rows of an array, of `N` numbers each; if they are not, `expected` says so.
+fn rows<T: Element + Copy, const N: usize>(array: &PyReadonlyArray2<'_, T>, expected: &str) -> PyResult<Vec<[T; N]>> {
+    let values = array.as_array();
+    if values.ncols() != N {
+        let message = format!("{expected}, got {}", values.ncols());
+        return Err(to_python(array.py(), mdreel_core::Error::Mismatch(message)));
     }
-    Ok(array.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect())
+    Ok(values.rows().into_iter().map(|row| std::array::from_fn(|k| row[k])).collect())
 }

@@ -61,6 +61,10 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
+    use crate::kernels::neighbours::{
+        contact_count, contacts_of, native_contacts, radial_distribution, site_distribution,
+    };
+    #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::kernels::superposed::group_rmsd;

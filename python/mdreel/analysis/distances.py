@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
-from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.analysis import Trajectory
 from mdreel.analysis.reference import is_group, positions_at
-from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
+from mdreel.analysis.two_groups import OfTwoGroups
 from mdreel.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class DistanceArray(Analysis):
+class DistanceArray(OfTwoGroups):
     """Distances of all atoms to all others, in each frame, or their mean, variance and contact frequency.
 
     Parameters
@@ -88,29 +88,16 @@ class DistanceArray(Analysis):
     ) -> None:
         if other is not None and reference is not None:
             raise MismatchError("give either other atoms of the frame or a reference, not both")
-        n_from = Selection.of(atomgroup).n_given
-        if other is not None:
-            Selection.of(other, "other")
-            if other.universe is not atomgroup.universe:
-                raise MismatchError("the other atoms are of another Universe: use reference for atoms that do not move")
-        super().__init__(atomgroup if other is None else atomgroup + other, trajectory)
-        places = self._selection.places.astype(np.uint32)
-        self._from, self._to = places[:n_from], places[:n_from] if other is None else places[n_from:]
-        self._group, self._other = atomgroup, atomgroup if other is None else other
+        super().__init__(atomgroup, other, "other", trajectory)
         self._reference = reference
         self._ref_frame = ref_frame
         self._cutoff = cutoff
         self._pbc = pbc
 
     @property
-    def atomgroup(self) -> "AtomGroup":
-        """The atoms from which distances are measured."""
-        return self._group
-
-    @property
     def other(self) -> "AtomGroup":
         """The atoms to which they are measured, where that is no reference."""
-        return self._other
+        return self._second
 
     def computation(self, source: Source) -> Computation:
         """Return what measures distances in a frame; the reference is read now."""
@@ -139,15 +126,11 @@ class DistanceArray(Analysis):
         mean = results.mean if self._cutoff is not None else results.distances.mean(axis=0)
         return pair_map(mean, "Mean distance (Å)", title, ax)
 
-    def _describe(self) -> str:
-        atoms = f"{len(self._from):,} atoms"
-        return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"
-
     def _reference_positions(self, source: Source) -> NDArray[np.float64]:
         """Read the reference, shape (n_other, 3), Å."""
         if is_group(self._reference):
-            is_of_source = self._reference.universe is self._group.universe and (
-                self._trajectory is None or self._reference == self._group
+            is_of_source = self._reference.universe is self._first.universe and (
+                self._trajectory is None or self._reference == self._first
             )
             return positions_at(self._reference, self._ref_frame, source if is_of_source else None)
         positions = np.asarray(self._reference, np.float64)

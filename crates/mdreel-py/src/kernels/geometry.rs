@@ -6,9 +6,8 @@ use mdreel_core::kernel::helices::{HelixEigenvalues, Of};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::{copied, points};
+use super::{copied, points, rows};
 use crate::computation::Computation;
-use crate::error::to_python;
 
 /// Dihedral angles of each frame, of quadruples among `n_atoms` atoms, shape (n_angles, 4): in degrees, or as pairs of cosine
 /// and sine.
@@ -19,12 +18,7 @@ pub fn dihedrals<'py>(
     quadruples: PyReadonlyArray2<'py, u32>,
     as_cosine_sine: bool,
 ) -> PyResult<Computation> {
-    let rows = quadruples.as_array();
-    if rows.ncols() != 4 {
-        let message = format!("a dihedral angle has 4 atoms, got {}", rows.ncols());
-        return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
-    }
-    let given = rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect();
+    let given = rows(&quadruples, "a dihedral angle has 4 atoms")?;
     let measure = if as_cosine_sine { Measure::CosineSine } else { Measure::Degrees };
     let computation = Dihedrals::new(n_atoms, given, measure);
     Computation::new(py, computation, "dihedrals", (n_atoms, copied(quadruples), as_cosine_sine))

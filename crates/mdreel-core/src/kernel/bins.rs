@@ -1,0 +1,190 @@
+//! Bins: of which of many equal intervals a distance is, exactly as its edges say.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::frame::LANES;
+use crate::neighbours::Run;
+
+/// Added to a float64 between 0 and 2^51, it leaves the nearest integer in the last bits.
+const MAGIC: f64 = 4_503_599_627_370_496.0;
+/// How near to an edge, in widths of a bin, a distance is compared with the edge itself.
+const NEAR: f64 = 1e-6;
+/// Squares that are looked at together, and in how many histograms: the same counter is not written twice in a row.
+const MOST: usize = 1024;
+const PARTS: usize = 4;
+
+/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both: as
+/// `numpy.histogram` has it.
+#[derive(Debug)]
+pub struct Bins {
+    /// Those of the bin below all, of the bins, of the bin above all.
+    edges: Vec<f64>,
+    low: f64,
+    per_width: f64,
+}
+
+impl Bins {
+    /// Of edges, Å. Fails where they are no edges of bins of one width.
+    pub fn new(edges: &[f64]) -> Result<Self> {
+        let n = edges.len().saturating_sub(1);
+        let (low, high) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(0.0));
+        let width = (high - low) / n as f64;
+        let fits = |(k, edge): (usize, &f64)| (edge - (low + k as f64 * width)).abs() <= NEAR / 4.0 * width;
+        if n == 0 || n > 1 << 30 || !width.is_normal() || width < 0.0 || !edges.iter().enumerate().all(fits) {
+            let message = format!("{n} bins from {low} to {high} Å: expected ascending edges of bins of one width");
+            return Err(Error::Mismatch(message));
+        }
+        let mut all = vec![f64::NEG_INFINITY];
+        all.extend(edges);
+        all[n + 1] = high.next_up();
+        all.push(f64::INFINITY);
+        Ok(Bins { edges: all, low, per_width: 1.0 / width })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.edges.len() - 3
+    }
+
+    /// The highest edge, Å.
+    pub fn high(&self) -> f64 {
+        self.edges[self.len() + 1].next_down()
+    }
+
+    /// Which bin a distance is in.
+    pub fn bin_of(&self, distance: f64) -> Option<usize> {
+        let place = self.corrected(distance, self.guess(distance).1 as usize);
+        (1..=self.len()).contains(&place).then(|| place - 1)
+    }
+
+    /// How far a distance is from an edge, in widths, and its place among the edges if that is not near.
+    #[inline(always)]
+    fn guess(&self, distance: f64) -> (f64, u32) {
+        let most = self.len() as f64 + 0.5;
+        let widths = (distance - self.low) * self.per_width;
+        let widths = if widths > most { most } else { widths };
+        let widths = if widths < -0.5 { -0.5 } else { widths };
+        let nearest = (widths + 1.0 + MAGIC) - MAGIC - 1.0;
+        ((widths - nearest).abs(), (widths + 0.5 + MAGIC).to_bits() as u32)
+    }
+
+    fn corrected(&self, distance: f64, mut place: usize) -> usize {
+        while distance < self.edges[place] {
+            place -= 1;
+        }
+        // A distance that is left out is infinite, as the last edge is.
+        while place <= self.len() && distance >= self.edges[place + 1] {
+            place += 1;
+        }
+        place
+    }
+}
+
+/// How many distances are in each bin.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    bins: Arc<Bins>,
+    counts: Vec<u64>,
+    squares: Vec<f64>,
+    n_squares: usize,
+}
+
+impl Histogram {
+    /// Of no distances.
+    pub fn new(bins: Arc<Bins>) -> Self {
+        let n_counts = PARTS * (bins.len() + 2);
+        Histogram { bins, counts: vec![0; n_counts], squares: vec![0.0; MOST + LANES], n_squares: 0 }
+    }
+
+    /// Adds the distances of a run; those to points of which `is_left_out` says so are not counted.
+    #[inline(always)]
+    pub fn add(&mut self, run: Run<'_>, is_left_out: impl Fn(u32) -> bool) {
+        for run in run.turns(MOST / 2) {
+            let n = run.places.len();
+            if self.n_squares + n > MOST {
+                self.count();
+            }
+            let squares = &mut self.squares[self.n_squares..];
+            run.squares(squares);
+            for (square, &place) in squares.iter_mut().zip(run.places) {
+                *square = if is_left_out(place) { f64::INFINITY } else { *square };
+            }
+            self.n_squares += n;
+        }
+    }
+
+    /// Counts what has been added.
+    #[inline(always)]
+    fn count(&mut self) {
+        let whole = self.n_squares.next_multiple_of(LANES);
+        self.squares[self.n_squares..whole].fill(f64::INFINITY);
+        self.n_squares = 0;
+        let n_places = self.bins.len() + 2;
+        for squares in self.squares[..whole].as_chunks::<LANES>().0 {
+            let mut places = [0; LANES];
+            let mut is_near = false;
+            for k in 0..LANES {
+                let (apart, place) = self.bins.guess(squares[k].sqrt());
+                places[k] = place;
+                is_near |= apart < NEAR;
+            }
+            if is_near {
+                correct(&self.bins, squares, &mut places);
+            }
+            for (k, &place) in places.iter().enumerate() {
+                self.counts[k % PARTS * n_places + place as usize] += 1;
+            }
+        }
+    }
+
+    /// Adds to `counts`, one for each bin, `times` what was counted, and begins anew.
+    #[inline(always)]
+    pub fn take(&mut self, times: u64, counts: &mut [u64]) {
+        self.count();
+        for part in self.counts.chunks_exact(self.bins.len() + 2) {
+            counts.iter_mut().zip(&part[1..]).for_each(|(count, n)| *count += times * n);
+        }
+        self.counts.fill(0);
+    }
+}
+
+#[cold]
+fn correct(bins: &Bins, squares: &[f64; LANES], places: &mut [u32; LANES]) {
+    for (place, square) in places.iter_mut().zip(squares) {
+        *place = bins.corrected(square.sqrt(), *place as usize) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn distance_is_between_its_edges(n in 1usize..300, low in 0f64..5.0, width in 0.01f64..2.0, k in 0usize..300, part in 0f64..1.0) {
+            let edges: Vec<f64> = (0..=n).map(|k| low + k as f64 * width).collect();
+            let bins = Bins::new(&edges).unwrap();
+            let (lower, upper) = (edges[k % n], edges[k % n + 1]);
+            prop_assert_eq!(bins.bin_of(lower), Some(k % n));
+            prop_assert_eq!(bins.bin_of(upper), Some((k % n + 1).min(n - 1)));
+            prop_assert_eq!(bins.bin_of(upper.next_down()), Some(k % n));
+            let found = bins.bin_of(lower + part * (upper - lower)).unwrap();
+            prop_assert!(found == k % n || lower + part * (upper - lower) >= upper);
+            for outside in [edges[n].next_up(), edges[0].next_down(), f64::INFINITY, 1e9 + edges[n]] {
+                prop_assert_eq!(bins.bin_of(outside), None);
+            }
+        }
+    }
+
+    #[test]
+    fn edges_of_no_bins_are_refused() {
+        for edges in
+            [&[][..], &[1.0], &[0.0, 0.0], &[1.0, 0.0], &[0.0, 1.0, 3.0], &[0.0, f64::NAN, 2.0], &[0.0, f64::INFINITY]]
+        {
+            assert!(Bins::new(edges).is_err(), "{edges:?}");
+        }
+    }
+}

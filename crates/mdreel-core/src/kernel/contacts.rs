@@ -1,0 +1,240 @@
+//! Contacts: how many of the contacts of a reference are there in each frame, or how many of any kind.
+
+use std::sync::Arc;
+
+use super::pairs::Pairs;
+use super::{Computation, not_finite};
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::neighbours::{Neighbours, Run, Visit};
+use crate::periodic::Periodic;
+use crate::reduce::{Layout, Slots};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Distances that are computed together.
+const MOST: usize = 256;
+
+/// Two atoms that are in contact in the reference, and their distance there, Å.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contact {
+    /// The atoms.
+    pub atoms: [u32; 2],
+    /// How far they are apart in the reference, Å.
+    pub reference: f64,
+}
+
+/// When a contact of the reference is there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Measure {
+    /// While the atoms are no farther apart than in the reference.
+    Hard,
+    /// While they are no farther apart than this, Å.
+    Radius(f64),
+    /// By `1 / (1 + exp(beta (r - lambda r0)))`, with beta in Å⁻¹ (Best, Hummer and Eaton 2013).
+    Soft {
+        /// How steeply it falls, Å⁻¹.
+        beta: f64,
+        /// At which multiple of the distance of the reference it has fallen to a half.
+        lambda: f64,
+    },
+}
+
+impl Measure {
+    fn of(self, distance: f64, reference: f64) -> f64 {
+        match self {
+            Measure::Hard => f64::from(u8::from(distance <= reference)),
+            Measure::Radius(radius) => f64::from(u8::from(distance <= radius)),
+            Measure::Soft { beta, lambda } => 1.0 / (1.0 + (beta * (distance - lambda * reference)).exp()),
+        }
+    }
+}
+
+/// The share of the contacts of each of several references that is there, in each frame.
+#[derive(Debug, Clone)]
+pub struct NativeContacts {
+    n_atoms: usize,
+    references: Arc<Vec<Vec<Contact>>>,
+    measure: Measure,
+    is_periodic: bool,
+}
+
+impl NativeContacts {
+    /// Of atoms among `n_atoms`; by their shortest distances where `is_periodic`. Fails where a reference has no contacts, or an atom
+    /// is not there.
+    pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, is_periodic: bool) -> Result<Self> {
+        let mut atoms = references.iter().flatten().flat_map(|contact| contact.atoms);
+        if let Some(atom) = atoms.find(|&atom| atom as usize >= n_atoms) {
+            return Err(Error::Mismatch(format!("a contact needs atom {atom} of {n_atoms}")));
+        }
+        if let Some(empty) = references.iter().position(Vec::is_empty) {
+            return Err(Error::Mismatch(format!("reference {empty} has no contacts: is the radius too short?")));
+        }
+        Ok(NativeContacts { n_atoms, references: Arc::new(references), measure, is_periodic })
+    }
+}
+
+impl Computation for NativeContacts {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::columns(self.references.len())
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        for i in 0..batch.len() {
+            let cell = if self.is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            let columns = batch.columns(i);
+            for (share, contacts) in slots.row(i).iter_mut().zip(&*self.references) {
+                let mut sum = 0.0;
+                for &Contact { atoms: [from, to], reference } in contacts {
+                    let d = [columns.x, columns.y, columns.z]
+                        .map(|column| f64::from(column[to as usize]) - f64::from(column[from as usize]));
+                    let [x, y, z] = cell.map_or(d, |cell| cell.shortest(d));
+                    let distance = (x * x + y * y + z * z).sqrt();
+                    if !distance.is_finite() {
+                        return Err(not_finite(batch, i, "distances"));
+                    }
+                    sum += self.measure.of(distance, reference);
+                }
+                *share = sum / contacts.len() as f64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of pairs of two groups that are in contact, in each frame.
+#[derive(Debug, Clone)]
+pub struct ContactCount {
+    n_atoms: usize,
+    pairs: Pairs,
+    radius: f64,
+    is_periodic: bool,
+    level: Level,
+}
+
+impl ContactCount {
+    /// Of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å; an atom and itself are none. Fails where
+    /// a group has no atoms, or an atom is not there, or the radius is no length.
+    pub fn new(n_atoms: usize, [from, to]: [Vec<u32>; 2], radius: f64, is_periodic: bool) -> Result<Self> {
+        check_radius(radius)?;
+        let (pairs, level) = (Pairs::new(n_atoms, from, to)?, Level::detect());
+        Ok(ContactCount { n_atoms, pairs, radius, is_periodic, level })
+    }
+
+    /// The same with the vector instructions of `level`. The counts do not depend on it.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        ContactCount { level, ..self }
+    }
+}
+
+impl Computation for ContactCount {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::columns(1)
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(Count { contacts: self, batch, slots })
+    }
+}
+
+struct Count<'a, 'b> {
+    contacts: &'a mut ContactCount,
+    batch: &'a FrameBatch,
+    slots: &'a mut Slots<'b>,
+}
+
+impl Operation for Count<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        let Count { contacts: ContactCount { pairs, radius, is_periodic, .. }, batch, slots } = self;
+        let once = pairs.is_of_one_group();
+        let mut near = Near { radius: *radius, n_near: 0, squares: [0.0; MOST] };
+        for i in 0..batch.len() {
+            let images = if *is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            near.n_near = 0;
+            pairs.visit(batch, i, images, (*radius, once), &mut near)?;
+            slots.row(i)[0] = (near.n_near - if once { 0 } else { pairs.n_alike() }) as f64;
+        }
+        Ok(())
+    }
+}
+
+/// Counts what is near.
+struct Near {
+    radius: f64,
+    n_near: u64,
+    squares: [f64; MOST],
+}
+
+impl Visit for Near {
+    #[inline(always)]
+    fn visit(&mut self, _: u32, run: Run<'_>) {
+        for run in run.turns(MOST) {
+            run.squares(&mut self.squares);
+            let squares = &self.squares[..run.places.len()];
+            self.n_near += squares.iter().map(|square| u64::from(square.sqrt() <= self.radius)).sum::<u64>();
+        }
+    }
+}
+
+/// The pairs of points that are no farther apart than `radius`, Å, in the order of the first points, then of the second: what is in
+/// contact in a reference. Fails where a coordinate is not finite, or the radius is no length.
+pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, radius: f64) -> Result<Vec<Contact>> {
+    check_radius(radius)?;
+    let columns: [Vec<f64>; 3] = std::array::from_fn(|axis| second.iter().map(|point| point[axis]).collect());
+    let mut neighbours = Neighbours::default();
+    let is_finite = first.iter().flatten().all(|value| value.is_finite());
+    if !neighbours.place(columns.each_ref().map(|column| &column[..]), images, radius) || !is_finite {
+        return Err(Error::Mismatch("the reference has coordinates that are not finite".into()));
+    }
+    let mut found = Found { radius, contacts: Vec::new() };
+    (0..).zip(first).for_each(|(from, &point)| neighbours.near(from, point, &mut found));
+    found.contacts.sort_unstable_by_key(|contact| contact.atoms);
+    Ok(found.contacts)
+}
+
+fn check_radius(radius: f64) -> Result<()> {
+    if radius.is_finite() && radius >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::Mismatch(format!("the radius is {radius} Å: expected a length")))
+}
+
+struct Found {
+    radius: f64,
+    contacts: Vec<Contact>,
+}
+
+impl Visit for Found {
+    #[inline(always)]
+    fn visit(&mut self, from: u32, run: Run<'_>) {
+        for (k, &to) in run.places.iter().enumerate() {
+            let [x, y, z] = run.vector(k);
+            let reference = (x * x + y * y + z * z).sqrt();
+            if reference <= self.radius {
+                self.contacts.push(Contact { atoms: [from, to], reference });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Radial distribution: how many pairs of atoms there are at each distance.
+
+use std::sync::Arc;
+
+use super::Computation;
+use super::bins::{Bins, Histogram};
+use super::pairs::Pairs;
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::neighbours::{Run, Visit};
+use crate::periodic::Periodic;
+use crate::reduce::{Layout, Slots, Sum};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Counts the distances of all pairs of two groups in bins, and adds up the volume of the cell, Å³.
+#[derive(Debug, Clone)]
+pub struct RadialDistribution {
+    n_atoms: usize,
+    pairs: Pairs,
+    bins: Arc<Bins>,
+    labels: Option<Arc<[Vec<u32>; 2]>>,
+    needs_cell: bool,
+    level: Level,
+    histogram: Histogram,
+}
+
+impl RadialDistribution {
+    /// Of pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each atom of the groups, do not count.
+    /// With `needs_cell` a frame without a periodic cell is an error. Fails where a group has no atoms, or another number of
+    /// labels, or an atom is not there.
+    pub fn new(
+        n_atoms: usize,
+        [from, to]: [Vec<u32>; 2],
+        bins: Bins,
+        labels: Option<[Vec<u32>; 2]>,
+        needs_cell: bool,
+    ) -> Result<Self> {
+        let pairs = Pairs::new(n_atoms, from, to)?;
+        let n_labels = labels.as_ref().map(|labels| labels.each_ref().map(Vec::len));
+        if n_labels.is_some_and(|n| n != pairs.n_atoms()) {
+            let message =
+                format!("there are {n_labels:?} labels: expected one for each of {:?} atoms", pairs.n_atoms());
+            return Err(Error::Mismatch(message));
+        }
+        let bins = Arc::new(bins);
+        let (labels, level, histogram) = (labels.map(Arc::new), Level::detect(), Histogram::new(bins.clone()));
+        Ok(RadialDistribution { n_atoms, pairs, bins, labels, needs_cell, level, histogram })
+    }
+
+    /// The same with the vector instructions of `level`. The counts do not depend on it.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        RadialDistribution { level, ..self }
+    }
+}
+
+/// Adds the volume of the cell of a frame, which needs to have one or not.
+pub(super) fn add_volume(frame: u64, images: Option<Periodic>, needs_cell: bool, sum: &mut Sum) -> Result<()> {
+    let problem = match images.map(|cell| cell.volume()) {
+        Some(volume) if volume <= Sum::MOST => {
+            *sum += Sum::of(volume);
+            return Ok(());
+        }
+        Some(volume) => format!("frame {frame}: the cell has {volume:e} Å³: expected {:e} at most", Sum::MOST),
+        None if needs_cell => format!("frame {frame} has no periodic cell: there is no density to compare with"),
+        None => return Ok(()),
+    };
+    Err(Error::Mismatch(problem))
+}
+
+impl Computation for RadialDistribution {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { n_columns: 0, n_sums: 1, n_counts: self.bins.len() }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(MapBatch { distribution: self, batch, slots })
+    }
+}
+
+struct MapBatch<'a, 'b> {
+    distribution: &'a mut RadialDistribution,
+    batch: &'a FrameBatch,
+    slots: &'a mut Slots<'b>,
+}
+
+impl Operation for MapBatch<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        let MapBatch { distribution, batch, slots } = self;
+        let labels = distribution.labels.clone();
+        // Both ways round a pair has the same distance.
+        let once = distribution.pairs.is_of_one_group() && labels.as_ref().is_none_or(|labels| labels[0] == labels[1]);
+        for i in 0..batch.len() {
+            let images = Periodic::new(batch.header(i).unit_cell.as_ref());
+            add_volume(batch.header(i).index, images, distribution.needs_cell, &mut slots.sums[0])?;
+            let within = (distribution.bins.high(), once);
+            let histogram = &mut distribution.histogram;
+            match &labels {
+                None => distribution.pairs.visit(batch, i, images, within, &mut All { histogram })?,
+                Some(labels) => {
+                    distribution.pairs.visit(batch, i, images, within, &mut OfOthers { histogram, labels })?;
+                }
+            }
+            distribution.histogram.take(if once { 2 } else { 1 }, slots.counts);
+            if let (true, None, Some(bin)) = (once, &labels, distribution.bins.bin_of(0.0)) {
+                slots.counts[bin] += distribution.pairs.n_atoms()[0] as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts all pairs.
+struct All<'a> {
+    histogram: &'a mut Histogram,
+}
+
+impl Visit for All<'_> {
+    #[inline(always)]
+    fn visit(&mut self, _: u32, run: Run<'_>) {
+        self.histogram.add(run, |_| false);
+    }
+}
+
+/// Counts pairs of atoms with different labels.
+struct OfOthers<'a> {
+    histogram: &'a mut Histogram,
+    labels: &'a [Vec<u32>; 2],
+}
+
+impl Visit for OfOthers<'_> {
+    #[inline(always)]
+    fn visit(&mut self, from: u32, run: Run<'_>) {
+        let [first, second] = self.labels;
+        let label = first[from as usize];
+        self.histogram.add(run, |to| second[to as usize] == label);
+    }
+}
+
+#[cfg(test)]
+mod tests;

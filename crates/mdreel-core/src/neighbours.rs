@@ -1,0 +1,234 @@
+//! Neighbours: the points that lie within a distance of a point, also as images in a periodic cell.
+
+mod grid;
+
+use std::ops::Range;
+
+use grid::Grid;
+
+use crate::frame::LANES;
+use crate::periodic::Periodic;
+
+/// Points, sorted into cells so that those near a point are found at once. Memory is kept from frame to frame.
+///
+/// Cells are stacked along x in columns. What is within the distance of a point are stretches of columns, each of consecutive
+/// points that share one image: no search for the shortest image is left where distances are computed. Where the distance is not
+/// below half the least height of the periodic cell, a point may have several images within it: all pairs are looked at then, by
+/// their shortest image.
+#[derive(Debug, Default)]
+pub struct Neighbours {
+    /// x, y and z of the points in the order of the cells, and whole octets more.
+    points: [Vec<f64>; 3],
+    /// Which point each of these is.
+    places: Vec<u32>,
+    /// Where the points of each cell begin, and the end of all.
+    starts: Vec<u32>,
+    /// None where all pairs are looked at.
+    grid: Option<Grid>,
+    images: Option<Periodic>,
+    reach: f64,
+    /// The cell of each point; vectors from a point to all.
+    cells: Vec<u32>,
+    vectors: [Vec<f64>; 3],
+}
+
+/// Consecutive points, of which some may be near a point. What lies behind the last of them in memory may be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    columns: [&'a [f64]; 3],
+    /// Which points these are.
+    pub places: &'a [u32],
+    point: [f64; 3],
+}
+
+impl Run<'_> {
+    /// The squares of the distances, Å², into `squares`; as many more as fill an octet mean nothing.
+    #[inline(always)]
+    pub fn squares(&self, squares: &mut [f64]) {
+        let whole = self.places.len().next_multiple_of(LANES);
+        let [x, y, z] = self.columns.map(|column| column[..whole].as_chunks::<LANES>().0);
+        let squares = squares[..whole].as_chunks_mut::<LANES>().0;
+        for (((x, y), z), squares) in x.iter().zip(y).zip(z).zip(squares) {
+            // In arrays of its own, so that compilers see eight numbers that nobody else writes.
+            let (x, y, z, mut octet) = (*x, *y, *z, [0.0; LANES]);
+            for (k, square) in octet.iter_mut().enumerate() {
+                let d = [x[k] - self.point[0], y[k] - self.point[1], z[k] - self.point[2]];
+                *square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            }
+            *squares = octet;
+        }
+    }
+
+    /// The vector from the point to the `k`-th of these, Å.
+    #[inline(always)]
+    pub fn vector(&self, k: usize) -> [f64; 3] {
+        std::array::from_fn(|axis| self.columns[axis][k] - self.point[axis])
+    }
+
+    /// These in turns of at most `n` points.
+    #[inline(always)]
+    pub fn turns(self, n: usize) -> impl Iterator<Item = Self> {
+        (0..self.places.len()).step_by(n).map(move |first| {
+            let end = self.places.len().min(first + n);
+            Run { columns: self.columns.map(|column| &column[first..]), places: &self.places[first..end], ..self }
+        })
+    }
+}
+
+/// What is done with the neighbours of a point.
+pub trait Visit {
+    /// Looks at some that may be near point `from`. Mark it `#[inline(always)]`, as [`crate::simd::Operation::run`].
+    fn visit(&mut self, from: u32, run: Run<'_>);
+}
+
+impl Neighbours {
+    /// Places `points` (x, y and z), in a periodic cell or none, to be found within `distance` (Å, finite). Says whether all are
+    /// finite; if not, nothing may be looked for.
+    pub fn place(&mut self, points: [&[f64]; 3], images: Option<Periodic>, distance: f64) -> bool {
+        let n_points = points[0].len();
+        if !points.iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite())) {
+            return false;
+        }
+        self.images = images;
+        // A little more, for what is rounded where cells are looked up.
+        let extent = points.iter().flat_map(|column| column.iter()).fold(0.0, |most: f64, value| most.max(value.abs()));
+        self.reach = distance + 1e-9 * (1.0 + distance + extent);
+        let is_sorted = images.is_none_or(|cell| self.reach < cell.half_height());
+        self.places.clear();
+        self.points.iter_mut().for_each(|column| column.clear());
+        if is_sorted {
+            let grid = Grid::new(points, images.map(|cell| cell.vectors()), self.reach);
+            self.sort(points, &grid);
+            self.grid = Some(grid);
+        } else {
+            self.grid = None;
+            self.places.extend(0..n_points as u32);
+            for (column, values) in self.points.iter_mut().zip(points) {
+                column.extend_from_slice(values);
+            }
+        }
+        self.points.iter_mut().chain(&mut self.vectors).for_each(|column| column.resize(n_points + LANES, 0.0));
+        true
+    }
+
+    /// Sorts points by cell, counting.
+    fn sort(&mut self, points: [&[f64]; 3], grid: &Grid) {
+        let n_points = points[0].len();
+        for (column, values) in self.points.iter_mut().zip(points) {
+            column.resize(n_points, 0.0);
+            column.copy_from_slice(values);
+        }
+        self.starts.clear();
+        self.starts.resize(grid.n_cells() + 2, 0);
+        self.cells.clear();
+        for i in 0..n_points {
+            let point = grid.wrapped(points.map(|column| column[i]));
+            let cell = grid.cell_of(point);
+            self.cells.push(cell as u32);
+            self.starts[cell + 2] += 1;
+        }
+        for cell in 2..self.starts.len() {
+            self.starts[cell] += self.starts[cell - 1];
+        }
+        self.places.resize(n_points, 0);
+        let [x, y, z] = &mut self.points;
+        for (i, &cell) in self.cells.iter().enumerate() {
+            let next = &mut self.starts[cell as usize + 1];
+            let at = *next as usize;
+            *next += 1;
+            self.places[at] = i as u32;
+            [x[at], y[at], z[at]] = grid.wrapped(points.map(|column| column[i]));
+        }
+    }
+
+    /// Visits what may be near `point`, which has the number `from`: every point within the distance once, and others.
+    #[inline(always)]
+    pub fn near(&mut self, from: u32, point: [f64; 3], visit: &mut impl Visit) {
+        self.look(from, point, None, visit);
+    }
+
+    /// Visits what may be near each of the points: every pair within the distance once, and others, but no point and itself.
+    #[inline(always)]
+    pub fn pairs(&mut self, visit: &mut impl Visit) {
+        for i in 0..self.places.len() {
+            let point = std::array::from_fn(|axis| self.points[axis][i]);
+            self.look(self.places[i], point, Some(i), visit);
+        }
+    }
+
+    /// Visits what may be near a point; of each pair of two of the points once, from the `behind`-th in their order.
+    #[inline(always)]
+    fn look(&mut self, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
+        match &self.grid {
+            Some(grid) => self.look_in_cells(grid, from, point, behind, visit),
+            None => {
+                self.measure(point);
+                let all = behind.map_or(0, |i| i + 1)..self.places.len();
+                visit.visit(from, self.run(&self.vectors, all, [0.0; 3]));
+            }
+        }
+    }
+
+    /// From slab to slab along z, from column to column along y, to stretches along x. Of each two images that are opposite to one
+    /// another one is looked at, where pairs count once.
+    #[inline(always)]
+    fn look_in_cells(&self, grid: &Grid, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
+        let is_half = behind.is_some();
+        for level in grid.levels(2, point[2], self.reach) {
+            let (c, slab) = grid.split(2, level);
+            let point = grid.seen_from(point, 2, c);
+            let across = self.reach * self.reach - grid.gap(2, slab, point[2]).powi(2);
+            if across < 0.0 || (is_half && c < 0) {
+                continue;
+            }
+            for level in grid.levels(1, point[1], across.sqrt()) {
+                let (b, column) = grid.split(1, level);
+                let point = grid.seen_from(point, 1, b);
+                let along = across - grid.gap(1, column, point[1]).powi(2);
+                if along < 0.0 || (is_half && (c, b) < (0, 0)) {
+                    continue;
+                }
+                let n = grid.n(0);
+                let cells = grid.levels(0, point[0], along.sqrt());
+                if cells.is_empty() {
+                    continue;
+                }
+                let base = (slab * grid.n(1) + column) * n;
+                for a in grid.split(0, *cells.start()).0..=grid.split(0, *cells.end()).0 {
+                    if is_half && (c, b, a) < (0, 0, 0) {
+                        continue;
+                    }
+                    let first = base + (cells.start() - a * n).max(0);
+                    let last = base + (cells.end() - a * n).min(n - 1);
+                    let mut start = self.starts[first as usize] as usize;
+                    let end = self.starts[last as usize + 1] as usize;
+                    if let (Some(i), (0, 0, 0)) = (behind, (c, b, a)) {
+                        start = start.max(i + 1);
+                    }
+                    if start < end {
+                        visit.visit(from, self.run(&self.points, start..end, grid.seen_from(point, 0, a)));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run<'a>(&'a self, columns: &'a [Vec<f64>; 3], range: Range<usize>, point: [f64; 3]) -> Run<'a> {
+        let columns = columns.each_ref().map(|column| &column[range.start..]);
+        Run { columns, places: &self.places[range], point }
+    }
+
+    /// The shortest vectors from a point to all.
+    #[inline(always)]
+    fn measure(&mut self, point: [f64; 3]) {
+        let [x, y, z] = &mut self.vectors;
+        for i in 0..self.places.len() {
+            let d = std::array::from_fn(|axis| self.points[axis][i] - point[axis]);
+            [x[i], y[i], z[i]] = self.images.map_or(d, |cell| cell.shortest(d));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

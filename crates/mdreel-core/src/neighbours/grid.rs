@@ -1,0 +1,119 @@
+//! The grid of cells into which points are sorted, and the search for those near a point.
+
+use std::ops::RangeInclusive;
+
+/// Points for a cell, about.
+const POINTS: f64 = 1.0;
+/// Into how many columns the distance is cut: more fit the sphere better, and are shorter.
+const COLUMNS: f64 = 3.0;
+/// Cells for a point, at most.
+const MOST_CELLS: f64 = 4.0;
+
+/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do. With a along x and b in the
+/// xy plane, the brick of their diagonal is such a one, for every triclinic cell.
+#[derive(Debug, Clone)]
+pub(super) struct Grid {
+    origin: [f64; 3],
+    /// Row vectors of the periodic cell.
+    vectors: Option<[[f64; 3]; 3]>,
+    /// Cells along each axis, and how wide they are.
+    n: [i64; 3],
+    width: [f64; 3],
+    per_width: [f64; 3],
+}
+
+impl Grid {
+    /// For these points, of which there is one at least, and a distance.
+    pub fn new(points: [&[f64]; 3], vectors: Option<[[f64; 3]; 3]>, reach: f64) -> Self {
+        let (origin, lengths) = match vectors {
+            Some([[a, ..], [_, b, _], [.., c]]) => ([0.0; 3], [a, b, c]),
+            None => {
+                let least = points.map(|column| column.iter().copied().fold(f64::INFINITY, f64::min));
+                let most = points.map(|column| column.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                let lengths = std::array::from_fn(|axis| (most[axis] - least[axis]).max(reach).max(1.0));
+                (if points[0].is_empty() { [0.0; 3] } else { least }, lengths)
+            }
+        };
+        let n_points = points[0].len().max(1) as f64;
+        let volume = lengths.iter().product::<f64>() * POINTS / n_points;
+        let across = (reach / COLUMNS).max(volume.cbrt());
+        let along = (volume / (across * across)).min(across);
+        let mut n = [0; 3];
+        let mut most = MOST_CELLS * n_points;
+        for (axis, width) in [(2, across), (1, across), (0, along)] {
+            n[axis] = (lengths[axis] / width).floor().clamp(1.0, most.max(1.0)) as i64;
+            most /= n[axis] as f64;
+        }
+        let width = std::array::from_fn(|axis| lengths[axis] / n[axis] as f64);
+        let per_width = std::array::from_fn(|axis| n[axis] as f64 / lengths[axis]);
+        Grid { origin, vectors, n, width, per_width }
+    }
+
+    /// Cells along an axis.
+    pub fn n(&self, axis: usize) -> i64 {
+        self.n[axis]
+    }
+
+    /// Cells.
+    pub fn n_cells(&self) -> usize {
+        self.n.iter().product::<i64>() as usize
+    }
+
+    /// The image of a point within the brick, or on its faces. The vectors of a cell and coordinates have the bits of a float32:
+    /// nothing is rounded.
+    pub fn wrapped(&self, mut point: [f64; 3]) -> [f64; 3] {
+        if let Some(vectors) = &self.vectors {
+            for axis in [2, 1, 0] {
+                let row = vectors[axis];
+                point = shifted(point, row, (point[axis] / row[axis]).floor());
+            }
+        }
+        point
+    }
+
+    /// The cell of a point within the brick.
+    pub fn cell_of(&self, point: [f64; 3]) -> usize {
+        let [x, y, z] = std::array::from_fn(|axis| self.level(axis, point[axis]).clamp(0, self.n[axis] - 1));
+        ((z * self.n[1] + y) * self.n[0] + x) as usize
+    }
+
+    #[inline(always)]
+    fn level(&self, axis: usize, at: f64) -> i64 {
+        ((at - self.origin[axis]) * self.per_width[axis]).floor() as i64
+    }
+
+    /// The levels within `reach` of a coordinate, those of images too.
+    #[inline(always)]
+    pub fn levels(&self, axis: usize, at: f64, reach: f64) -> RangeInclusive<i64> {
+        let (first, last) = (self.level(axis, at - reach), self.level(axis, at + reach));
+        if self.vectors.is_some() { first..=last } else { first.max(0)..=last.min(self.n[axis] - 1) }
+    }
+
+    /// Of which image a level is, and which it is there.
+    #[inline(always)]
+    pub fn split(&self, axis: usize, level: i64) -> (i64, i64) {
+        let n = self.n[axis];
+        if (0..n).contains(&level) { (0, level) } else { (level.div_euclid(n), level.rem_euclid(n)) }
+    }
+
+    /// How far a coordinate is from a level of the brick.
+    #[inline(always)]
+    pub fn gap(&self, axis: usize, level: i64, at: f64) -> f64 {
+        let lower = self.origin[axis] + level as f64 * self.width[axis];
+        (lower - at).max(at - lower - self.width[axis]).max(0.0)
+    }
+
+    /// A point as it is seen from an image.
+    #[inline(always)]
+    pub fn seen_from(&self, point: [f64; 3], axis: usize, image: i64) -> [f64; 3] {
+        match &self.vectors {
+            Some(vectors) if image != 0 => shifted(point, vectors[axis], image as f64),
+            _ => point,
+        }
+    }
+}
+
+#[inline(always)]
+fn shifted(point: [f64; 3], row: [f64; 3], n: f64) -> [f64; 3] {
+    std::array::from_fn(|axis| point[axis] - n * row[axis])
+}

@@ -1,0 +1,123 @@
+//! What is near to what: radial distributions, contacts.
+
+use mdreel_core::kernel::bins::Bins;
+use mdreel_core::kernel::contacts::{self, Contact, ContactCount, Measure, NativeContacts};
+use mdreel_core::kernel::radial_distribution::RadialDistribution;
+use mdreel_core::kernel::site_distribution::SiteDistribution;
+use mdreel_core::periodic::Periodic;
+use mdreel_core::unit_cell::UnitCell;
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::{copied, points, rows};
+use crate::computation::Computation;
+use crate::error::to_python;
+
+type Indices<'py> = PyReadonlyArray1<'py, u32>;
+
+/// How many pairs of two groups among `n_atoms` atoms are in each bin, over all frames, and the volume of the cell, Å³, added up.
+/// Pairs of atoms with the same label do not count.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, first, second, edges, labels, needs_cell))]
+pub fn radial_distribution<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    first: Indices<'py>,
+    second: Indices<'py>,
+    edges: PyReadonlyArray1<'py, f64>,
+    labels: Option<(Indices<'py>, Indices<'py>)>,
+    needs_cell: bool,
+) -> PyResult<Computation> {
+    let vector = |array: &Indices<'py>| array.as_array().to_vec();
+    let groups = [vector(&first), vector(&second)];
+    let given = labels.as_ref().map(|(first, second)| [vector(first), vector(second)]);
+    let computation = Bins::new(&edges.as_array().to_vec())
+        .and_then(|bins| RadialDistribution::new(n_atoms, groups, bins, given, needs_cell));
+    let labels = labels.map(|(first, second)| (copied(first), copied(second)));
+    let arguments = (n_atoms, copied(first), copied(second), copied(edges), labels, needs_cell);
+    Computation::new(py, computation, "radial_distribution", arguments)
+}
+
+/// How often each of some pairs among `n_atoms` atoms, shape (n_pairs, 2), is in each bin, and the volume of the cell, Å³, added up.
+#[pyfunction]
+pub fn site_distribution<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    pairs: PyReadonlyArray2<'py, u32>,
+    edges: PyReadonlyArray1<'py, f64>,
+    needs_cell: bool,
+) -> PyResult<Computation> {
+    let given = rows::<u32, 2>(&pairs, "a pair has 2 atoms")?;
+    let computation =
+        Bins::new(&edges.as_array().to_vec()).and_then(|bins| SiteDistribution::new(n_atoms, given, bins, needs_cell));
+    let arguments = (n_atoms, copied(pairs), copied(edges), needs_cell);
+    Computation::new(py, computation, "site_distribution", arguments)
+}
+
+/// Atoms in contact, shape (n_contacts, 2), and their distances in a reference, Å.
+type Reference<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, f64>);
+
+/// The share of the contacts of each reference that is there, in each frame: while distances are no longer than in the reference
+/// (no `measure`), than a radius, Å (one number), or smoothly (beta, Å⁻¹, and lambda).
+#[pyfunction]
+pub fn native_contacts<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    references: Vec<Reference<'py>>,
+    measure: Vec<f64>,
+    is_periodic: bool,
+) -> PyResult<Computation> {
+    let given = match measure[..] {
+        [] => Measure::Hard,
+        [radius] => Measure::Radius(radius),
+        [beta, lambda, ..] => Measure::Soft { beta, lambda },
+    };
+    let mut contacts = Vec::with_capacity(references.len());
+    for (atoms, distances) in &references {
+        let atoms = rows::<u32, 2>(atoms, "a contact has 2 atoms")?.into_iter();
+        let pairs = atoms.zip(distances.as_array());
+        contacts.push(pairs.map(|(atoms, &reference)| Contact { atoms, reference }).collect());
+    }
+    let computation = NativeContacts::new(n_atoms, contacts, given, is_periodic);
+    let references: Vec<_> =
+        references.into_iter().map(|(atoms, distances)| (copied(atoms), copied(distances))).collect();
+    Computation::new(py, computation, "native_contacts", (n_atoms, references, measure, is_periodic))
+}
+
+/// The number of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å, in each frame.
+#[pyfunction]
+pub fn contact_count<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    first: Indices<'py>,
+    second: Indices<'py>,
+    radius: f64,
+    is_periodic: bool,
+) -> PyResult<Computation> {
+    let groups = [first.as_array().to_vec(), second.as_array().to_vec()];
+    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic);
+    let arguments = (n_atoms, copied(first), copied(second), radius, is_periodic);
+    Computation::new(py, computation, "contact_count", arguments)
+}
+
+/// Which points of `first` and `second`, shape (n, 3), Å, are no farther apart than `radius`, Å, shape (n_contacts, 2), and their
+/// distances, Å; of the shortest images in a cell of these dimensions.
+#[pyfunction]
+#[pyo3(signature = (first, second, dimensions, radius))]
+#[expect(clippy::type_complexity, reason = "two arrays")]
+pub fn contacts_of<'py>(
+    py: Python<'py>,
+    first: PyReadonlyArray2<'py, f64>,
+    second: PyReadonlyArray2<'py, f64>,
+    dimensions: Option<[f32; 6]>,
+    radius: f64,
+) -> PyResult<(Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<f64>>)> {
+    let (first, second) = (points(&first)?, points(&second)?);
+    let images = Periodic::new(dimensions.map(UnitCell::Dimensions).as_ref());
+    let found = py.detach(|| contacts::contacts_of([&first, &second], images, radius));
+    let found = found.map_err(|error| to_python(py, error))?;
+    let atoms = Array2::from_shape_fn((found.len(), 2), |(k, side)| found[k].atoms[side]);
+    let distances: Vec<f64> = found.iter().map(|contact| contact.reference).collect();
+    Ok((atoms.into_pyarray(py), distances.into_pyarray(py)))
+}

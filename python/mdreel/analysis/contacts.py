@@ -1,0 +1,198 @@
+"""Contacts: what share of the contacts of a reference is there in each frame."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
+from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.reference import is_group
+from mdreel.analysis.selection import Selection
+from mdreel.analysis.tally import Tally
+from mdreel.analysis.two_groups import OfTwoGroups
+from mdreel.blocks import select_frames
+from mdreel.errors import MismatchError, SelectionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup, Universe
+
+    Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
+
+Method = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
+"""When a contact of the reference is there; or all contacts are counted."""
+
+_SOFT = {"beta": 5.0, "lambda_constant": 1.8}
+
+
+class Contacts(OfTwoGroups):
+    """Fraction of native contacts Q of two groups, or the number of their contacts, over time.
+
+    Parameters
+    ----------
+    u : MDAnalysis.Universe
+        The Universe.
+    select : tuple of two str or MDAnalysis.AtomGroup
+        The groups.
+    refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, or int, optional
+        The groups in one or several references, each at the current frame of its Universe, with as many atoms as
+        `select`; or the number of a frame of the trajectory. Needed unless contacts are counted.
+    method : {"hard_cut", "soft_cut", "radius_cut", "count"}
+        When a contact of the reference is there: while the atoms are no farther apart than in the reference, by a
+        function that falls smoothly, or while they are no farther apart than `radius`. With ``"count"`` all pairs of
+        the groups that are no farther apart than `radius` count, and no reference is needed.
+    radius : float
+        Up to which distance two atoms of the reference are in contact, Å.
+    pbc : bool
+        Whether the shortest image counts, where a frame, or a reference, has a cell.
+    kwargs : mapping, optional
+        Of ``"soft_cut"``: ``beta`` (5, Å^-1) and ``lambda_constant`` (1.8).
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.timeseries : ndarray, shape (n_frames, 1 + n_references), float64
+        Frame, and Q of each reference. With ``"count"``: frame, and number of contacts.
+    n_initial_contacts : int
+        Contacts of the first reference, after `run` where that is a frame.
+
+    Raises
+    ------
+    SelectionError
+        If a group has no atoms, or cannot be understood.
+    MismatchError
+        If a reference has another number of atoms, or no contacts, or the method is unknown.
+
+    Notes
+    -----
+    The share of the contacts of a reference that is there; with ``"soft_cut"`` the mean of
+    ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as of
+    `MDAnalysis.analysis.contacts.Contacts`. In float64; the peer's single precision can find a contact on the edge on
+    the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
+    into cells. The result takes 8 bytes for each frame and column.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> acidic = u.select_atoms("(resname ASP GLU) and name OE* OD*")
+    >>> basic = u.select_atoms("(resname ARG LYS) and name NH* NZ")
+    >>> contacts = Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
+    >>> contacts.results.timeseries[:2]
+    array([[0.        , 1.        ],
+           [1.        , 0.58252427]])
+    """
+
+    def __init__(
+        self,
+        u: "Universe",
+        select: "tuple[str | AtomGroup, str | AtomGroup]",
+        refgroup: "Groups | Sequence[Groups] | int | None" = None,
+        method: Method = "hard_cut",
+        radius: float = 4.5,
+        pbc: bool = True,
+        kwargs: Mapping[str, float] | None = None,
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        if method not in ("hard_cut", "soft_cut", "radius_cut", "count"):
+            raise MismatchError(f"method must be 'hard_cut', 'soft_cut', 'radius_cut' or 'count', not {method!r}")
+        if (refgroup is None) != (method == "count"):
+            raise MismatchError(f"method {method!r} needs {'no' if method == 'count' else 'a'} refgroup")
+        unknown = set(kwargs or ()) - set(_SOFT if method == "soft_cut" else ())
+        if unknown:
+            raise MismatchError(f"method {method!r} has no parameter {', '.join(sorted(unknown))}")
+        first, second = (_group_of(u, group) for group in select)
+        super().__init__(first, second, "the second group", trajectory)
+        self._method = method
+        self._radius = float(radius)
+        self._pbc = pbc
+        self._soft = {**_SOFT, **(kwargs or {})}
+        self._frame = refgroup if isinstance(refgroup, int) else None
+        self._contacts = [] if isinstance(refgroup, int) else [self._contacts_of(groups) for groups in _each(refgroup)]
+
+    @property
+    def quantity(self) -> str:
+        """What is computed: ``q``, or ``contacts``."""
+        return "contacts" if self._method == "count" else "q"
+
+    @property
+    def n_initial_contacts(self) -> int:
+        """Contacts of the first reference."""
+        return len(self._contacts[0][0]) if self._contacts else 0
+
+    def computation(self, source: Source) -> Computation:
+        """Return what looks for contacts in a frame."""
+        n_atoms = len(self.atoms)
+        if self._method == "count":
+            return contact_count(n_atoms, self._from, self._to, self._radius, self._pbc)
+        if self._frame is not None:
+            self._contacts = [self._contacts_at(self._frame, source)]
+        measures: dict[str, tuple[float, ...]] = {
+            "hard_cut": (),
+            "radius_cut": (self._radius,),
+            "soft_cut": (self._soft["beta"], self._soft["lambda_constant"]),
+        }
+        return native_contacts(n_atoms, self._contacts, measures[self._method], self._pbc)
+
+    def conclude(self, tally: Tally) -> None:
+        """Put frame numbers before the values."""
+        self.results.timeseries = np.delete(tally.rows, 1, axis=1)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the fraction of the first reference, or the number, over time."""
+        from mdreel.results.figure import time_series
+
+        frames, values = self.results.timeseries[:, :2].T
+        label = "Contacts" if self._method == "count" else "Native contacts Q"
+        return time_series(self.times, values, label, title, ax, frames=frames.astype(np.int64))
+
+    def _contacts_of(self, groups: "Groups") -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """Return the contacts of a reference: atoms, shape (n, 2), among those of the pass, and distances, Å."""
+        sizes = [len(Selection.of(group, "refgroup").places) for group in groups]
+        if sizes != [len(self._from), len(self._to)]:
+            raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
+        dimensions = groups[0].universe.dimensions
+        cell = None if dimensions is None else np.asarray(dimensions, np.float32)
+        first, second = (np.asarray(group.positions, np.float64) for group in groups)
+        return self._near(first, second, cell)
+
+    def _contacts_at(self, frame: int, source: Source) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """Return the contacts of a frame of the trajectory; see `_contacts_of`."""
+        read = source.read(select_frames(source, frames=[frame]) or FrameSet.range(frame, 1, 1), self.atoms)
+        positions = read.positions[0].astype(np.float64)
+        cell = read.dimensions[0] if read.has_cell[0] else None
+        return self._near(positions[self._from], positions[self._to], cell)
+
+    def _near(
+        self, first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """Return which atoms of the groups, at these positions (Å), are in contact, and their distances (Å)."""
+        places, distances = contacts_of(first, second, cell if self._pbc else None, self._radius)
+        if not len(places):
+            raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
+        return np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1), distances
+
+
+def _group_of(universe: "Universe", group: "str | AtomGroup") -> "AtomGroup":
+    if not isinstance(group, str):
+        return group
+    from MDAnalysis.exceptions import SelectionError as Misunderstood
+
+    try:
+        return universe.select_atoms(group)
+    except Misunderstood as error:
+        raise SelectionError(f"{group!r}: {error}") from error
+
+
+def _each(refgroup: "Groups | Sequence[Groups] | None") -> "Sequence[Groups]":
+    """Return the references, which may be one."""
+    if refgroup is None:
+        return ()
+    first, *others = refgroup
+    return [(first, *others)] if is_group(first) else refgroup

@@ -1,0 +1,301 @@
+"""RDF: how many atoms there are at each distance, compared with a gas."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, radial_distribution, site_distribution
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.selection import Selection
+from mdreel.analysis.tally import Tally
+from mdreel.analysis.two_groups import OfTwoGroups
+from mdreel.errors import MismatchError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup, Universe
+
+Norm = Literal["rdf", "density", "none"]
+"""What counts are divided by, besides the number of frames: shells and density, shells, or nothing."""
+
+Same = Literal["residue", "segment", "chain"]
+"""What two atoms must not share."""
+
+_OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
+
+
+class InterRDF(OfTwoGroups):
+    """Radial distribution function g(r) of pairs of atoms of two groups.
+
+    Parameters
+    ----------
+    g1, g2 : MDAnalysis.AtomGroup
+        The groups; they may be the same.
+    nbins : int
+        Number of bins.
+    range : tuple of float
+        Lowest and highest distance, Å.
+    norm : {"rdf", "density", "none"}
+        What counts are divided by besides the number of frames: volumes of shells and the density of pairs in the cell;
+        volumes of shells; nothing.
+    exclusion_block : tuple of int, optional
+        Atoms of a molecule in each group: pairs of one molecule do not count. ``(1, 1)`` for a group and itself.
+    exclude_same : {"residue", "segment", "chain"}, optional
+        Pairs that share it do not count.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.bins : ndarray, shape (nbins,), float64
+        Centres of the bins, Å.
+    results.edges : ndarray, shape (nbins + 1,), float64
+        Edges of the bins, Å.
+    results.count : ndarray, shape (nbins,), int64
+        Pairs in each bin, of all frames. A pair of two atoms of the same group counts both ways round.
+    results.rdf : ndarray, shape (nbins,), float64
+        g(r); with ``norm="density"`` in Å^-3.
+    results.volume_cum : float
+        With ``norm="rdf"``: the volume of the cell, of all frames, Å^3.
+
+    Raises
+    ------
+    SelectionError
+        If a group has no atoms.
+    MismatchError
+        If the groups are of two Universes, or the bins or what is left out cannot be understood. When it is run: with
+        ``norm="rdf"``, if a frame has no periodic cell.
+
+    Notes
+    -----
+    ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs, less those that
+    `exclusion_block` leaves out, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest image counts, in float64 and in
+    triclinic cells too, at any range; up to half the least height of the cell, a frame takes time for each atom and
+    what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of
+    `numpy.histogram`.
+
+    Counts are integers and the volume is added up exactly: the result has the same bits whichever the executor, with
+    however many workers and blocks. Memory does not grow with the number of frames, beyond 16 bytes for number and time
+    of each.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
+    >>> rdf = InterRDF(oxygens, oxygens, exclusion_block=(1, 1)).run(stop=2)
+    >>> float(rdf.results.bins[rdf.results.rdf.argmax()].round(1))
+    2.7
+    """
+
+    def __init__(
+        self,
+        g1: "AtomGroup",
+        g2: "AtomGroup",
+        nbins: int = 75,
+        range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
+        norm: Norm = "rdf",
+        exclusion_block: tuple[int, int] | None = None,
+        exclude_same: Same | None = None,
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        super().__init__(g1, g2, "g2", trajectory)
+        _check_norm(norm)
+        if exclusion_block is not None and exclude_same is not None:
+            raise MismatchError("give either exclusion_block or exclude_same, not both")
+        if exclude_same is not None and exclude_same not in _OF_ATOMS:
+            raise MismatchError(f"exclude_same must be one of {', '.join(_OF_ATOMS)}, not {exclude_same!r}")
+        if exclusion_block is not None and (len(exclusion_block) != 2 or min(exclusion_block) < 1):
+            raise MismatchError(f"exclusion_block must be two numbers of atoms, not {exclusion_block!r}")
+        self._edges = _edges_of(nbins, range)
+        self._norm = norm
+        self._block = exclusion_block
+        self._labels = self._labels_of(exclude_same)
+
+    def computation(self, source: Source) -> Computation:
+        """Return what counts pairs in bins."""
+        needs_cell = self._norm == "rdf"
+        return radial_distribution(len(self.atoms), self._from, self._to, self._edges, self._labels, needs_cell)
+
+    def conclude(self, tally: Tally) -> None:
+        """Compare the counts with those of a gas."""
+        _begin(self, self._edges)
+        self.results.count = tally.counts.astype(np.int64)
+        n_pairs: float = len(self._from) * len(self._to)
+        if self._block is not None:
+            n_pairs -= self._block[0] * self._block[1] * (len(self._from) / self._block[0])
+        divisor = _divisor(self, self._norm, self._edges, tally, n_pairs)
+        self.results.rdf = self.results.count / divisor
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the function, and the line of a gas."""
+        from mdreel.results.curve import curve
+
+        level = 1.0 if self._norm == "rdf" else None
+        return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
+
+    def _labels_of(self, same: Same | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+        """Return for each atom of the groups what no other of a pair may have."""
+        if self._block is not None:
+            first, second = (np.arange(len(self._from)) // self._block[0], np.arange(len(self._to)) // self._block[1])
+        elif same is not None:
+            of_each = [np.asarray(getattr(group, _OF_ATOMS[same])) for group in (self._first, self._second)]
+            _, numbers = np.unique(np.concatenate(of_each), return_inverse=True)
+            first, second = np.split(numbers, [len(self._from)])
+        else:
+            return None
+        return first.astype(np.uint32), second.astype(np.uint32)
+
+
+class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
+    """Radial distribution functions of single pairs of atoms.
+
+    Parameters
+    ----------
+    u : MDAnalysis.Universe
+        The Universe of the groups.
+    ags : sequence of pairs of MDAnalysis.AtomGroup
+        Groups: each atom of the first of a pair makes pairs with each atom of the second.
+    nbins : int
+        Number of bins.
+    range : tuple of float
+        Lowest and highest distance, Å.
+    norm : {"rdf", "density", "none"}
+        What counts are divided by besides the number of frames: volumes of shells and the density of one atom in the
+        cell; volumes of shells; nothing.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.bins, results.edges : ndarray, shape (nbins,) and (nbins + 1,), float64
+        Centres and edges of the bins, Å.
+    results.count : list of ndarray, shape (n_first, n_second, nbins), int64
+        Frames in which each pair is in each bin.
+    results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
+        Their g(r); with ``norm="density"`` in Å^-3.
+    results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
+        After `get_cdf`: frames up to the upper edge of each bin, as shares of all.
+    results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
+        Indices of the atoms.
+    results.volume_cum : float
+        With ``norm="rdf"``: the volume of the cell, of all frames, Å^3.
+
+    Raises
+    ------
+    SelectionError
+        If a group has no atoms.
+    MismatchError
+        If groups are of another Universe, or there are none, or the bins cannot be understood. When it is run: with
+        ``norm="rdf"``, if a frame has no periodic cell.
+
+    Notes
+    -----
+    As `InterRDF`. Memory: 8 bytes for each bin of each pair and worker; it does not grow with the number of frames,
+    beyond 16 bytes for number and time of each.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> u = mda.Universe(TPR, XTC)
+    >>> pair = u.select_atoms("name CA and resid 1:2"), u.select_atoms("name CA and resid 5:7")
+    >>> rdf = InterRDF_s(u, [pair]).run()
+    >>> rdf.get_cdf()[0].shape
+    (2, 3, 75)
+    """
+
+    def __init__(
+        self,
+        u: "Universe",
+        ags: "Sequence[Sequence[AtomGroup]]",
+        nbins: int = 75,
+        range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
+        norm: Norm = "rdf",
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        if not ags or any(len(pair) != 2 for pair in ags):
+            raise MismatchError("ags must be pairs of groups, one at least")
+        _check_norm(norm)
+        groups = [group for pair in ags for group in pair]
+        for i, group in enumerate(groups):
+            name = f"group {i % 2} of pair {i // 2}"
+            Selection.of(group, name)
+            if group.universe is not u:
+                raise MismatchError(f"{name} is of another Universe")
+        super().__init__(u.atoms[np.concatenate([group.ix for group in groups])], trajectory)
+        self._ags = [tuple(pair) for pair in ags]
+        self._edges = _edges_of(nbins, range)
+        self._norm = norm
+
+    def computation(self, source: Source) -> Computation:
+        """Return what counts the frames of each pair in bins."""
+        pairs = [
+            np.stack(np.meshgrid(*(np.searchsorted(self.atoms, group.ix) for group in pair), indexing="ij"), axis=-1)
+            for pair in self._ags
+        ]
+        rows = np.concatenate([pair.reshape(-1, 2) for pair in pairs]).astype(np.uint32)
+        return site_distribution(len(self.atoms), rows, self._edges, self._norm == "rdf")
+
+    def conclude(self, tally: Tally) -> None:
+        """Compare the counts with those of a gas."""
+        _begin(self, self._edges)
+        shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self._ags]
+        ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+        counts = np.split(tally.counts.astype(np.int64), ends)
+        self.results.count = [count.reshape(shape) for count, shape in zip(counts, shapes, strict=True)]
+        divisor = _divisor(self, self._norm, self._edges, tally, 1)
+        self.results.rdf = [count / divisor for count in self.results.count]
+        self.results.indices = [[first.ix, second.ix] for first, second in self._ags]
+
+    def get_cdf(self) -> list[NDArray[np.float64]]:
+        """Return for each pair the share of frames up to the upper edge of each bin, and keep it in the results."""
+        n_frames = self.n_frames
+        self.results.cdf = [np.cumsum(count, axis=2) / n_frames for count in self.results.count]
+        cdf: list[NDArray[np.float64]] = self.results.cdf
+        return cdf
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the mean of the functions."""
+        from mdreel.results.curve import curve
+
+        mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
+        return curve(self.results.bins, mean, "Distance (Å)", _LABELS[self._norm], title, ax)
+
+
+_LABELS = {"rdf": "g(r)", "density": "Density (Å⁻³)", "none": "Pairs in a frame"}
+
+
+def _check_norm(norm: str) -> None:
+    if norm not in _LABELS:
+        raise MismatchError(f"norm must be one of {', '.join(_LABELS)}, not {norm!r}")
+
+
+def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
+    low, high = limits
+    if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
+        raise MismatchError(f"expected one bin at least, and a range that ascends, got {nbins} bins, {low} to {high}")
+    return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
+
+
+def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
+    analysis.results.edges = edges
+    analysis.results.bins = 0.5 * (edges[:-1] + edges[1:])
+
+
+def _divisor(
+    analysis: Analysis, norm: Norm, edges: NDArray[np.float64], tally: Tally, n_pairs: float
+) -> float | NDArray[np.float64]:
+    """Return what counts of all frames are divided by, shape (nbins,)."""
+    if norm == "none":
+        return float(tally.n_frames)
+    shells: NDArray[np.float64] = 4 / 3 * np.pi * np.diff(edges**3) * tally.n_frames
+    if norm == "density":
+        return shells
+    analysis.results.volume_cum = float(tally.sums[0])
+    return shells * (n_pairs / (float(tally.sums[0]) / tally.n_frames))

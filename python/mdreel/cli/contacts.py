@@ -1,0 +1,89 @@
+"""``mdreel contacts``: native contacts, or the number of contacts, over time."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.analysing import Question, Request, Table, analysis_command
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.contacts import Contacts
+
+EXAMPLES = """\b
+Examples:
+  mdreel contacts -s adk.psf -f adk.xtc --method count --other "resid 122:159" --select "resid 30:59" -o contacts.csv
+  mdreel contacts -s native.pdb -f run.xtc --method soft_cut --radius 8 -o q.csv --plot q.png
+"""
+
+
+class Method(StrEnum):
+    """When a contact is there."""
+
+    HARD = "hard_cut"
+    SOFT = "soft_cut"
+    RADIUS = "radius_cut"
+    COUNT = "count"
+
+
+@analysis_command("protein and name CA", "Native contacts, number of contacts.", EXAMPLES)
+def contacts(
+    request: Request,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            "--other",
+            metavar="SELECTION",
+            rich_help_panel=options.ANALYSIS,
+            help="The atoms to which contacts are looked for.  [default: the same]",
+        ),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            rich_help_panel=options.ANALYSIS,
+            help="When a contact of the first frame is there; or how many contacts of any kind there are.",
+        ),
+    ] = Method.HARD,
+    radius: Annotated[
+        float,
+        typer.Option(metavar="Å", min=0, rich_help_panel=options.ANALYSIS, help="Up to it two atoms are in contact."),
+    ] = 4.5,
+    pbc: Annotated[
+        bool, typer.Option("--pbc/--no-pbc", rich_help_panel=options.ANALYSIS, help="Take the shortest image.")
+    ] = True,
+) -> Question:
+    """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "Contacts":
+        from mdreel.analysis.contacts import Contacts
+        from mdreel.cli.system import select
+
+        others = atoms if other is None else select(atoms.universe, other, request.topology)
+        reference = 0 if method is not Method.COUNT else None
+        return Contacts(atoms.universe, (atoms, others), reference, method.value, radius, pbc, trajectory=source)
+
+    facts = {
+        "other": request.selection if other is None else other,
+        "method": method.value,
+        "radius": radius,
+        "pbc": pbc,
+    }
+    return Question("Contacts", prepare, _table, facts)
+
+
+def _table(analysis: "Contacts") -> Table:
+    from mdreel.cli.series import series_columns, series_summary
+    from mdreel.results.column import Column
+
+    frame, values = analysis.results.timeseries.T
+    name = analysis.quantity
+    return Table(
+        [*series_columns(frame, analysis.times), Column(name, "", values)],
+        series_summary(name, "", analysis.times, values),
+        lambda title: analysis.plot(title=title),
+    )

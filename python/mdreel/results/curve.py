@@ -1,0 +1,63 @@
+"""Pictures of a function: a value over another."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.results.style import GRID, INK, RAW_ALONE, SIZE, STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def curve(
+    x: NDArray[np.float64],
+    values: NDArray[np.float64],
+    x_label: str,
+    label: str,
+    title: str = "",
+    ax: "Axes | None" = None,
+    *,
+    level: float | None = None,
+) -> "Figure":
+    """Draw a function that is nowhere negative.
+
+    Parameters
+    ----------
+    x, values : ndarray, shape (n_points,), float64
+        Where, and its values, in the units that the labels name.
+    x_label, label : str
+        What they are.
+    title : str
+        A line above the picture.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into; otherwise a new figure is made.
+    level : float, optional
+        A value with which it is compared, drawn as a line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+        if level is not None:
+            axes.axhline(level, color=INK, linewidth=1.0, linestyle="--")
+        axes.plot(x, values, color=RAW_ALONE, linewidth=2.0, marker="o" if len(x) == 1 else None)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(label)
+        axes.set_title(title, loc="left")
+        axes.set_ylim(0.0, 1.08 * float(values.max()) or 1.0)
+        axes.margins(x=0.0)
+        axes.grid(axis="y", color=GRID, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure = axes.get_figure(root=True)
+    assert figure is not None, "axes belong to a figure"
+    return figure
