@@ -9,11 +9,12 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
+import boundaries
 import structures
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures,)
+FAMILIES = (structures, boundaries)
 
 
 def table(rows: list[Compared]) -> str:

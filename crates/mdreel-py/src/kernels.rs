@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 use crate::error::to_python;
 
 /// An array that nobody else writes to.
-fn copied<'py, T: Element + Clone, D: Dimension>(array: PyReadonlyArray<'py, T, D>) -> Bound<'py, PyArray<T, D>> {
+pub(crate) fn copied<'py, T: Element + Clone, D: Dimension>(
+    array: PyReadonlyArray<'py, T, D>,
+) -> Bound<'py, PyArray<T, D>> {
     array.as_array().to_owned().into_pyarray(array.py())
 }
 
