@@ -10,12 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import neighbours
+import boundaries
 import structures
 import superposed
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures, superposed, neighbours)
+FAMILIES = (structures, superposed, neighbours, boundaries)
 
 
 def table(rows: list[Compared]) -> str:

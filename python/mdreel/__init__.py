@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
+    from mdreel.analysis.transformations import center_in_box, nojump, unwrap, wrap
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
     from mdreel.executors.processes import Processes
@@ -40,11 +41,15 @@ __all__ = [
     "Serial",
     "Threads",
     "accelerate",
+    "center_in_box",
     "follow",
     "from_function",
+    "nojump",
     "open_source",
     "run",
     "unaccelerate",
+    "unwrap",
+    "wrap",
 ]
 
 _HOMES = {
@@ -65,11 +70,15 @@ _HOMES = {
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
+    "center_in_box": "mdreel.analysis.transformations",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
+    "nojump": "mdreel.analysis.transformations",
     "open_source": "mdreel.sources.open",
     "run": "mdreel.analysis.one_pass",
     "unaccelerate": "mdreel.mdanalysis.accelerate",
+    "unwrap": "mdreel.analysis.transformations",
+    "wrap": "mdreel.analysis.transformations",
 }
 
 

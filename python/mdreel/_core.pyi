@@ -20,6 +20,8 @@ __all__ = [
     "Part",
     "Pass",
     "Source",
+    "Transformation",
+    "centered",
     "chain_sources",
     "check",
     "chunk_outline",
@@ -44,6 +46,9 @@ __all__ = [
     "span_kinds",
     "split",
     "version",
+    "whole",
+    "without_jumps",
+    "wrapped",
 ]
 
 _Columns: TypeAlias = tuple[
@@ -77,6 +82,9 @@ class Source:
     def with_on_error(self, on_error: str) -> Source: ...
     @property
     def on_error(self) -> str: ...
+    def with_transformations(self, transformations: Sequence[Transformation]) -> Source: ...
+    @property
+    def transformations(self) -> list[Transformation]: ...
     @property
     def format(self) -> str: ...
     @property
@@ -102,6 +110,28 @@ class Source:
     def quantities(self) -> list[str]: ...
     def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
     def reader(self, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> FrameReader: ...
+
+@final
+class Transformation:
+    @property
+    def needs_order(self) -> bool: ...
+
+def whole(
+    groups: tuple[NDArray[np.uint32], NDArray[np.uint64]],
+    parents: NDArray[np.uint64],
+    weights: NDArray[np.float64] | None,
+    is_centered: bool,
+) -> Transformation: ...
+def wrapped(
+    groups: tuple[NDArray[np.uint32], NDArray[np.uint64]], weights: NDArray[np.float64] | None
+) -> Transformation: ...
+def centered(
+    atoms: NDArray[np.uint32],
+    weights: NDArray[np.float64] | None,
+    point: tuple[float, float, float] | None,
+    is_wrapped: bool,
+) -> Transformation: ...
+def without_jumps(scheme: str) -> Transformation: ...
 
 @final
 class FrameReader:

@@ -134,3 +134,17 @@ def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     assert done.returncode == 3
     assert done.stderr == "mdreel: error: no residue of the 1 atoms has a torsion phi\n"
     assert run("rg", *INPUT, "--weights", "charge").returncode == 2
+
+
+def test_frames_are_transformed_first(run, tmp_path: Path) -> None:
+    inputs = ("-s", TPR, "-f", XTC, "--stop", "3")
+    done = run("rg", *inputs, "--transform", "whole", "--transform", "center", "-o", tmp_path / "rg.csv", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    protein = MDAnalysis.Universe(TPR, XTC).select_atoms("protein")
+    expected = mdreel.Rg(protein).run(stop=3, transformations=[mdreel.unwrap(protein)]).results.rgyr
+    np.testing.assert_allclose(table(tmp_path / "rg.csv")[1], expected, rtol=0, atol=1e-4)
+    done = run("convert", *inputs, "--select", "protein", "--transform", "whole", "-o", tmp_path / "whole.xtc", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("rg", *inputs, "--transform", "nojump", "--backend", "processes")
+    assert (done.returncode, "nojump needs each frame" in done.stderr) == (3, True)
+    assert "needs a topology" in run("convert", "-f", XTC, "--transform", "whole", "-o", tmp_path / "a.xtc").stderr

@@ -22,6 +22,7 @@ pub mod source;
 pub mod span;
 pub mod superpose;
 pub mod symmetric;
+pub mod transform;
 pub mod unit_cell;
 pub mod units;
 pub mod writer;

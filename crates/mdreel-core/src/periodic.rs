@@ -52,6 +52,33 @@ impl Periodic {
         self.shortest.sqrt()
     }
 
+    /// The vector of the cell that brings a point into it: to fractions from 0 up to 1.
+    #[inline(always)]
+    pub fn shift_into(&self, point: [f64; 3]) -> [f64; 3] {
+        self.vector(self.fractions(point).map(|fraction| -fraction.floor()))
+    }
+
+    /// A point in fractions of the cell.
+    #[inline(always)]
+    pub fn fractions(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
+        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
+        let c = z / cz;
+        let b = (y - c * cy) / by;
+        [(x - b * bx - c * cx) / ax, b, c]
+    }
+
+    /// The point that has these fractions.
+    #[inline(always)]
+    pub fn vector(&self, [a, b, c]: [f64; 3]) -> [f64; 3] {
+        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
+        [a * ax + b * bx + c * cx, b * by + c * cy, c * cz]
+    }
+
+    /// The middle of the cell, Å.
+    pub fn middle(&self) -> [f64; 3] {
+        self.vector([0.5; 3])
+    }
+
     /// The shortest image of a vector.
     #[inline(always)]
     pub fn shortest(&self, d: [f64; 3]) -> [f64; 3] {
@@ -125,6 +152,22 @@ mod tests {
             let found = images.shortest(d);
             let expected = shortest_of_many(&cell, found);
             prop_assert!(square(found) <= expected + 1e-9, "{:?}: {} and {}", found, square(found), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn point_is_shifted_into_the_cell(cell in cells(), point in prop::array::uniform3(-300f64..300.0)) {
+            let cell = Periodic::new(Some(&cell)).unwrap();
+            let shift = cell.shift_into(point);
+            let inside = cell.fractions(std::array::from_fn(|axis| point[axis] + shift[axis]));
+            let images = cell.fractions(shift);
+            for (fraction, image) in inside.into_iter().zip(images) {
+                prop_assert!((-1e-9..1.0 + 1e-9).contains(&fraction), "{fraction}");
+                prop_assert!((image - image.round()).abs() < 1e-9, "{image}");
+            }
+            let again = cell.vector(cell.fractions(point));
+            prop_assert!((0..3).all(|axis| (again[axis] - point[axis]).abs() < 1e-9));
         }
     }
 

@@ -15,7 +15,9 @@ type Copied1<'py, T> = Bound<'py, PyArray<T, Ix1>>;
 type Copied2<'py, T> = Bound<'py, PyArray<T, Ix2>>;
 
 /// An array that nobody else writes to.
-fn copied<'py, T: Element + Clone, D: Dimension>(array: PyReadonlyArray<'py, T, D>) -> Bound<'py, PyArray<T, D>> {
+pub(crate) fn copied<'py, T: Element + Clone, D: Dimension>(
+    array: PyReadonlyArray<'py, T, D>,
+) -> Bound<'py, PyArray<T, D>> {
     array.as_array().to_owned().into_pyarray(array.py())
 }
 

@@ -28,6 +28,7 @@ mod remote;
 mod run;
 mod source;
 mod span;
+mod transform;
 
 use pyo3::prelude::*;
 
@@ -84,6 +85,8 @@ mod _core {
     use crate::source::Source;
     #[pymodule_export]
     use crate::span::span_kinds;
+    #[pymodule_export]
+    use crate::transform::{Transformation, centered, whole, without_jumps, wrapped};
 
     /// The version of mdreel, for files that say who made them.
     #[pyfunction]

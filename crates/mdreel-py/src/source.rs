@@ -19,6 +19,7 @@ use crate::frame::{Frames, from_arrays};
 use crate::origin::{Origin, open_files};
 use crate::patience::patiently;
 use crate::reader::FrameReader;
+use crate::transform::{Chain, Transformation};
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads.
 ///
@@ -30,6 +31,8 @@ pub struct Source {
     on_error: OnError,
     source: Arc<dyn core::Source>,
     origin: Option<Arc<Origin>>,
+    /// What is done with each frame that is read.
+    transformations: Chain,
     /// The facts about each file, where Python found them.
     facts: Option<Py<PyAny>>,
 }
@@ -50,9 +53,15 @@ impl Source {
         Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
     }
 
+    /// The same files, read in another way.
+    fn with(&self, py: Python<'_>, on_error: OnError, source: Arc<dyn core::Source>, transformations: Chain) -> Self {
+        let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
+        Source { opened: self.opened.clone(), on_error, source, origin, transformations, facts }
+    }
+
     fn new(opened: Opened, origin: Option<Origin>) -> Self {
         let (source, origin) = (opened.source(), origin.map(Arc::new));
-        Source { opened, on_error: OnError::Raise, source, origin, facts: None }
+        Source { opened, on_error: OnError::Raise, source, origin, transformations: Chain::default(), facts: None }
     }
 }
 
@@ -91,16 +100,28 @@ impl Source {
     /// is left out (`skip`).
     fn with_on_error(&self, py: Python<'_>, on_error: &str) -> PyResult<Self> {
         let chosen = OnError::from_name(on_error).and_then(|on_error| {
-            let source =
-                if on_error == self.on_error { self.shared() } else { self.opened.source_on_error(on_error)? };
+            let plain = || self.opened.source_on_error(on_error);
+            let source = if on_error == self.on_error { self.shared() } else { self.transformations.over(plain()?)? };
             Ok((on_error, source))
         });
         let (on_error, source) = chosen.map_err(|error| to_python(py, error))?;
-        let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
-        Ok(Source { opened: self.opened.clone(), on_error, source, origin, facts })
+        Ok(self.with(py, on_error, source, self.transformations.copy(py)))
     }
 
-    /// What is done where a frame is damaged: `raise`, `stop` or `skip`.
+    /// The same trajectory, of which every frame is transformed as it is read, by one after the other.
+    fn with_transformations(&self, py: Python<'_>, transformations: Vec<Py<Transformation>>) -> PyResult<Self> {
+        let more = Chain(transformations);
+        let source = more.over(self.shared()).map_err(|error| to_python(py, error))?;
+        Ok(self.with(py, self.on_error, source, self.transformations.then(py, more)))
+    }
+
+    /// What is done with each frame that is read.
+    #[getter]
+    fn transformations(&self, py: Python<'_>) -> Vec<Py<Transformation>> {
+        self.transformations.copy(py).0
+    }
+
+    /// What is done where a frame is damaged.
     #[getter]
     fn on_error(&self) -> &'static str {
         self.on_error.name()
@@ -218,10 +239,15 @@ impl Source {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
             return Err(to_python(py, Error::Unsupported(message.into())));
         };
+        let method = |name| py.get_type::<Source>().getattr(name);
+        if !self.transformations.0.is_empty() {
+            let plain = self.opened.source_on_error(self.on_error).map_err(|error| to_python(py, error))?;
+            let arguments = (self.with(py, self.on_error, plain, Chain::default()), self.transformations(py));
+            return Ok((method("with_transformations")?, arguments.into_pyobject(py)?.into_any()));
+        }
         if self.on_error != OnError::Raise {
-            let plain = self.with_on_error(py, OnError::Raise.name())?;
-            let method = py.get_type::<Source>().getattr("with_on_error")?;
-            return Ok((method, (plain, self.on_error.name()).into_pyobject(py)?.into_any()));
+            let arguments = (self.with_on_error(py, OnError::Raise.name())?, self.on_error.name());
+            return Ok((method("with_on_error")?, arguments.into_pyobject(py)?.into_any()));
         }
         origin.again(py)
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source
+from mdreel._core import Computation, Source, Transformation
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.damage import DamagedFrame
@@ -101,6 +101,7 @@ class Analysis:
         memory: str | int | None = None,
         checkpoint: str | PathLike[str] | None = None,
         on_error: str = "raise",
+        transformations: Sequence[Transformation] = (),
     ) -> Self:
         """Compute it for frames.
 
@@ -132,6 +133,9 @@ class Analysis:
         on_error : {"raise", "stop", "skip"}
             What is done where a frame is damaged: it is an error, the trajectory ends before it, or it is left out.
             What is left out is in `damage`, and warned of.
+        transformations : sequence of Transformation
+            What is done with each frame as it is read, one after the other: `unwrap`, `wrap`, `center_in_box`,
+            `nojump`. A reference that is a frame of the trajectory is transformed as well.
 
         Returns
         -------
@@ -170,6 +174,7 @@ class Analysis:
             memory=memory,
             checkpoint=checkpoint,
             on_error=on_error,
+            transformations=transformations,
         )
         return self
 

@@ -6,9 +6,10 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from mdreel._core import Pass
+from mdreel._core import Pass, Transformation
 from mdreel.analysis.analysis import Analysis, Frames
 from mdreel.analysis.tally import Tally
+from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.blocks import select_frames
 from mdreel.damage import warn_of_damage
 from mdreel.errors import MismatchError
@@ -35,6 +36,7 @@ def run(
     memory: str | int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     on_error: str = "raise",
+    transformations: Sequence[Transformation] = (),
 ) -> tuple[Analysis, ...]:
     """Run several analyses over the same frames, each of which is read and decompressed once.
 
@@ -43,7 +45,8 @@ def run(
     analyses : sequence of Analysis
         The analyses, of one trajectory. Each has its results afterwards, as if it had been run alone, and the timing of
         the whole.
-    start, stop, step, frames, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error
+    start, stop, step, frames, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
+    transformations
         As of `Analysis.run`.
 
     Returns
@@ -78,7 +81,8 @@ def run(
     budget = None if memory is None else bytes_of(memory)
 
     def compute() -> tuple[Outcome, Pass]:
-        source = leader.open().with_on_error(on_error)
+        source = transformed(leader.open().with_on_error(on_error), transformations)
+        reading = executor_in_order(source, executor, n_parts, checkpoint is not None)
         selected = select_frames(source, start, stop, step, frames)
         each = [analysis.atoms for analysis in analyses]
         atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
@@ -88,9 +92,9 @@ def run(
         outcome = run_job(
             Job(source, atoms, kernel),
             selected,
-            executor,
+            reading,
             access=access,
-            n_parts=n_parts,
+            n_parts=n_parts if reading is executor else 1,
             checkpoint=checkpoint,
             memory=budget,
             title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),

@@ -111,6 +111,8 @@ class Request:
     start: options.Start = None
     stop: options.Stop = None
     step: options.Step = None
+    transforms: options.Transforms = None
+    center_on: options.CenterOn = "protein"
     output: Output = None
     plot: Plot = None
     force: options.Force = False
@@ -205,6 +207,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
         check_outputs(one.output, one.plot, request.force)
 
     from mdreel.cli.system import open_topology, select
+    from mdreel.cli.transforming import transformed
     from mdreel.executors.checkpoint import remove_checkpoint
 
     with failing_with(ExitCode.INPUT):
@@ -214,6 +217,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
     universe = open_topology(request.topology)
     groups = [select(universe, one.selection, request.topology) for one in asked]
     with failing_with(ExitCode.INPUT):
+        source = transformed(source, universe, request.transforms, request.center_on, request.topology)
         analyses = [one.question.prepare(atoms, source) for one, atoms in zip(asked, groups, strict=True)]
         topology_seconds = perf_counter() - since
         request.run(analyses, source)

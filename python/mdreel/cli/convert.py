@@ -1,6 +1,7 @@
 """``mdreel convert``: a trajectory, or a part of it, in another format."""
 
 from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.frames import check_window, frames_in_window
 from mdreel.cli.writing import check_usage, failing_by_file, report, selected
 
@@ -8,6 +9,7 @@ EXAMPLES = """\b
 Examples:
   mdreel convert -f adk.dcd -o adk.xtc
   mdreel convert -s adk.psf -f adk.xtc --select "name CA" -b 1000 -dt 10 -o ca.dcd
+  mdreel convert -s run.tpr -f run.xtc --transform whole --transform center -o whole.xtc
 """
 
 
@@ -22,6 +24,8 @@ def convert(
     start: options.Start = None,
     stop: options.Stop = None,
     step: options.Step = None,
+    transforms: options.Transforms = None,
+    center_on: options.CenterOn = "protein",
     precision: options.Precision = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -32,12 +36,18 @@ def convert(
     """Write a trajectory, or some of its atoms and frames, in another format."""
     check_window((begin, end, interval), (start, stop, step))
     check_usage(output, precision, topology, selection)
+    if transforms and topology is None:
+        raise CommandError("--transform needs a topology: give one with -s", ExitCode.USAGE)
 
+    from mdreel.cli.system import open_topology
+    from mdreel.cli.transforming import transformed
     from mdreel.sources.open import open_source
     from mdreel.storage.convert import convert as convert_trajectory
 
     with failing_by_file(trajectories):
         source = open_source(trajectories)
+        if topology is not None and transforms:
+            source = transformed(source, open_topology(topology), transforms, center_on, topology)
         frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
         written = convert_trajectory(
             source,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 INPUT = "Input"
+BOUNDARIES = "Periodic boundaries"
 FRAMES = "Frames (by time or by number, not both)"
 ANALYSIS = "Analysis"
 OUTPUT = "Output"
@@ -22,6 +23,17 @@ class OnError(StrEnum):
     RAISE = "raise"
     STOP = "stop"
     SKIP = "skip"
+
+
+class Transform(StrEnum):
+    """What is done with the positions of a frame before anything is computed."""
+
+    WHOLE = "whole"
+    WRAP_ATOMS = "wrap-atoms"
+    WRAP_RESIDUES = "wrap-residues"
+    WRAP_FRAGMENTS = "wrap-fragments"
+    CENTER = "center"
+    NOJUMP = "nojump"
 
 
 Trajectories = Annotated[
@@ -42,6 +54,24 @@ Written = Annotated[
         metavar="FILE",
         rich_help_panel=OUTPUT,
         help=f"Trajectory to write: {' '.join(ENDINGS)}",
+    ),
+]
+Transforms = Annotated[
+    list[Transform] | None,
+    typer.Option(
+        "--transform",
+        rich_help_panel=BOUNDARIES,
+        help="What is done with each frame first; give it again for more, one after the other: molecules made whole over "
+        "their bonds; atoms, residues or molecules moved into the cell; centred in it; followed out of it.",
+    ),
+]
+CenterOn = Annotated[
+    str,
+    typer.Option(
+        "--center-on",
+        metavar="SELECTION",
+        rich_help_panel=BOUNDARIES,
+        help="Whose centre of mass is moved to the middle of the cell by --transform center.",
     ),
 ]
 OptionalTopology = Annotated[

@@ -48,6 +48,8 @@ def check_access(access: str | None, source: Source, executor: Executor) -> None
         raise MismatchError("access='chain' is for several files, there is 1: use 'shared'")
     if access in PARALLEL_HDF5 and executor.name != "mpi":
         raise UnsupportedError(f"access={access!r} is for the backend mpi, not {executor.name}: use 'shared'")
+    if access in PARALLEL_HDF5 and source.transformations:
+        raise UnsupportedError(f"access={access!r} cannot transform frames: use 'shared'")
     if access == "hdf5-collective" and executor.schedule != "static":
         raise MismatchError(
             "access='hdf5-collective' needs schedule='static', so that all ranks read equally often: "

@@ -224,6 +224,7 @@ def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = Fals
     return {
         "trajectory": "; ".join(_file_identity(facts) for facts in source.describe()),
         "treatment of damage": source.on_error,
+        "transformations": _digest(pickle.dumps(source.transformations, protocol=5)),
         "set of frames": "all" if frames is None else f"{len(frames)} frames, {_digest(frames.numbers().tobytes())}",
         "set of atoms": f"{len(job.atoms)} atoms, {_digest(job.atoms.tobytes())}",
         "cut into blocks": "at the ends of files" if keep_to_segments else "anywhere",

@@ -44,8 +44,9 @@ def source_of(universe: "Universe") -> Source:
         raise UnsupportedError("the Universe has no trajectory: give one with trajectory=") from error
     if getattr(reader, "transformations", ()):
         raise UnsupportedError(
-            "the trajectory has transformations, which act on MDAnalysis's frames only: write the transformed "
-            "trajectory to a file, or load it with in_memory=True"
+            "the trajectory has transformations, which act on MDAnalysis's frames only: use mdreel's, as in "
+            "run(transformations=[mdreel.unwrap(...)]), write the transformed trajectory to a file, or load it with "
+            "in_memory=True"
         )
     if reader.format == "MEMORY":
         return _memory(reader)

@@ -98,7 +98,8 @@ def convert(
     selected = frames_of(source, start, stop, step, frames)
     if on_error == "raise":
         warn_of_times(path, source, source.times()[selected.numbers()])
-    n_threads = Threads(n_workers).n_workers
+    # Frames that need the one before are read by one worker.
+    n_threads = 1 if any(one.needs_order for one in source.transformations) else Threads(n_workers).n_workers
     if find_format(path).name == H5MD:
         if on_error != "raise":
             raise UnsupportedError(

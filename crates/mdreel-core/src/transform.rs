@@ -1,0 +1,70 @@
+//! Transformations: frames are changed before anybody sees them, as when molecules are made whole.
+
+mod center;
+mod compounds;
+mod no_jump;
+mod transformed;
+mod whole;
+mod wrap;
+
+pub use center::{Center, Target};
+pub use compounds::Compounds;
+pub use no_jump::{NoJump, Path, Scheme};
+pub use transformed::Transformed;
+pub use whole::Whole;
+pub use wrap::Wrap;
+
+use crate::error::{Error, Result};
+use crate::frame::{ColumnsMut, FrameBatch};
+use crate::periodic::Periodic;
+
+/// What is done with the positions of each frame. Arithmetic is in float64; what is handed on is rounded to float32 once.
+pub trait Transform: Send + Sync {
+    /// The atoms that it names, whichever are wanted: a trajectory must have them.
+    fn named(&self) -> &[u32];
+
+    /// Adds to `atoms` those that it must see so that these come out right. They ascend before; not after.
+    fn add_needed(&self, atoms: &mut Vec<u32>);
+
+    /// Whether each frame needs the one before: frames must be read in order, by one reader.
+    fn needs_order(&self) -> bool {
+        false
+    }
+
+    /// Itself, ready for frames of these atoms, which ascend.
+    fn mover(&self, atoms: &[u32]) -> Box<dyn Mover>;
+}
+
+/// A transformation on its way through frames of some atoms.
+pub trait Mover: Send {
+    /// Moves atoms of all frames held.
+    fn apply(&mut self, batch: &mut FrameBatch) -> Result<()>;
+}
+
+/// The cell of the i-th frame, which `what` cannot do without.
+fn cell_of(batch: &FrameBatch, i: usize, what: &str) -> Result<Periodic> {
+    let header = batch.header(i);
+    Periodic::new(header.unit_cell.as_ref()).ok_or_else(|| {
+        let found = if header.unit_cell.is_some() { "a cell without volume" } else { "no periodic cell" };
+        Error::Mismatch(format!("frame {} has {found}: {what} needs one", header.index))
+    })
+}
+
+fn position(columns: &ColumnsMut<'_>, place: usize) -> [f64; 3] {
+    [columns.x[place], columns.y[place], columns.z[place]].map(f64::from)
+}
+
+fn set_position(columns: &mut ColumnsMut<'_>, place: usize, [x, y, z]: [f64; 3]) {
+    (columns.x[place], columns.y[place], columns.z[place]) = (x as f32, y as f32, z as f32);
+}
+
+fn sum([ax, ay, az]: [f64; 3], [bx, by, bz]: [f64; 3]) -> [f64; 3] {
+    [ax + bx, ay + by, az + bz]
+}
+
+fn difference([ax, ay, az]: [f64; 3], [bx, by, bz]: [f64; 3]) -> [f64; 3] {
+    [ax - bx, ay - by, az - bz]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! A source whose frames are transformed as they are read.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::{Mover, Transform};
+use crate::block::Extent;
+use crate::error::Result;
+use crate::frame::{FrameBatch, Quantities, Quantity};
+use crate::source::bytes::FileBytes;
+use crate::source::growth::Growth;
+use crate::source::places::Places;
+use crate::source::tolerant::{Damage, OnError};
+use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
+use crate::span::{Recorder, SpanKind};
+
+/// A trajectory of which every frame is transformed. What a transformation needs is read besides what is wanted. Frames are
+/// no longer those that are stored: no bytes of them can be copied.
+pub struct Transformed {
+    inner: Arc<dyn Source>,
+    transforms: Vec<Arc<dyn Transform>>,
+    selections: Selections,
+}
+
+impl Transformed {
+    /// `inner`, transformed by one after the other. Fails where it does not have the atoms that they name.
+    pub fn new(inner: Arc<dyn Source>, transforms: Vec<Arc<dyn Transform>>) -> Result<Self> {
+        for transform in &transforms {
+            let last = transform.named().iter().max().copied();
+            AtomSelection::new(last.into_iter().collect())?.check(inner.n_atoms())?;
+        }
+        Ok(Transformed { inner, transforms, selections: Selections::default() })
+    }
+
+    /// The atoms that are wanted, and those that must be read so that these come out right.
+    fn needed(&self, atoms: &AtomSelection) -> Result<AtomSelection> {
+        let mut needed = atoms.indices().to_vec();
+        for transform in self.transforms.iter().rev() {
+            transform.add_needed(&mut needed);
+            needed.sort_unstable();
+            needed.dedup();
+        }
+        AtomSelection::new(needed)
+    }
+}
+
+/// Selections that readers refer to, as long as the source is there; each once.
+#[derive(Default)]
+struct Selections(OnceLock<Box<(AtomSelection, Selections)>>);
+
+impl Selections {
+    fn keep(&self, selection: AtomSelection) -> &AtomSelection {
+        let mut list = self;
+        loop {
+            let (kept, rest) = &**list.0.get_or_init(|| Box::new((selection.clone(), Selections::default())));
+            if *kept == selection {
+                return kept;
+            }
+            list = rest;
+        }
+    }
+}
+
+impl Source for Transformed {
+    fn n_atoms(&self) -> usize {
+        self.inner.n_atoms()
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        self.inner.n_frames()
+    }
+
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        self.inner.segment_ends()
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        self.inner.times()
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.inner.n_bytes()
+    }
+
+    fn check_end(&self) -> Result<()> {
+        self.inner.check_end()
+    }
+
+    fn damaged_ends(&self) -> Result<Vec<Damage>> {
+        self.inner.damaged_ends()
+    }
+
+    fn on_error(&self) -> OnError {
+        self.inner.on_error()
+    }
+
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.inner.frame_offset(frame)
+    }
+
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        self.inner.unlocated_bytes()
+    }
+
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
+        self.inner.locate(parts)
+    }
+
+    fn places(&self) -> Vec<Places> {
+        self.inner.places()
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        self.inner.take_places(places)
+    }
+
+    fn growth(&self) -> Option<&dyn Growth> {
+        self.inner.growth()
+    }
+
+    fn file(&self) -> Option<&FileBytes> {
+        self.inner.file()
+    }
+
+    fn n_fetched(&self) -> Option<u64> {
+        self.inner.n_fetched()
+    }
+
+    fn precision(&self) -> Option<f32> {
+        self.inner.precision()
+    }
+
+    fn preferred_step(&self) -> u64 {
+        self.inner.preferred_step()
+    }
+
+    fn quantities(&self) -> Quantities {
+        self.inner.quantities()
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        let needed = self.selections.keep(self.needed(atoms)?);
+        let wanted = wanted.with(Quantity::Positions, true);
+        let chosen = (needed != atoms).then(|| {
+            let place = |atom| needed.indices().binary_search(atom).map(|place| place as u32).ok();
+            let places = atoms.indices().iter().filter_map(place).collect();
+            (places, FrameBatch::for_quantities(needed.len(), wanted))
+        });
+        Ok(Box::new(TransformedReader {
+            inner: self.inner.reader(needed, wanted)?,
+            movers: self.transforms.iter().map(|transform| transform.mover(needed.indices())).collect(),
+            chosen,
+        }))
+    }
+}
+
+/// One worker's way through frames that are transformed.
+struct TransformedReader<'a> {
+    inner: Box<dyn Reader + 'a>,
+    movers: Vec<Box<dyn Mover>>,
+    /// Where the wanted atoms are among those that are read, and a batch of these; `None` where they are the same.
+    chosen: Option<(Vec<u32>, FrameBatch)>,
+}
+
+fn move_atoms(movers: &mut [Box<dyn Mover>], batch: &mut FrameBatch) -> Result<()> {
+    movers.iter_mut().try_for_each(|mover| mover.apply(batch))
+}
+
+impl Reader for TransformedReader<'_> {
+    fn start(&mut self, extent: &Extent) -> Result<()> {
+        self.inner.start(extent)
+    }
+
+    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        match &mut self.chosen {
+            None => {
+                self.inner.read(batch, recorder)?;
+                let start_ns = recorder.now();
+                move_atoms(&mut self.movers, batch)?;
+                recorder.record(SpanKind::Compute, start_ns, 0, 0);
+            }
+            Some((places, all)) => {
+                self.inner.read(all, recorder)?;
+                let start_ns = recorder.now();
+                move_atoms(&mut self.movers, all)?;
+                batch.copy_atoms(all, places);
+                recorder.record(SpanKind::Compute, start_ns, 0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn located(&mut self) -> LocatedFrames {
+        self.inner.located()
+    }
+
+    fn damage(&mut self) -> Vec<Damage> {
+        self.inner.damage()
+    }
+}

@@ -1,0 +1,142 @@
+//! Transformations: what is done with the positions of frames as they are read.
+
+use std::sync::Arc;
+
+use mdreel_core::source::Source;
+use mdreel_core::transform as core;
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::error::to_python;
+use crate::kernels::copied;
+
+/// What is done with the positions of each frame. A pickled one is made again.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct Transformation {
+    pub transform: Arc<dyn core::Transform>,
+    maker: Py<PyAny>,
+    arguments: Py<PyTuple>,
+}
+
+impl Transformation {
+    fn new<'py>(
+        py: Python<'py>,
+        transform: mdreel_core::Result<impl core::Transform + 'static>,
+        maker: &str,
+        arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    ) -> PyResult<Self> {
+        let transform = Arc::new(transform.map_err(|error| to_python(py, error))?);
+        let maker = py.import("mdreel._core")?.getattr(maker)?.unbind();
+        Ok(Transformation { transform, maker, arguments: arguments.into_pyobject(py)?.unbind() })
+    }
+}
+
+#[pymethods]
+impl Transformation {
+    /// Whether each frame needs the one before.
+    #[getter]
+    fn needs_order(&self) -> bool {
+        self.transform.needs_order()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Bound<'py, PyTuple>) {
+        (self.maker.bind(py).clone(), self.arguments.bind(py).clone())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name: String = self.maker.bind(py).getattr("__name__")?.extract()?;
+        Ok(format!("<Transformation {name} of {} atoms>", self.transform.named().len()))
+    }
+}
+
+/// Transformations, one after the other.
+#[derive(Default)]
+pub struct Chain(pub Vec<Py<Transformation>>);
+
+impl Chain {
+    /// A source whose frames they transform.
+    pub fn over(&self, source: Arc<dyn Source>) -> mdreel_core::Result<Arc<dyn Source>> {
+        if self.0.is_empty() {
+            return Ok(source);
+        }
+        let transforms = self.0.iter().map(|one| Arc::clone(&one.get().transform)).collect();
+        Ok(Arc::new(core::Transformed::new(source, transforms)?))
+    }
+
+    /// The same again.
+    pub fn copy(&self, py: Python<'_>) -> Self {
+        Chain(self.0.iter().map(|one| one.clone_ref(py)).collect())
+    }
+
+    /// Itself, and more behind.
+    pub fn then(&self, py: Python<'_>, more: Self) -> Self {
+        Chain(self.copy(py).0.into_iter().chain(more.0).collect())
+    }
+}
+
+/// Atoms of compounds, one behind the other, and where each ends.
+type Groups<'py> = (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>);
+
+fn compounds(
+    (atoms, ends): &Groups<'_>,
+    weights: Option<&PyReadonlyArray1<'_, f64>>,
+) -> mdreel_core::Result<core::Compounds> {
+    let ends = ends.as_array().iter().map(|&end| end as usize).collect();
+    core::Compounds::new(atoms.as_array().to_vec(), ends, weights.map(|weights| weights.as_array().to_vec()))
+}
+
+/// Compounds made whole: for each atom the number of its parent among them, and whether their centres are moved into the cell.
+#[pyfunction]
+#[pyo3(signature = (groups, parents, weights, is_centered))]
+pub fn whole<'py>(
+    py: Python<'py>,
+    groups: Groups<'py>,
+    parents: PyReadonlyArray1<'py, u64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    is_centered: bool,
+) -> PyResult<Transformation> {
+    let transform = compounds(&groups, weights.as_ref()).and_then(|compounds| {
+        let parents = parents.as_array().iter().map(|&parent| parent as usize).collect();
+        core::Whole::new(compounds, parents, is_centered)
+    });
+    let groups = (copied(groups.0), copied(groups.1));
+    Transformation::new(py, transform, "whole", (groups, copied(parents), weights.map(copied), is_centered))
+}
+
+/// Compounds whose centres are moved into the cell.
+#[pyfunction]
+#[pyo3(signature = (groups, weights))]
+pub fn wrapped<'py>(
+    py: Python<'py>,
+    groups: Groups<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<Transformation> {
+    let transform = compounds(&groups, weights.as_ref()).map(core::Wrap::new);
+    let groups = (copied(groups.0), copied(groups.1));
+    Transformation::new(py, transform, "wrapped", (groups, weights.map(copied)))
+}
+
+/// All atoms moved so that the centre of some is at a point (Å), or in the middle of the cell.
+#[pyfunction]
+#[pyo3(signature = (atoms, weights, point, is_wrapped))]
+pub fn centered<'py>(
+    py: Python<'py>,
+    atoms: PyReadonlyArray1<'py, u32>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    point: Option<[f64; 3]>,
+    is_wrapped: bool,
+) -> PyResult<Transformation> {
+    let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
+    let target = point.map_or(core::Target::Cell, core::Target::Point);
+    let transform = core::Compounds::new(atoms.as_array().to_vec(), vec![atoms.len()], given)
+        .and_then(|group| core::Center::new(group, target, is_wrapped));
+    Transformation::new(py, transform, "centered", (copied(atoms), weights.map(copied), point, is_wrapped))
+}
+
+/// The jumps of all atoms across boundaries undone: `lattice` or `toroidal`.
+#[pyfunction]
+pub fn without_jumps(py: Python<'_>, scheme: &str) -> PyResult<Transformation> {
+    let transform = core::Scheme::from_name(scheme).map(core::NoJump);
+    Transformation::new(py, transform, "without_jumps", (scheme,))
+}

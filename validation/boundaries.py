@@ -1,0 +1,42 @@
+"""What is done about periodic boundaries, and motion in time and space: against MDAnalysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import MDAnalysis
+import numpy as np
+from comparison import SINGLE, Compared, apart
+from MDAnalysis import transformations as peer
+from MDAnalysisTests import datafiles
+
+import mdreel
+
+WATER = "AdK in water"
+NOTE = "the peer computes in single precision"
+
+
+def compare(_: Path) -> Iterator[Compared]:
+    """Compare."""
+    yield from transformations()
+
+
+def transformations() -> Iterator[Compared]:
+    """Compare positions in frames that were transformed."""
+    universe = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
+    protein, some = universe.select_atoms("protein"), universe.select_atoms("not name MW")[::7]
+    for title, atoms, ours, theirs in (
+        ("Whole molecules", protein, mdreel.unwrap(protein), peer.unwrap),
+        ("Wrapped atoms", some, mdreel.wrap(some), peer.wrap),
+        ("Wrapped residues", protein, mdreel.wrap(protein, "residues"), lambda atoms: peer.wrap(atoms, "residues")),
+        ("Centred group", protein, mdreel.center_in_box(protein), peer.center_in_box),
+        ("Jumps undone", some, mdreel.nojump(), lambda _: peer.NoJump()),
+    ):
+        analysis = mdreel.from_function(lambda positions: positions, atoms)
+        found = analysis.run(transformations=[ours]).results.timeseries
+        other = universe.copy()
+        group = other.atoms[atoms.ix]
+        other.trajectory.add_transformations(theirs(group))
+        expected = np.array([group.positions for _ in other.trajectory])
+        yield Compared(title, WATER, "MDAnalysis", apart(found, expected), SINGLE, "Å", NOTE)
