@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.base import AnalysisBase
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
+    from mdreel.analysis.reducers import Reducer
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RMSD",
     "RMSF",
+    "AnalysisBase",
     "Dask",
     "Dihedral",
     "Dihedrals",
@@ -31,6 +34,7 @@ __all__ = [
     "Mpi",
     "Processes",
     "Ramachandran",
+    "Reducer",
     "Rg",
     "Serial",
     "Threads",
@@ -45,6 +49,7 @@ __all__ = [
 _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
+    "AnalysisBase": "mdreel.analysis.base",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
@@ -53,6 +58,7 @@ _HOMES = {
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
     "Ramachandran": "mdreel.analysis.dihedrals",
+    "Reducer": "mdreel.analysis.reducers",
     "Rg": "mdreel.analysis.rg",
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
