@@ -5,6 +5,7 @@ from pathlib import Path
 
 import MDAnalysis
 import numpy as np
+from MDAnalysis.analysis.dihedrals import Ramachandran
 from MDAnalysisTests.datafiles import PSF
 
 import mdreel
@@ -26,6 +27,7 @@ def found(path: str, backend: str) -> dict[str, np.ndarray]:
     numbers = mdreel.from_function(lambda p: p[:, 0, 0].tolist(), atoms, per="block", reduce=reducer)
     return {
         "centre": CentreOfMass(atoms).run(backend=backend).results.centre,
+        "angles": Ramachandran(atoms.residues).run(backend=mdreel.backend(backend)).results.angles,
         "numbers": np.array(numbers.run(backend=backend).results.value),
     }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mdreel.executors.serial import Serial
     from mdreel.executors.threads import Threads
     from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
+    from mdreel.mdanalysis.backend import backend
     from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
 
@@ -39,6 +40,7 @@ __all__ = [
     "Serial",
     "Threads",
     "accelerate",
+    "backend",
     "follow",
     "from_function",
     "open_source",
@@ -63,6 +65,7 @@ _HOMES = {
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
+    "backend": "mdreel.mdanalysis.backend",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
     "open_source": "mdreel.sources.open",

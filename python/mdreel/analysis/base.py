@@ -1,6 +1,7 @@
 """Analyses that users write frame by frame, as subclasses, with an AtomGroup of the worker's."""
 
 import copy
+import io
 import pickle
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, fold
 from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.own_code import Batch, Fold, FrameError, packed, said, unpacked, whole_of
+from mdreel.analysis.own_code import Batch, Fold, FrameError, packed, said, whole_of
 from mdreel.analysis.tally import Tally
 from mdreel.blocks import refuse_growing
 from mdreel.errors import MismatchError, UnsupportedError
@@ -168,15 +169,31 @@ class AnalysisBase(Analysis):
     def sent(self) -> bytes:
         """Return what a worker needs of it, without its Universe."""
         state = {name: value for name, value in vars(self).items() if name not in _STAYS}
-        return packed((type(self), state), "the analysis", without=self.atomgroup.universe)
+        return packed((type(self), state), "the analysis", _without(self.atomgroup.universe))
 
     @classmethod
     def received(cls, content: bytes, universe: "Universe") -> "AnalysisBase":
         """Return what was sent, over a Universe of the worker's."""
-        kind, state = unpacked(content, instead=universe)
+
+        class Unpickler(pickle.Unpickler):
+            def persistent_load(self, _: object) -> Any:
+                return universe
+
+        kind, state = Unpickler(io.BytesIO(content)).load()
         analysis: AnalysisBase = kind.__new__(kind)
         vars(analysis).update(state, _trajectory=universe.trajectory)
         return analysis
+
+
+def _without(universe: "Universe") -> type:
+    """Return what pickles something without a Universe."""
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def persistent_id(self, one: object) -> str | None:
+            return "the Universe" if one is universe else None
+
+    return Pickler
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class FrameError(Exception):
         self.place = place
 
 
-def packed(what: Any, name: str, without: Any = None) -> bytes:
+def packed(what: Any, name: str, pickler: Any = None) -> bytes:
     """Return something of a user's as bytes, with what it refers to where that cannot be imported, as from a notebook.
 
     Parameters
@@ -42,8 +42,8 @@ def packed(what: Any, name: str, without: Any = None) -> bytes:
         What is sent.
     name : str
         What it is, for errors.
-    without : object, optional
-        What is left out of it: `unpacked` puts something in its place.
+    pickler : type, optional
+        A subclass of cloudpickle's, if that is not what pickles it.
 
     Raises
     ------
@@ -52,29 +52,13 @@ def packed(what: Any, name: str, without: Any = None) -> bytes:
     """
     import cloudpickle
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        def persistent_id(self, one: object) -> str | None:
-            return "left out" if one is without else None
-
+    file = io.BytesIO()
     try:
-        if without is None:
-            return bytes(cloudpickle.dumps(what))
-        file = io.BytesIO()
-        Pickler(file).dump(what)
-        return file.getvalue()
+        (pickler or cloudpickle.Pickler)(file).dump(what)
     except Exception as error:
         message = f"{name} cannot be sent to other processes: {' '.join(str(error).split())}"
-        raise UnsupportedError(f"{message}: use threads, or make what it needs within it") from error
-
-
-def unpacked(content: bytes, instead: Any) -> Any:
-    """Return what was packed, with something instead of what was left out."""
-
-    class Unpickler(pickle.Unpickler):
-        def persistent_load(self, _: object) -> Any:
-            return instead
-
-    return Unpickler(io.BytesIO(content)).load()
+        raise UnsupportedError(f"{message}: make what it needs within it; functions may use threads") from error
+    return file.getvalue()
 
 
 def said(error: Exception) -> str:
