@@ -9,8 +9,8 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-import neighbours
 import boundaries
+import neighbours
 import structures
 import superposed
 from comparison import SYSTEMS, Compared

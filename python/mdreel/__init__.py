@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.base import AnalysisBase
     from mdreel.analysis.contacts import Contacts
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.rdf import InterRDF, InterRDF_s
+    from mdreel.analysis.reducers import Reducer
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     from mdreel.executors.serial import Serial
     from mdreel.executors.threads import Threads
     from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
+    from mdreel.mdanalysis.backend import backend
     from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
 
 __all__ = [
     "RMSD",
     "RMSF",
+    "AnalysisBase",
     "Contacts",
     "Dask",
     "Dihedral",
@@ -37,10 +41,12 @@ __all__ = [
     "Mpi",
     "Processes",
     "Ramachandran",
+    "Reducer",
     "Rg",
     "Serial",
     "Threads",
     "accelerate",
+    "backend",
     "center_in_box",
     "follow",
     "from_function",
@@ -56,6 +62,7 @@ _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
     "Contacts": "mdreel.analysis.contacts",
+    "AnalysisBase": "mdreel.analysis.base",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
@@ -66,11 +73,13 @@ _HOMES = {
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
     "Ramachandran": "mdreel.analysis.dihedrals",
+    "Reducer": "mdreel.analysis.reducers",
     "Rg": "mdreel.analysis.rg",
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
     "center_in_box": "mdreel.analysis.transformations",
+    "backend": "mdreel.mdanalysis.backend",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
     "nojump": "mdreel.analysis.transformations",

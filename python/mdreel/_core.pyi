@@ -31,6 +31,7 @@ __all__ = [
     "dihedrals",
     "distances",
     "fluctuation",
+    "fold",
     "follow_file",
     "foreign_source",
     "function",
@@ -61,8 +62,8 @@ _Columns: TypeAlias = tuple[
     NDArray[np.uint64],
 ]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
-_Found: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
+_Found: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[Any]]
 _Results: TypeAlias = tuple[_Found, _Columns, list[_Damage]]
 
 @final
@@ -210,7 +211,7 @@ class Pass:
     @property
     def computations(self) -> list[Computation]: ...
     @property
-    def places(self) -> list[list[tuple[int, int]]]: ...
+    def places(self) -> list[tuple[list[tuple[int, int]], int | None]]: ...
 
 @final
 class Part:
@@ -264,6 +265,7 @@ def function(
     is_summed: bool,
 ) -> Computation: ...
 def group_rmsd(n_atoms: int, fitted: _Group | None, groups: Sequence[_Group]) -> Computation: ...
+def fold(fold: Any, n_atoms: int, places: NDArray[np.uint32]) -> Computation: ...
 def gyration(n_atoms: int, weights: NDArray[np.float64] | None) -> Computation: ...
 def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
 def distances(

@@ -22,7 +22,7 @@ pub mod site_distribution;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::reduce::{Layout, Partial, Slots};
+use crate::reduce::{Layout, Partial, Slots, Value};
 
 /// What is done with frames. It says which atoms it needs before anything is read. Each worker has a clone.
 pub trait Kernel: Clone + Send + Sync {
@@ -65,6 +65,11 @@ pub trait Computation: Send + Sync {
 
     /// How much room it needs for what it leaves.
     fn layout(&self) -> Layout;
+
+    /// What it leaves that only it understands, of no frames yet; `None` if there is no such thing.
+    fn own(&self) -> Option<Box<dyn Value>> {
+        None
+    }
 
     /// Itself for another worker: what is written meanwhile is not shared.
     fn another(&self) -> Box<dyn Computation>;

@@ -12,7 +12,7 @@ use crate::source::tolerant::Damage;
 use crate::span::Span;
 
 /// What the bytes of a part begin with. The last digit is that of their layout.
-const MAGIC: &[u8; 8] = b"mdreelP2";
+const MAGIC: &[u8; 8] = b"mdreelP3";
 
 /// What consecutive blocks became.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

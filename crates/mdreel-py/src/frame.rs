@@ -89,7 +89,7 @@ pub fn quantities(names: &[String]) -> Result<Quantities, Error> {
 }
 
 /// One view of each frame's cell; NaN where there is none.
-fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
+pub fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
     let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
     let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
     rows.flatten().collect()

@@ -67,7 +67,7 @@ impl CoreComputation for Function {
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        let positions = self.positions(batch);
+        let positions = positions(batch, &self.places);
         Python::attach(|py| {
             let called = self.function.call1(py, (positions.into_pyarray(py),));
             let values = called.map_err(|error| failure(py, batch, &error))?;
@@ -93,23 +93,21 @@ impl CoreComputation for Function {
     }
 }
 
-impl Function {
-    /// The positions of a batch in the order of the function's atoms.
-    fn positions(&self, batch: &FrameBatch) -> Array3<f32> {
-        let mut positions = Array3::zeros((batch.len(), self.places.len(), 3));
-        for (i, mut frame) in positions.outer_iter_mut().enumerate() {
-            let columns = batch.columns(i);
-            for (mut row, &place) in frame.outer_iter_mut().zip(self.places.iter()) {
-                let place = place as usize;
-                (row[0], row[1], row[2]) = (columns.x[place], columns.y[place], columns.z[place]);
-            }
+/// The positions of the atoms of a batch at some places, in their order.
+pub fn positions(batch: &FrameBatch, places: &[u32]) -> Array3<f32> {
+    let mut positions = Array3::zeros((batch.len(), places.len(), 3));
+    for (i, mut frame) in positions.outer_iter_mut().enumerate() {
+        let columns = batch.columns(i);
+        for (mut row, &place) in frame.outer_iter_mut().zip(places) {
+            let place = place as usize;
+            (row[0], row[1], row[2]) = (columns.x[place], columns.y[place], columns.z[place]);
         }
-        positions
     }
+    positions
 }
 
 /// What a function has raised, with the frame that it is about.
-fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
+pub fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return Error::Interrupted;
     }

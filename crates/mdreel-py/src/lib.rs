@@ -11,6 +11,7 @@ mod convert;
 mod damage;
 mod error;
 mod facts;
+mod fold;
 mod follow;
 mod foreign;
 mod frame;
@@ -51,6 +52,8 @@ mod _core {
     use crate::computation::Computation;
     #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
+    #[pymodule_export]
+    use crate::fold::fold;
     #[pymodule_export]
     use crate::follow::follow_file;
     #[pymodule_export]

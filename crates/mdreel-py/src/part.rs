@@ -11,12 +11,14 @@ use pyo3::types::PyBytes;
 
 use crate::damage::{Record, records};
 use crate::error::to_python;
+use crate::fold::values;
 use crate::pass::Pass;
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Rows of frame, time (ps) and values, sums, counts.
-type Found<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
+/// Rows of frame, time (ps) and values, sums, counts, and what only computations understand.
+type Found<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>, Vec<Option<Bound<'py, PyAny>>>);
 
 /// What was found, columns of spans, and what was left out as damaged.
 pub type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
@@ -202,9 +204,9 @@ impl Part {
 
 /// What a run gave, as Python takes it.
 pub fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
-    let Tally { rows: found, sums, counts } = outcome.result;
+    let Tally { rows: found, sums, counts, own } = outcome.result;
     let sums: Vec<f64> = sums.into_iter().map(Sum::value).collect();
-    let found = (rows(py, found)?, sums.into_pyarray(py), counts.into_pyarray(py));
+    let found = (rows(py, found)?, sums.into_pyarray(py), counts.into_pyarray(py), values(py, own));
     Ok((found, columns(py, &outcome.spans), records(outcome.damage)))
 }
 

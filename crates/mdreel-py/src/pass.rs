@@ -22,8 +22,8 @@ pub struct Pass {
 /// A computation, and the places of its atoms; None for all.
 type Member = (Py<Computation>, Option<Py<PyArray1<u32>>>);
 
-/// Columns, sums and counts: first and end of each.
-type Places = Vec<[(usize, usize); 3]>;
+/// Columns, sums and counts: first and end of each; the number of its own value, if it has one.
+type Places = Vec<([(usize, usize); 3], Option<usize>)>;
 
 #[pymethods]
 impl Pass {
@@ -60,7 +60,8 @@ impl Pass {
     #[getter]
     fn places(&self) -> Places {
         let edges = |range: &Range<usize>| (range.start, range.end);
-        self.pass.places().map(|Place { columns, sums, counts }| [edges(columns), edges(sums), edges(counts)]).collect()
+        let each = self.pass.places();
+        each.map(|Place { columns, sums, counts, own }| ([edges(columns), edges(sums), edges(counts)], *own)).collect()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

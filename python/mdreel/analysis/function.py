@@ -1,27 +1,33 @@
 """Own functions: what a user's function makes of frames, on every executor."""
 
-import pickle
-import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, FrameSet, Source, function
+from mdreel._core import Computation, FrameSet, Source, fold, function
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.checked import Checked
+from mdreel.analysis.own_code import Fold, whole_of
+from mdreel.analysis.reducers import (
+    REDUCERS,
+    Deviations,
+    ExtremeFold,
+    HistogramFold,
+    OwnFold,
+    Reducer,
+    ReducerName,
+    edges_of,
+)
 from mdreel.analysis.tally import Tally
-from mdreel.errors import FunctionError, MismatchError, UnsupportedError
+from mdreel.errors import MismatchError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Per = Literal["frame", "block"]
 """What a function is given at a time: one frame, or several."""
-
-Reduce = Literal["sum", "mean"]
-"""What is made of the values of all frames."""
 
 
 class FunctionAnalysis(Analysis):
@@ -31,8 +37,14 @@ class FunctionAnalysis(Analysis):
     ----------
     results.timeseries : ndarray, shape (n_frames, ...), float64
         Without a reducer: what the function returned for each frame.
-    results.sum, results.mean : ndarray or float
+    results.sum, results.mean, results.max, results.min : ndarray or float
         With the reducer of that name.
+    results.variance, results.std : ndarray or float
+        With the reducer of that name, and `results.mean` beside it. Divided by the number of frames.
+    results.histogram, results.edges : ndarray, shape (n_bins,), int64, and (n_bins + 1,), float64
+        With ``reduce="histogram"``: how many numbers lie in each bin, and the edges of the bins.
+    results.value : object
+        With a `Reducer`: what it made of the values.
     """
 
     def __init__(
@@ -40,138 +52,66 @@ class FunctionAnalysis(Analysis):
         given: Callable[..., Any],
         atomgroup: "AtomGroup",
         per: Per,
-        reduce: Reduce | None,
+        reduce: ReducerName | Reducer | None,
         trajectory: Trajectory | None,
+        bins: int | Sequence[float] | NDArray[np.float64] | None = None,
+        limits: tuple[float, float] | None = None,
     ) -> None:
         if not callable(given):
             raise MismatchError(f"expected a function, got {type(given).__name__}")
         if per not in ("frame", "block"):
             raise MismatchError(f"per must be 'frame' or 'block', not {per!r}")
-        if reduce not in (None, "sum", "mean"):
-            raise MismatchError(f"reduce must be None, 'sum' or 'mean', not {reduce!r}")
+        if reduce is not None and reduce not in REDUCERS and not isinstance(reduce, Reducer):
+            raise MismatchError(f"reduce must be None, one of {', '.join(REDUCERS)}, or a Reducer, not {reduce!r}")
+        if reduce != "histogram" and not (bins is None and limits is None):
+            raise MismatchError(f"bins and range are for reduce='histogram', not for {reduce!r}")
+        self._edges, self._is_even = edges_of(bins, limits) if reduce == "histogram" else (np.empty(0), False)
         super().__init__(atomgroup, trajectory)
         self._function, self._per, self._reduce = given, per, reduce
 
     def computation(self, source: Source) -> Computation:
         """Call the function for the first frame, to see what it returns, and return what calls it for every frame."""
         places = self._selection.places.astype(np.uint32)
+        takes_blocks = self._per == "block"
+        if isinstance(self._reduce, Reducer):
+            return fold(OwnFold(self._function, takes_blocks, self._reduce), len(self.atoms), places)
         first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[:, self._selection.places]
-        shape = Checked(self._function, self._per == "block", None).shape_of(first)
-        checked = Checked(self._function, self._per == "block", shape)
+        shape = Checked(self._function, takes_blocks, None).shape_of(first)
+        checked = Checked(self._function, takes_blocks, shape)
+        if self._reduce in ("max", "min", "histogram"):
+            return fold(self._fold(checked), len(self.atoms), places)
         n_columns = int(np.prod(shape, dtype=np.int64))
+        if self._reduce in ("variance", "std"):
+            return function(Deviations(checked, checked(first)[0]), len(self.atoms), places, 2 * n_columns, True)
         return function(checked, len(self.atoms), places, n_columns, self._reduce is not None)
 
     def conclude(self, tally: Tally) -> None:
-        """Bring values, or sums, into the shape that the function has."""
-        shape = tally.arguments[0].shape
-        if self._reduce is None:
-            self.results.timeseries = tally.values.reshape(-1, *shape)
+        """Bring values, or what became of them, into the shape that the function has."""
+        given, reduce = tally.arguments[0], self._reduce
+        if reduce is None:
+            self.results.timeseries = tally.values.reshape(-1, *given.shape)
+        elif isinstance(reduce, Reducer):
+            value = whole_of(tally.own)
+            self.results.value = value if reduce.finish is None else reduce.finish(value)
+        elif reduce == "histogram":
+            self.results.histogram, self.results.edges = whole_of(tally.own), self._edges
+        elif reduce in ("max", "min"):
+            self.results[reduce] = whole_of(tally.own).reshape(given.checked.shape)[()]
+        elif isinstance(given, Deviations):
+            mean, variance = given.moments(tally.sums, tally.n_frames)
+            self.results.mean = mean[()]
+            self.results[reduce] = (variance if reduce == "variance" else np.sqrt(variance))[()]
         else:
-            total = tally.sums if self._reduce == "sum" else tally.sums / tally.n_frames
-            self.results[self._reduce] = total.reshape(shape)[()]
+            total = tally.sums if reduce == "sum" else tally.sums / tally.n_frames
+            self.results[reduce] = total.reshape(given.shape)[()]
+
+    def _fold(self, checked: Checked) -> Fold:
+        if self._reduce == "histogram":
+            return HistogramFold(checked, self._edges, self._is_even)
+        return ExtremeFold(checked, self._reduce == "max")
 
     def _describe(self) -> str:
         return f"{getattr(self._function, '__name__', 'a function')}, {super()._describe()}"
-
-
-class _FrameError(Exception):
-    """What is wrong with a frame of several."""
-
-    def __init__(self, place: int, message: str) -> None:
-        super().__init__(message)
-        self.place = place
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A function of positions whose results are checked.
-
-    Attributes
-    ----------
-    function : callable
-        The user's.
-    takes_blocks : bool
-        Whether it is given several frames.
-    shape : tuple of int or None
-        Shape of what it returns for a frame; None while nobody knows.
-    """
-
-    function: Callable[..., Any]
-    takes_blocks: bool
-    shape: tuple[int, ...] | None
-
-    def shape_of(self, first: NDArray[np.float32]) -> tuple[int, ...]:
-        """Return the shape of what the function returns for a frame, of which `first` is one, shape (1, n_atoms, 3)."""
-        try:
-            found = self._called(first if self.takes_blocks else first[0])
-        except Exception as error:
-            raise FunctionError(f"frame 0: {_said(error)}") from error
-        if not self.takes_blocks:
-            return found.shape
-        if found.ndim == 0 or len(found) != 1:
-            raise FunctionError(f"expected an array whose first axis is that of the frames, 1, got {found.shape}")
-        return found.shape[1:]
-
-    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what the function makes of frames, shape (n_frames, n_columns)."""
-        values = self._of_block(positions) if self.takes_blocks else self._of_frames(positions)
-        return np.ascontiguousarray(values.reshape(len(positions), -1))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Take the function along where it cannot be imported, as from a notebook."""
-        import cloudpickle
-
-        try:
-            content = cloudpickle.dumps(self.function)
-        except Exception as error:
-            message = f"the function cannot be sent to other processes: {' '.join(str(error).split())}"
-            raise UnsupportedError(f"{message}: use threads, or what it needs within the function") from error
-        return _came, (content, self.takes_blocks, self.shape)
-
-    def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        assert self.shape is not None
-        values = np.empty((len(positions), *self.shape))
-        for i, frame in enumerate(positions):
-            try:
-                found = self._called(frame)
-            except Exception as error:
-                raise _FrameError(i, _said(error)) from error
-            if found.shape != self.shape:
-                raise _FrameError(i, f"the function returned the shape {found.shape}, for frame 0 {self.shape}")
-            values[i] = found
-        return values
-
-    def _of_block(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        assert self.shape is not None
-        expected = (len(positions), *self.shape)
-        try:
-            values = self._called(positions)
-        except Exception as error:
-            for i in range(len(positions)):
-                try:
-                    self._called(positions[i : i + 1])
-                except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
-                    raise _FrameError(i, _said(alone)) from error
-            raise FunctionError(f"{_said(error)}, for all of these together") from error
-        if values.shape != expected:
-            raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
-        return values
-
-    def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.asarray(self.function(positions), np.float64)
-
-
-def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
-    return Checked(pickle.loads(content), takes_blocks, shape)  # noqa: S301 (from our own processes)
-
-
-def _said(error: Exception) -> str:
-    """Say in one line what a user's function has raised, and where."""
-    text = " ".join(str(error).split())
-    named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    # Those of this file are the callers; behind them are the user's, and what they call.
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    return f"{named} (in {frames[0].name}, {frames[0].filename}, line {frames[0].lineno})" if frames else named
 
 
 def from_function(
@@ -179,7 +119,9 @@ def from_function(
     atomgroup: "AtomGroup",
     *,
     per: Per = "frame",
-    reduce: Reduce | None = None,
+    reduce: ReducerName | Reducer | None = None,
+    bins: int | Sequence[float] | NDArray[np.float64] | None = None,
+    range: tuple[float, float] | None = None,  # noqa: A002 (NumPy's word)
     trajectory: Trajectory | None = None,
 ) -> FunctionAnalysis:
     """Make an analysis of a function.
@@ -195,8 +137,15 @@ def from_function(
     per : {"frame", "block"}
         What it is given at a time. Blocks are several times as fast where NumPy does the work; how many frames they
         have changes, and must not matter.
-    reduce : {"sum", "mean"}, optional
-        Whether values are added up, or their mean is taken, instead of being kept. Sums are exact, in steps of 2^-60.
+    reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram"} or Reducer, optional
+        What is made of the values of all frames, instead of keeping them. By name, the bits do not depend on blocks and
+        workers: sums are exact, in steps of 2^-60, of numbers up to 2^36 (variances: 2^18 from the first frame's).
+        With a `Reducer`, the function returns whatever can be pickled, of a block one value for all of its frames.
+    bins : int or sequence of float, optional
+        Of a histogram of all numbers that the function returns: how many bins, of equal width, or their edges. A number
+        on an edge belongs to the bin above, on the last to the last; those outside, and NaN, are not counted.
+    range : (float, float), optional
+        The edges of the first and the last of so many bins.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 
@@ -208,8 +157,8 @@ def from_function(
     Raises
     ------
     MismatchError
-        If `f` is no function, or `per` or `reduce` are unknown. When it is run: `FunctionError`, which names the frame,
-        if the function raises or returns another shape.
+        If `f` is no function, `per` or `reduce` are unknown, or there are no bins. When it is run: `FunctionError`,
+        which names the frame, if the function raises or returns another shape.
 
     Notes
     -----
@@ -227,4 +176,4 @@ def from_function(
     >>> from_function(height, protein, per="block").run().results.timeseries.shape
     (98,)
     """
-    return FunctionAnalysis(f, atomgroup, per, reduce, trajectory)
+    return FunctionAnalysis(f, atomgroup, per, reduce, trajectory, bins, range)

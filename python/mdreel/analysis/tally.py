@@ -27,12 +27,15 @@ class Tally:
         Counts over all frames.
     arguments : tuple
         What the computation was made of.
+    own : object
+        What only the computation understands, if it leaves such a thing.
     """
 
     rows: NDArray[np.float64]
     sums: NDArray[np.float64]
     counts: NDArray[np.uint64]
     arguments: tuple[Any, ...]
+    own: Any = None
 
     @property
     def n_frames(self) -> int:
@@ -47,8 +50,10 @@ class Tally:
     @classmethod
     def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
         """Give each computation of a pass what it has left."""
-        for computation, ((first, end), of_sums, of_counts) in zip(kernel.computations, kernel.places, strict=True):
+        for computation, (edges, own) in zip(kernel.computations, kernel.places, strict=True):
+            (first, end), of_sums, of_counts = edges
             rows = outcome.rows
             if end - first + _HEAD < rows.shape[1]:
                 rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first : _HEAD + end]], axis=1)
-            yield cls(rows, outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)], computation.arguments)
+            sums, counts = outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)]
+            yield cls(rows, sums, counts, computation.arguments, None if own is None else outcome.own[own])

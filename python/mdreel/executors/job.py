@@ -40,6 +40,8 @@ class Outcome:
         Which process each worker was, and `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK
         What a scheduler that is not ours has recorded.
+    own : tuple
+        What only computations understand: one of each that leaves such a thing.
     """
 
     rows: NDArray[np.float64]
@@ -49,12 +51,13 @@ class Outcome:
     damage: tuple[DamagedFrame, ...] = ()
     crew: dict[int, Member] = field(default_factory=dict)
     tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
+    own: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:
         """Return what the core's results say."""
-        (rows, sums, counts), columns, damage = results
-        return cls(rows, sums, counts, spans_from_columns(columns), damaged_frames(damage))
+        (rows, sums, counts, own), columns, damage = results
+        return cls(rows, sums, counts, spans_from_columns(columns), damaged_frames(damage), own=tuple(own))
 
     @property
     def frames(self) -> NDArray[np.uint64]:

@@ -74,6 +74,11 @@ def unaccelerate() -> None:
         del metaclass.__call__
 
 
+def is_replaced(kind: type) -> bool:
+    """Whether a class is a reader of MDAnalysis that one of ours stands in for, once it is accelerated."""
+    return kind in _replacements()
+
+
 def _make_reader(cls: type, /, *args: Any, **kwargs: Any) -> Any:
     """Make a reader; stands in for ``type.__call__``."""
     return type.__call__(_replacements().get(cls, cls), *args, **kwargs)

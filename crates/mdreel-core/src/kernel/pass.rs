@@ -6,7 +6,7 @@ use super::chosen::Chosen;
 use super::{Computation, Kernel};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::reduce::{Layout, Slots, Tally};
+use crate::reduce::{Layout, Own, Slots, Tally};
 
 /// Computations that are given the same frames, each its own atoms of them.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub struct Place {
     pub sums: Range<usize>,
     /// Its counts.
     pub counts: Range<usize>,
+    /// Which of the values that only computations understand is its own.
+    pub own: Option<usize>,
 }
 
 impl Clone for Member {
@@ -48,6 +50,7 @@ impl Pass {
     pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
         let mut layout = Layout::default();
         let mut members = Vec::with_capacity(computations.len());
+        let mut n_own = 0;
         for (computation, atoms) in computations {
             let chosen = Chosen::new(n_atoms, atoms, computation.n_atoms(), computation.quantities())?;
             let own = computation.layout();
@@ -55,8 +58,10 @@ impl Pass {
                 columns: layout.n_columns..layout.n_columns + own.n_columns,
                 sums: layout.n_sums..layout.n_sums + own.n_sums,
                 counts: layout.n_counts..layout.n_counts + own.n_counts,
+                own: computation.own().map(|_| n_own),
             };
             layout = Layout { n_columns: place.columns.end, n_sums: place.sums.end, n_counts: place.counts.end };
+            n_own += usize::from(place.own.is_some());
             members.push(Member { computation, chosen, place });
         }
         Ok(Pass { n_atoms, members, layout })
@@ -65,7 +70,8 @@ impl Pass {
     /// Of one computation, which is given all atoms.
     pub fn of(computation: impl Computation + 'static) -> Self {
         let (n_atoms, layout) = (computation.n_atoms(), computation.layout());
-        let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts };
+        let own = computation.own().map(|_| 0);
+        let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts, own };
         let member = Member { computation: Box::new(computation), chosen: Chosen::all(n_atoms), place };
         Pass { n_atoms, members: vec![member], layout }
     }
@@ -93,7 +99,8 @@ impl Kernel for Pass {
     }
 
     fn empty(&self) -> Tally {
-        Tally::new(self.layout)
+        let own = self.members.iter().filter_map(|member| member.computation.own()).map(Own::Here).collect();
+        Tally { own, ..Tally::new(self.layout) }
     }
 
     fn map(&mut self, batch: &FrameBatch, tally: &mut Tally) -> Result<()> {
@@ -107,6 +114,7 @@ impl Kernel for Pass {
             let mut slots = Slots::new(rows, width, place.columns.clone());
             slots.sums = &mut tally.sums[place.sums.clone()];
             slots.counts = &mut tally.counts[place.counts.clone()];
+            slots.own = place.own.map(|number| &mut tally.own[number]);
             computation.map(chosen.of(batch), &mut slots)?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Partial, Rows, Sum};
+use super::{Own, Partial, Rows, Sum};
 
 /// How much room a computation needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Layout {
     }
 }
 
-/// Values of each frame, and sums and counts over all.
+/// Values of each frame, sums and counts over all, and what only computations understand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Values of each frame, those of all computations beside one another.
@@ -33,6 +33,8 @@ pub struct Tally {
     pub sums: Vec<Sum>,
     /// Counts, likewise.
     pub counts: Vec<u64>,
+    /// What only computations understand: one of each that leaves such.
+    pub own: Vec<Own>,
 }
 
 impl Tally {
@@ -42,6 +44,7 @@ impl Tally {
             rows: Rows::new(layout.n_columns),
             sums: vec![Sum::default(); layout.n_sums],
             counts: vec![0; layout.n_counts],
+            own: Vec::new(),
         }
     }
 
@@ -52,6 +55,7 @@ impl Tally {
             rows: Rows::new(self.rows.width() - Rows::HEAD),
             sums: vec![Sum::default(); self.sums.len()],
             counts: vec![0; self.counts.len()],
+            own: self.own.iter().map(|_| Own::Nothing).collect(),
         }
     }
 }
@@ -63,12 +67,14 @@ impl Partial for Tally {
 
     fn reserve(&mut self, n_frames: u64) {
         self.rows.reserve(n_frames);
+        self.own.iter_mut().for_each(|own| own.expect(n_frames));
     }
 
     fn merge(&mut self, next: Self) {
         self.rows.merge(next.rows);
         self.sums.iter_mut().zip(next.sums).for_each(|(sum, other)| *sum += other);
         self.counts.iter_mut().zip(next.counts).for_each(|(count, other)| *count += other);
+        self.own.iter_mut().zip(next.own).for_each(|(own, other)| own.merge(other));
     }
 
     fn renumber(&mut self, first: u64) {
@@ -86,13 +92,15 @@ pub struct Slots<'a> {
     pub sums: &'a mut [Sum],
     /// Its counts so far.
     pub counts: &'a mut [u64],
+    /// Its own value so far, if it leaves one.
+    pub own: Option<&'a mut Own>,
 }
 
 impl<'a> Slots<'a> {
     /// In whole rows of `width` numbers, in which some columns are its own.
     pub fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
         let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
-        Slots { rows, width, columns, sums: &mut [], counts: &mut [] }
+        Slots { rows, width, columns, sums: &mut [], counts: &mut [], own: None }
     }
 
     /// Its values of the `i`-th frame of the batch.

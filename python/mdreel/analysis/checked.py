@@ -1,0 +1,88 @@
+"""Functions of users whose results are checked: numbers, of the same shape for every frame."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.own_code import FrameError, packed, said
+from mdreel.errors import FunctionError
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A function of positions whose results are checked.
+
+    Attributes
+    ----------
+    function : callable
+        The user's.
+    takes_blocks : bool
+        Whether it is given several frames.
+    shape : tuple of int or None
+        Shape of what it returns for a frame; None while nobody knows.
+    """
+
+    function: Callable[..., Any]
+    takes_blocks: bool
+    shape: tuple[int, ...] | None
+
+    def shape_of(self, first: NDArray[np.float32]) -> tuple[int, ...]:
+        """Return the shape of what the function returns for a frame, of which `first` is one, shape (1, n_atoms, 3)."""
+        try:
+            found = self._called(first if self.takes_blocks else first[0])
+        except Exception as error:
+            raise FunctionError(f"frame 0: {said(error)}") from error
+        if not self.takes_blocks:
+            return found.shape
+        if found.ndim == 0 or len(found) != 1:
+            raise FunctionError(f"expected an array whose first axis is that of the frames, 1, got {found.shape}")
+        return found.shape[1:]
+
+    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return what the function makes of frames, shape (n_frames, n_columns)."""
+        values = self._of_block(positions) if self.takes_blocks else self._of_frames(positions)
+        return np.ascontiguousarray(values.reshape(len(positions), -1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take the function along where it cannot be imported, as from a notebook."""
+        return _came, (packed(self.function, "the function"), self.takes_blocks, self.shape)
+
+    def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        assert self.shape is not None
+        values = np.empty((len(positions), *self.shape))
+        for i, frame in enumerate(positions):
+            try:
+                found = self._called(frame)
+            except Exception as error:
+                raise FrameError(i, said(error)) from error
+            if found.shape != self.shape:
+                raise FrameError(i, f"the function returned the shape {found.shape}, for frame 0 {self.shape}")
+            values[i] = found
+        return values
+
+    def _of_block(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        assert self.shape is not None
+        expected = (len(positions), *self.shape)
+        try:
+            values = self._called(positions)
+        except Exception as error:
+            for i in range(len(positions)):
+                try:
+                    self._called(positions[i : i + 1])
+                except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
+                    raise FrameError(i, said(alone)) from error
+            raise FunctionError(f"{said(error)}, for all of these together") from error
+        if values.shape != expected:
+            raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
+        return values
+
+    def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.asarray(self.function(positions), np.float64)
+
+
+def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
+    return Checked(pickle.loads(content), takes_blocks, shape)  # noqa: S301 (from our own processes)

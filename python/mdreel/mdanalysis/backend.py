@@ -1,0 +1,212 @@
+"""Our executors as backends of MDAnalysis's analyses."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+from MDAnalysis.analysis.backends import BackendBase, BackendMultiprocessing
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Pass, fold
+from mdreel.analysis.own_code import Batch, Failed, Fold, packed, said, whole_of
+from mdreel.errors import UnsupportedError
+from mdreel.executors.executor import Executor
+from mdreel.executors.find import EXECUTORS, find_executor
+from mdreel.executors.job import Job, Outcome
+from mdreel.mdanalysis.accelerate import accelerate, is_replaced
+from mdreel.pipeline import run
+from mdreel.sources.counted import counted_source
+from mdreel.spans import Timing
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    Groups = Sequence[NDArray[np.integer]]
+
+
+class Backend(BackendBase):  # type: ignore[misc]
+    """A backend of MDAnalysis's analyses whose work one of our executors does; see `backend`.
+
+    Parameters
+    ----------
+    executor : Executor
+        Who does the work.
+
+    Attributes
+    ----------
+    executor : Executor
+        As it was given.
+    n_workers : int
+        How many workers it has.
+    timing : Timing or None
+        Where the time of the last run went: a block, and a frame, is a group of frames.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.timing: Timing | None = None
+        super().__init__(int(executor.n_workers))
+
+    def apply(self, func: Callable[[NDArray[np.integer]], Any], computations: Groups) -> list[Any]:
+        """Call a function for each group of frames, in workers; return what it gave, in order.
+
+        Raises
+        ------
+        FunctionError
+            If the function raises; the message has the frame at which it did.
+        UnsupportedError
+            If the analysis cannot be sent to workers.
+        """
+        n_groups = len(computations)
+
+        def compute() -> Outcome:
+            groups = _Groups(_sent(func), [np.asarray(group) for group in computations])
+            kernel = Pass.of(fold(groups, 1, np.zeros(1, np.uint32)))
+            job = Job(counted_source(n_groups), np.zeros(1, np.uint32), kernel)
+            return run(job, FrameSet.range(0, 1, n_groups), self.executor, n_parts=n_groups)
+
+        outcome = self.executor.share(compute)
+        self.timing = Timing(outcome.spans, outcome.crew, outcome.tasks)
+        (done,) = outcome.own
+        found: list[Any] = whole_of(done)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        # MDAnalysis asks whether a backend is one of those that an analysis supports. Ours does what multiprocessing
+        # does: it sends a copy of the analysis to a worker, and brings back frames, times and results.
+        return other is self or other is BackendMultiprocessing
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<Backend {self.executor!r}>"
+
+
+def backend(name: str | Executor, n_workers: int | None = None, **options: Any) -> Backend:
+    """Have an executor of ours run analyses of MDAnalysis.
+
+    Parameters
+    ----------
+    name : {"serial", "threads", "processes", "dask", "mpi"} or Executor
+        Who does the work.
+    n_workers : int, optional
+        How many workers; by default one for each processor, or rank.
+    **options
+        What else the executor takes, such as ``client`` of Dask, or ``communication`` of MPI.
+
+    Returns
+    -------
+    Backend
+        What ``run(backend=...)`` of an analysis of MDAnalysis takes.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no such executor, or it is not installed.
+    MismatchError
+        If it cannot have so many workers.
+
+    Notes
+    -----
+    Works with all analyses that MDAnalysis can run in parallel, as its backend ``"multiprocessing"`` does; it refuses
+    others, with a ``ValueError``. Each group of frames (``n_parts`` of them, by default as many as workers) is
+    done by the worker that is free, which reads the trajectory with our readers as after `accelerate`, whether or not
+    that was called. Under MPI all ranks call ``run``, and all have the results.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysis.analysis.rms import RMSF
+    >>> from MDAnalysis.analysis.dihedrals import Ramachandran
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
+    >>> angles = Ramachandran(protein).run(backend=mdreel.backend("threads", n_workers=2), n_parts=8).results.angles
+    >>> angles.shape
+    (98, 212, 2)
+    """
+    if not isinstance(name, str):
+        if options:
+            raise UnsupportedError(f"{', '.join(options)}: give options to the executor, {name!r}")
+        return Backend(find_executor(name, n_workers))
+    if name in EXECUTORS and options:
+        return Backend(EXECUTORS[name](n_workers, **options))
+    return Backend(find_executor(name, n_workers))
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What MDAnalysis wants to know of an analysis of a group of frames."""
+
+    frames: NDArray[np.integer]
+    times: NDArray[np.floating]
+    results: Any
+
+
+@dataclass(frozen=True)
+class _Groups(Fold):
+    """Calls a function for each group of frames; a frame that it is given is the number of a group.
+
+    Attributes
+    ----------
+    function : bytes
+        MDAnalysis's: a method of an analysis, which comes with it.
+    groups : sequence of ndarray, shape (n_frames, 2)
+        Which frames, as MDAnalysis has them.
+    """
+
+    function: bytes
+    groups: Groups
+
+    def added(self, value: list[_Done] | None, batch: Batch) -> list[_Done] | Failed:
+        """Call the function, each time with an analysis of its own: it keeps its results in it."""
+        done = value or []
+        for number in batch.frames.tolist():
+            function = pickle.loads(self.function)  # noqa: S301 (from our own process)
+            try:
+                found = function(self.groups[number])
+            except Exception as error:  # noqa: BLE001 (whatever an analysis raises)
+                return Failed(f"{_where(function)}{said(error)}")
+            done.append(_Done(found.frames, found.times, found.results))
+        return done
+
+    def merged(self, value: list[_Done], following: list[_Done]) -> list[_Done]:
+        """Put one behind the other."""
+        return value + following
+
+    def __reduce__(self) -> tuple[type[Self], tuple[bytes, Groups]]:
+        return type(self), (self.function, self.groups)
+
+
+def _where(function: Any) -> str:
+    """Say of what an analysis, whose method was called, and at which frame."""
+    analysis = getattr(getattr(function, "func", function), "__self__", None)
+    reader = getattr(analysis, "_trajectory", None)
+    return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "
+
+
+def _sent(function: Callable[..., Any]) -> bytes:
+    """Return a function as bytes, with readers of ours in the place of MDAnalysis's that it refers to."""
+    made = []  # kept while others are made: what is pickled is known by where it is in memory
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, what: Any) -> Any:
+            if not is_replaced(type(what)):
+                return super().reducer_override(what)
+            with accelerate():
+                made.append(what.copy())
+            _, of_kind, state, *_ = made[-1].__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+            return _made_of, of_kind, state
+
+    return packed(function, "the analysis", Pickler)
+
+
+def _made_of(kind: Any) -> Any:
+    """Make what has no state yet: pickles take no other class from Python's own maker than that of what they keep."""
+    return kind.__new__(kind)

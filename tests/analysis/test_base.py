@@ -1,0 +1,186 @@
+"""Analyses that users subclass: the same on every executor, frames that are named, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysis.analysis.base import AnalysisBase as TheirAnalysisBase
+from MDAnalysis.analysis.results import ResultsGroup
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+from mdreel._core import Source
+from mdreel.errors import FunctionError, MismatchError, UnsupportedError
+from mdreel.sources.open import open_source
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+N_LONG = 12_400
+EXECUTORS: list[dict[str, Any]] = [
+    {"backend": "serial"},
+    {"n_workers": 3},
+    {"backend": "processes", "n_workers": 2},
+    {"backend": "dask", "n_workers": 2},
+]
+
+
+class _Body:
+    """The body of an analysis as one writes it for MDAnalysis: preallocated, appended, and added up."""
+
+    def _prepare(self) -> None:
+        self.results.series = np.zeros((self.n_frames, 3))
+        self.results.seen = []
+        self.results.total = np.zeros(3)
+        self._start = self._other.positions.copy()
+
+    def _single_frame(self) -> None:
+        moved = self._other.center_of_mass() - self._start.mean(axis=0)
+        self.results.series[self._frame_index] = self.mobile.center_of_mass() + moved
+        self.results.seen.append((self._ts.frame, self._ts.time, self.mobile.dimensions[0]))
+        self.results.total += self.results.series[self._frame_index]
+
+    def _conclude(self) -> None:
+        self.results.mean = self.results.total / self.n_frames
+
+    def _get_aggregator(self) -> ResultsGroup:
+        kinds = {"series": ResultsGroup.ndarray_vstack, "seen": ResultsGroup.flatten_sequence}
+        return ResultsGroup({**kinds, "total": ResultsGroup.ndarray_sum})
+
+
+class Ours(_Body, mdreel.AnalysisBase):
+    def __init__(self, atomgroup: MDAnalysis.AtomGroup) -> None:
+        super().__init__(atomgroup)
+        self.mobile, self._other = atomgroup, atomgroup.universe.select_atoms("resid 40-50")
+
+
+class Theirs(_Body, TheirAnalysisBase):  # type: ignore[misc]
+    def __init__(self, atomgroup: MDAnalysis.AtomGroup) -> None:
+        super().__init__(atomgroup.universe.trajectory)
+        self.mobile, self._other = atomgroup, atomgroup.universe.select_atoms("resid 40-50")
+
+
+@pytest.fixture(scope="module")
+def universe(adk_xtc: Path) -> MDAnalysis.Universe:
+    universe = MDAnalysis.Universe(PSF, str(adk_xtc))
+    assert universe.trajectory[50].frame == 50  # where _prepare finds the atoms
+    return universe
+
+
+@pytest.fixture(scope="module")
+def expected(universe: MDAnalysis.Universe) -> Any:
+    found = Theirs(universe.select_atoms("name CA")[::-1]).run(step=2).results
+    assert universe.trajectory[50].frame == 50
+    return found
+
+
+@pytest.mark.parametrize("options", EXECUTORS, ids=lambda options: options.get("backend", "threads"))
+def test_subclass_gives_what_it_gives_under_mdanalysis(
+    universe: MDAnalysis.Universe, expected: Any, options: dict[str, Any]
+) -> None:
+    totals = []
+    for n_parts in (None, 7):
+        own = Ours(universe.select_atoms("name CA")[::-1]).run(step=2, n_parts=n_parts, **options)
+        np.testing.assert_allclose(own.results.series, expected.series, rtol=1e-6)
+        np.testing.assert_allclose(own.results.mean, expected.mean, rtol=1e-6)
+        np.testing.assert_allclose(own.results.seen, expected.seen)
+        np.testing.assert_array_equal(own.frames, range(0, 98, 2))
+        totals.append(own.results.total)
+    alone = Ours(universe.select_atoms("name CA")[::-1]).run(step=2, n_parts=7, backend="serial")
+    np.testing.assert_array_equal(totals[1], alone.results.total)  # as many blocks, the same bits
+
+
+def test_subclass_shares_a_pass_and_goes_on_from_a_checkpoint(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    own, rg = Ours(universe.atoms[:5]), mdreel.Rg(universe.select_atoms("backbone"))
+    mdreel.run([own, rg], checkpoint=tmp_path / "kept", n_parts=6)
+    again = Ours(universe.atoms[:5])
+    mdreel.run([again, rg], checkpoint=tmp_path / "kept", n_parts=6)
+    np.testing.assert_array_equal(own.results.series, again.results.series)
+    np.testing.assert_array_equal(rg.frames, range(98))
+
+
+class Extent(mdreel.AnalysisBase):
+    """Without an aggregator: an array and a list, each with an entry for each frame."""
+
+    def _prepare(self) -> None:
+        self.results.extent = np.zeros(self.n_frames)
+        self.results.frames = []
+
+    def _single_frame(self) -> None:
+        self.results.extent[self._frame_index] = np.ptp(self.atomgroup.positions[:, 2])
+        self.results.frames.append(int(self.frames[self._frame_index]))
+
+
+def test_what_has_an_entry_for_each_frame_needs_no_aggregator(universe: MDAnalysis.Universe) -> None:
+    own = Extent(universe.atoms).run(n_parts=9, start=3)
+    assert own.results.frames == list(range(3, 98))
+    own_in_one = Extent(universe.atoms).run(n_parts=1, start=3)
+    np.testing.assert_array_equal(own.results.extent, own_in_one.results.extent)
+
+
+def test_atoms_that_are_not_held_have_no_positions(universe: MDAnalysis.Universe) -> None:
+    class Asks(mdreel.AnalysisBase):
+        def _single_frame(self) -> None:
+            everything = self.atomgroup.universe.atoms.positions
+            self.results.setdefault("known", []).append(int(np.isfinite(everything[:, 0]).sum()))
+
+    own = Asks(universe.atoms[:7])
+    own.more = {"there": [universe.residues[50]], "here": universe.atoms[5:9]}
+    assert set(own.run().results.known) == {9}
+    own.more = {"here": universe.residues[50:51]}
+    assert set(own.run().results.known) == {7 + len(universe.residues[50].atoms)}
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_frame_at_which_a_subclass_raises_is_named(n_workers: int) -> None:
+    positions = np.zeros((N_LONG, 2, 3), np.float32)
+    positions[12_345, 1, 2] = 99
+    long = Source.memory(positions, np.arange(N_LONG, dtype=float))
+
+    class Raises(mdreel.AnalysisBase):
+        def _single_frame(self) -> None:
+            if self.atomgroup.positions[1, 2] > 9:
+                raise RuntimeError("too tall")
+
+    atoms = MDAnalysis.Universe.empty(2, trajectory=True).atoms
+    with pytest.raises(FunctionError, match=r"frame 12345: RuntimeError: too tall \(in _single_frame"):
+        Raises(atoms, trajectory=long).run(n_workers=n_workers)
+
+
+def test_what_cannot_become_one_is_refused(universe: MDAnalysis.Universe) -> None:
+    class Number(Extent):
+        def _single_frame(self) -> None:
+            self.results.count = 1
+
+    class Shapes(Extent):
+        def _single_frame(self) -> None:
+            self.results.extent = np.zeros((self.n_frames, self._ts.frame))
+
+    class Unprepared(Extent):
+        def _prepare(self) -> None:
+            raise KeyError("nothing is ready")
+
+    class Nothing(mdreel.AnalysisBase):
+        pass
+
+    for kind, error, expected in (
+        (Number, MismatchError, "results.count is of int: _get_aggregator must say"),
+        (Shapes, MismatchError, "results.extent has entries of different shapes"),
+        (Unprepared, FunctionError, "_prepare: KeyError: 'nothing is ready'"),
+        (Nothing, NotImplementedError, r"Nothing has no _single_frame\(\)"),
+    ):
+        with pytest.raises(error, match=expected):
+            kind(universe.atoms[:3]).run(n_parts=4)
+    with pytest.raises(UnsupportedError, match="on_error='skip'"):
+        Extent(universe.atoms[:3]).run(on_error="skip")
+    changing = Extent(universe.atoms[:3])
+    changing.near = universe.select_atoms("around 5 resid 3", updating=True)
+    with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
+        changing.run()
+
+
+def test_topology_alone_is_enough(adk_xtc: Path) -> None:
+    own = Extent(MDAnalysis.Universe(PSF).atoms, trajectory=open_source(adk_xtc, index="none")).run()
+    of_file = Extent(MDAnalysis.Universe(PSF, str(adk_xtc)).atoms).run(backend="serial")
+    np.testing.assert_array_equal(own.results.extent, of_file.results.extent)
+    assert MDAnalysis.Universe(PSF, DCD).trajectory.n_frames == len(own.results.extent)
