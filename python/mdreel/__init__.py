@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.average import AverageStructure
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
+    from mdreel.analysis.distance_matrix import DistanceMatrix
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
+    from mdreel.analysis.pca import PCA
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
@@ -21,12 +24,15 @@ if TYPE_CHECKING:
     from mdreel.sources.open import open_source
 
 __all__ = [
+    "PCA",
     "RMSD",
     "RMSF",
+    "AverageStructure",
     "Dask",
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
+    "DistanceMatrix",
     "HelixEigenvalues",
     "Mpi",
     "Processes",
@@ -43,12 +49,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "PCA": "mdreel.analysis.pca",
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
+    "AverageStructure": "mdreel.analysis.average",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
+    "DistanceMatrix": "mdreel.analysis.distance_matrix",
     "HelixEigenvalues": "mdreel.analysis.helices",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",

@@ -2,17 +2,21 @@
 
 pub mod check;
 mod chosen;
+pub mod coordinates;
+pub mod covariance;
 pub mod dihedrals;
 pub mod distances;
 pub mod each_frame;
-mod fit;
+pub mod fit;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod fluctuation;
 pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
+mod moved;
 pub mod pass;
+pub mod projection;
 pub mod rmsd;
 
 use crate::error::{Error, Result};

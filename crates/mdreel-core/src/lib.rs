@@ -10,6 +10,7 @@ pub mod error;
 pub mod frame;
 pub mod kernel;
 pub mod large_pages;
+pub mod pairs;
 pub mod part;
 pub mod periodic;
 pub mod plan;
