@@ -14,6 +14,6 @@ from mdreel.cli.rmsd2d import rmsd2d
 from mdreel.cli.rmsf import rmsf
 
 ANALYSES: Mapping[str, AnalysisCommand] = {
-    command.__name__: command for command in (rmsd, rmsd2d, rmsf, average, pca, rg, dihedrals, distances, helices)
+    command.__name__: command for command in (rmsd, rmsf, rmsd2d, average, pca, rg, dihedrals, distances, helices)
 }
 """Commands by name."""

@@ -16,7 +16,7 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Bits behind the binary point of displacements: finer than those of float32 from 4 Å on.
+/// Bits behind the binary point of displacements: no coarser than float32 from 4 Å on.
 const FRACTION: u32 = 21;
 /// Å below which a displacement takes 28 bits and the product of two 56.
 const NEAR: f64 = 128.0;
