@@ -3,13 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.average import AverageStructure
     from mdreel.analysis.base import AnalysisBase
     from mdreel.analysis.contacts import Contacts
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
+    from mdreel.analysis.distance_matrix import DistanceMatrix
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.one_pass import run
+    from mdreel.analysis.pca import PCA
     from mdreel.analysis.rdf import InterRDF, InterRDF_s
     from mdreel.analysis.reducers import Reducer
     from mdreel.analysis.rg import Rg
@@ -27,14 +30,17 @@ if TYPE_CHECKING:
     from mdreel.sources.open import open_source
 
 __all__ = [
+    "PCA",
     "RMSD",
     "RMSF",
     "AnalysisBase",
+    "AverageStructure",
     "Contacts",
     "Dask",
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
+    "DistanceMatrix",
     "HelixEigenvalues",
     "InterRDF",
     "InterRDF_s",
@@ -59,14 +65,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "PCA": "mdreel.analysis.pca",
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
     "Contacts": "mdreel.analysis.contacts",
     "AnalysisBase": "mdreel.analysis.base",
+    "AverageStructure": "mdreel.analysis.average",
     "Dask": "mdreel.executors.dask",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
+    "DistanceMatrix": "mdreel.analysis.distance_matrix",
     "HelixEigenvalues": "mdreel.analysis.helices",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",

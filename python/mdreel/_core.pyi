@@ -28,7 +28,10 @@ __all__ = [
     "chunked_source",
     "convert",
     "convert_to_chunks",
+    "coordinates",
+    "covariance",
     "dihedrals",
+    "distance_matrix",
     "distances",
     "fluctuation",
     "fold",
@@ -42,10 +45,12 @@ __all__ = [
     "map_blocks",
     "output_formats",
     "plan",
+    "projection",
     "rmsd",
     "run",
     "span_kinds",
     "split",
+    "superposed_fluctuation",
     "version",
     "whole",
     "without_jumps",
@@ -263,6 +268,19 @@ def function(
     places: NDArray[np.uint32],
     n_columns: int,
     is_summed: bool,
+) -> Computation: ...
+def coordinates(n_atoms: int) -> Computation: ...
+def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
+def distance_matrix(
+    positions: NDArray[np.float32],
+    weights: NDArray[np.float64] | None,
+    superposition: bool,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.float64]: ...
+def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
+def superposed_fluctuation(
+    n_atoms: int, fitted: _Group, atoms: NDArray[np.uint32], reference: NDArray[np.float64]
 ) -> Computation: ...
 def group_rmsd(n_atoms: int, fitted: _Group | None, groups: Sequence[_Group]) -> Computation: ...
 def fold(fold: Any, n_atoms: int, places: NDArray[np.uint32]) -> Computation: ...

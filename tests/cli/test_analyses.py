@@ -48,6 +48,54 @@ def test_rmsd_writes_a_column_for_each_group(run, universe: MDAnalysis.Universe,
     assert "group 2: mean" in run("rmsd", *INPUT, *options, "-q").stdout
 
 
+def test_rmsf_can_be_that_after_superposition(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    atoms = universe.select_atoms("protein and name CA")
+    for options, by in ((("--superposition",), True), (("--fit", "name CA and resid 1:29"), "name CA and resid 1:29")):
+        done = run("rmsf", *INPUT, *options, "-o", tmp_path / "rmsf.csv", "--force", "-q")
+        assert done.returncode == 0, done.stderr
+        expected = mdreel.RMSF(atoms, by, trajectory=DCD).run().results.rmsf
+        np.testing.assert_allclose(table(tmp_path / "rmsf.csv")[1][:, 2], expected, rtol=1e-12)
+
+
+def test_average_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    done = run("average", *INPUT, "-o", tmp_path / "a.csv", "--plot", tmp_path / "a.png", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = mdreel.AverageStructure(universe, select="protein and name CA", trajectory=DCD).run().results
+    head, rows = table(tmp_path / "a.csv")
+    assert head == ["atom", "resid", "x_angstrom", "y_angstrom", "z_angstrom", "rmsf_angstrom"]
+    np.testing.assert_allclose(rows[:, 2:5], expected.positions, rtol=1e-12)
+    assert f"{expected.rmsd:.3f}" in run("average", *INPUT, "-q").stdout
+
+
+def test_pca_writes_variances_or_components(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "name CA and resid 1:20", "--align")
+    done = run("pca", *INPUT, *options, "-o", tmp_path / "v.csv", "--plot", tmp_path / "v.png", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = mdreel.PCA(universe, options[1], align=True, trajectory=DCD).run().results
+    head, rows = table(tmp_path / "v.csv")
+    assert head == ["component", "variance_angstrom2", "cumulated_variance"]
+    np.testing.assert_allclose(rows[:, 1], expected.variance, rtol=1e-9, atol=1e-12)
+    done = run("pca", *INPUT, *options, "--components", "2", "-o", tmp_path / "c.csv", "-q")
+    assert done.returncode == 0, done.stderr
+    head, rows = table(tmp_path / "c.csv")
+    assert head[5:] == ["pc1_x", "pc1_y", "pc1_z", "pc2_x", "pc2_y", "pc2_z"]
+    np.testing.assert_allclose(rows[:, 5:8].ravel(), expected.p_components[:, 0], rtol=1e-9, atol=1e-12)
+    assert "component 1" in run("pca", *INPUT, *options, "-q").stdout
+
+
+def test_rmsd2d_writes_a_row_for_each_pair(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--step", "20", "--weights", "mass")
+    done = run("rmsd2d", *INPUT, *options, "-o", tmp_path / "m.csv", "--plot", tmp_path / "m.png", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    matrix = mdreel.DistanceMatrix(universe, "protein and name CA", "mass", trajectory=DCD).run(step=20)
+    head, rows = table(tmp_path / "m.csv")
+    assert head == ["frame", "other", "rmsd_angstrom"]
+    first, second = np.triu_indices(5, 1)
+    np.testing.assert_array_equal(rows[:, :2], np.transpose([20 * first, 20 * second]))
+    np.testing.assert_allclose(rows[:, 2], matrix.results.dist_matrix[first, second], rtol=1e-12)
+    assert "frames 0 and 80" in run("rmsd2d", *INPUT, *options, "-q").stdout
+
+
 def test_rg_writes_radii_of_each_frame(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     done = run("rg", *INPUT, "-o", tmp_path / "rg.csv", "--plot", tmp_path / "rg.svg", "--step", "7")
     assert done.returncode == 0, done.stderr

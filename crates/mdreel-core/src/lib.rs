@@ -11,6 +11,7 @@ pub mod frame;
 pub mod kernel;
 pub mod large_pages;
 pub mod neighbours;
+pub mod pairs;
 pub mod part;
 pub mod periodic;
 pub mod plan;

@@ -19,6 +19,7 @@ mod function;
 mod kernels;
 mod lent_file;
 mod origin;
+mod pairs;
 mod part;
 mod pass;
 mod patience;
@@ -69,11 +70,13 @@ mod _core {
         contact_count, contacts_of, native_contacts, radial_distribution, site_distribution,
     };
     #[pymodule_export]
-    use crate::kernels::positions::{fluctuation, gyration, rmsd};
+    use crate::kernels::positions::{coordinates, fluctuation, gyration, rmsd};
     #[pymodule_export]
-    use crate::kernels::superposed::group_rmsd;
+    use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
     use crate::lent_file::LentFile;
+    #[pymodule_export]
+    use crate::pairs::distance_matrix;
     #[pymodule_export]
     use crate::part::Part;
     #[pymodule_export]

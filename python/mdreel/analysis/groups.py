@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
 from mdreel.analysis.reference import is_group
-from mdreel.analysis.selection import Selection
+from mdreel.analysis.selection import Selection, selected
 from mdreel.analysis.structure import Structure
 from mdreel.analysis.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
@@ -104,10 +104,4 @@ def _selected(group: GroupSelection, of: "AtomGroup", i: int) -> "AtomGroup":
         if group.universe is not of.universe:
             raise SelectionError(f"groupselections[{i}] is of another Universe than atomgroup")
         return group
-    try:
-        found = of.universe.select_atoms(group)
-    except Exception as error:
-        raise SelectionError(f"groupselections[{i}] '{group}': {error}") from error
-    if len(found) == 0:
-        raise SelectionError(f"groupselections[{i}] '{group}' has no atoms")
-    return found
+    return selected(of.universe, group, f"groupselections[{i}]")

@@ -1,26 +1,41 @@
 """RMSF: how far atoms move about their mean positions."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, fluctuation
-from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
+from mdreel.analysis.groups import ComparedAtoms
 from mdreel.analysis.reference import read_frame
+from mdreel.analysis.selection import select_both
 from mdreel.analysis.tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
 
 
 class RMSF(Analysis):
-    """Root mean square fluctuation of each atom about its mean position, with the coordinates as they are.
+    """Root mean square fluctuation of each atom about its mean position.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
+    superposition : bool, str or MDAnalysis.AtomGroup
+        Whether each frame is superposed on a reference first, which takes away that the molecule drifts and turns:
+        False, with the coordinates as they are; True, by the atoms themselves; or by other atoms, which may be a
+        selection in the Universe.
+    reference : MDAnalysis.AtomGroup or array_like, shape (n_superposed, 3), float64, optional
+        What is superposed on: as many atoms, or positions, Å. By default the atoms themselves.
+    ref_frame : int
+        Frame of the reference's trajectory, 0-based.
+    weights : {None, "mass"} or array_like, shape (n_superposed,), float64
+        How much each atom counts in the superposition.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -35,13 +50,15 @@ class RMSF(Analysis):
     ------
     SelectionError
         If there are no atoms.
+    MismatchError
+        If reference or weights do not fit the atoms that are superposed.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
-    ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``, over all frames alike. Superimpose the frames first, if the molecule
-    drifts or turns.
+    ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``, over all frames alike. Superposed positions are float64. MDAnalysis's RMSF
+    has no superposition: there it takes `AverageStructure` and `AlignTraj` before it.
 
     Displacements from the first frame and their squares are added up exactly, in steps of 2^-36 Å and 2^-27 Å^2: the
     result has the same bits whichever the executor, with however many workers and blocks. Memory does not grow with
@@ -54,21 +71,48 @@ class RMSF(Analysis):
     >>> rmsf = RMSF(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
     >>> rmsf.results.rmsf.shape
     (214,)
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> float(RMSF(alpha, superposition=True).run().results.rmsf.max().round(2))
+    5.73
     """
 
+    def __init__(
+        self,
+        atomgroup: "AtomGroup",
+        superposition: "bool | str | AtomGroup" = False,
+        reference: "AtomGroup | ArrayLike | None" = None,
+        ref_frame: int = 0,
+        weights: Literal["mass"] | ArrayLike | None = None,
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        super().__init__(atomgroup, trajectory)
+        self._fitted: ComparedAtoms | None = None
+        if superposition is not False:
+            by = atomgroup if superposition is True else superposition
+            if isinstance(by, str):
+                by, _ = select_both(atomgroup.universe, None, by)
+            self._fitted = ComparedAtoms.of(by, reference, ref_frame, weights)
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """The atoms that are read: those of the group, and those that are superposed."""
+        if self._fitted is None:
+            return self._selection.atoms
+        return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
+
     def computation(self, source: Source) -> Computation:
-        """Return what adds up displacements from the first frame."""
-        return fluctuation(read_frame(source, 0, self.atoms))
+        """Return what adds up displacements from a frame."""
+        if self._fitted is None:
+            return fluctuation(read_frame(source, 0, self.atoms))
+        universe = self.atomgroup.universe if self._trajectory is None else None
+        return after_superposition(source, self._fitted, self._selection.atoms, self.atoms, universe)
 
     def conclude(self, tally: Tally) -> None:
         """Make means and fluctuations of the sums."""
-        (reference,) = tally.arguments
-        sums = tally.sums.reshape(-1, 4) / tally.n_frames
-        displacement, square = sums[:, :3], sums[:, 3]
+        positions, fluctuations = means_and_fluctuations(tally)
         places = self._selection.places
-        self.results.positions = (reference + displacement)[places]
-        # What is left of a difference may lie below 0 by the rounding of the square.
-        self.results.rmsf = np.sqrt(np.maximum(square - (displacement**2).sum(axis=1), 0.0))[places]
+        self.results.positions, self.results.rmsf = positions[places], fluctuations[places]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSF along the residues."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import AtomGroup, Universe
 
 
 @dataclass(frozen=True)
@@ -117,3 +117,59 @@ class Selection:
         sums = np.zeros(len(self.atoms))
         np.add.at(sums, self.places, weights)
         return sums
+
+
+def select_both(
+    mobile: "Universe | AtomGroup",
+    reference: "Universe | AtomGroup | None",
+    select: str | tuple[str, str] | dict[str, str],
+) -> "tuple[AtomGroup, AtomGroup | None]":
+    """Select the same atoms of a system and of its reference.
+
+    Parameters
+    ----------
+    mobile : MDAnalysis.Universe or AtomGroup
+        The system.
+    reference : MDAnalysis.Universe, AtomGroup or None
+        The reference; None for the system itself.
+    select : str, (str, str) or dict
+        Selection, or one for each: ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+
+    Returns
+    -------
+    tuple of AtomGroup and AtomGroup or None
+        The atoms, and their counterparts; None where these are the same atoms of the same Universe.
+
+    Raises
+    ------
+    SelectionError
+        If a selection cannot be understood, or is empty.
+    """
+    if isinstance(select, dict):
+        if not {"mobile", "reference"} <= set(select):
+            raise SelectionError(f"select must have 'mobile' and 'reference', got {sorted(select)}")
+        select = (select["mobile"], select["reference"])
+    of_mobile, of_reference = (select, select) if isinstance(select, str) else select
+    atoms = selected(mobile, of_mobile)
+    if reference is None and of_mobile == of_reference:
+        return atoms, None
+    return atoms, selected(mobile if reference is None else reference, of_reference)
+
+
+def selected(of: "Universe | AtomGroup", selection: str, name: str = "selection") -> "AtomGroup":
+    """Select atoms of a Universe or a group; `name` is what the selection is called in errors.
+
+    Raises
+    ------
+    SelectionError
+        If the selection cannot be understood, or is empty.
+    """
+    if not hasattr(of, "select_atoms"):
+        raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
+    try:
+        atoms = of.select_atoms(selection)
+    except Exception as error:
+        raise SelectionError(f"{name} '{selection}': {error}") from error
+    if len(atoms) == 0:
+        raise SelectionError(f"{name} '{selection}' has no atoms")
+    return atoms

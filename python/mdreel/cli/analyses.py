@@ -3,16 +3,31 @@
 from collections.abc import Mapping
 
 from mdreel.cli.analysing import AnalysisCommand
+from mdreel.cli.average import average
 from mdreel.cli.contacts import contacts
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
 from mdreel.cli.helices import helices
+from mdreel.cli.pca import pca
 from mdreel.cli.rdf import rdf
 from mdreel.cli.rg import rg
 from mdreel.cli.rmsd import rmsd
+from mdreel.cli.rmsd2d import rmsd2d
 from mdreel.cli.rmsf import rmsf
 
-ANALYSES: Mapping[str, AnalysisCommand] = {
-    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices, rdf, contacts)
-}
+_COMMANDS = (
+    rmsd,
+    rmsf,
+    rmsd2d,
+    average,
+    pca,
+    rg,
+    dihedrals,
+    distances,
+    helices,
+    rdf,
+    contacts,
+)
+
+ANALYSES: Mapping[str, AnalysisCommand] = {command.__name__: command for command in _COMMANDS}
 """Commands by name."""

@@ -1,6 +1,5 @@
 """``mdreel rmsd``: the minimum RMSD of a selection, over time."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +8,7 @@ import typer
 from mdreel.cli import options
 from mdreel.cli.analysing import Question, Request, Table, analysis_command
 from mdreel.cli.exits import CommandError, ExitCode
+from mdreel.cli.weights import Weights
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -24,13 +24,6 @@ Examples:
   mdreel rmsd -s adk.psf -f adk.xtc --select "name CA and resid 1:29" --group "name CA and resid 122:159"
   mdreel rmsd -s adk.psf -f running.xtc --follow --end-file running.done -o rmsd.csv
 """
-
-
-class Weights(StrEnum):
-    """How atoms count."""
-
-    NONE = "none"
-    MASS = "mass"
 
 
 @analysis_command("protein and name CA", "RMSD of a selection.", EXAMPLES)

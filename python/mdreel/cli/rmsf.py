@@ -1,7 +1,10 @@
 """``mdreel rmsf``: how far each atom moves about its mean position."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from mdreel.cli import options
 from mdreel.cli.analysing import Question, Request, Table, analysis_command
 
 if TYPE_CHECKING:
@@ -13,20 +16,41 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   mdreel rmsf -s adk.psf -f adk.xtc -o rmsf.csv --plot rmsf.png
-  mdreel rmsf -s adk.psf -f adk.xtc --select backbone --step 10
+  mdreel rmsf -s adk.psf -f adk.xtc --select backbone --superposition
+  mdreel rmsf -s adk.psf -f adk.xtc --fit "name CA and resid 1:29" --step 10
 """
 
 
 @analysis_command("protein and name CA", "Fluctuation of each atom.", EXAMPLES)
-def rmsf(request: Request) -> Question:
-    """Root mean square fluctuation of each atom about its mean position, without superposition."""
+def rmsf(
+    request: Request,
+    superposition: Annotated[
+        bool,
+        typer.Option(
+            "--superposition", rich_help_panel=options.ANALYSIS, help="Superpose each frame on the first one before."
+        ),
+    ] = False,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            "--fit",
+            metavar="SELECTION",
+            rich_help_panel=options.ANALYSIS,
+            help="Superpose by these atoms.  [default with --superposition: the selection]",
+        ),
+    ] = None,
+) -> Question:
+    """Root mean square fluctuation of each atom about its mean position."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "RMSF":
         from mdreel.analysis.rmsf import RMSF
+        from mdreel.cli.system import select
 
-        return RMSF(atoms, trajectory=source)
+        by = superposition if fit is None else select(atoms.universe, fit, request.topology)
+        return RMSF(atoms, by, trajectory=source)
 
-    return Question("RMSF", prepare, _table, {})
+    by = request.selection if superposition and fit is None else fit
+    return Question("RMSF", prepare, _table, {"superposition": by or "none"})
 
 
 def _table(analysis: "RMSF") -> Table:

@@ -40,6 +40,11 @@ impl Chosen {
         Chosen { n_atoms, some: None }
     }
 
+    /// How many they are.
+    pub fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
     /// The frames of `batch`, of these atoms alone.
     pub fn of<'a>(&'a mut self, batch: &'a FrameBatch) -> &'a FrameBatch {
         match &mut self.some {

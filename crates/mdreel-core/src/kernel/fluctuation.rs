@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::Computation;
+use super::chosen::Chosen;
+use super::fit::Fit;
+use super::moved::Moved;
 use crate::error::{Error, Result};
-use crate::frame::{Columns, FrameBatch};
+use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
@@ -16,9 +19,18 @@ const SQUARE_FRACTION: u32 = 27;
 /// Frames whose steps add up in 64 bits for certain.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that (Å²).
+/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that (Å²); with
+/// the coordinates as they are, or after superposition, whose RMSD (Å) is left of each frame then.
 #[derive(Debug, Clone)]
 pub struct Fluctuation {
+    n_atoms: usize,
+    moved: Option<Moved>,
+    displacements: Displacements,
+}
+
+/// Displacements from `reference` that are added up.
+#[derive(Debug, Clone)]
+struct Displacements {
     reference: Arc<[Vec<f64>; 3]>,
     steps: Steps,
     level: Level,
@@ -39,26 +51,61 @@ impl Fluctuation {
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
     pub fn at_level(reference: &[[f64; 3]], level: Level) -> Result<Self> {
+        let displacements = Displacements::new(reference, level)?;
+        Ok(Fluctuation { n_atoms: reference.len(), moved: None, displacements })
+    }
+
+    /// About `reference`, Å, of `atoms` among the `n_atoms` of a frame, moved as `fit` says.
+    pub fn superposed(n_atoms: usize, fit: Fit, atoms: Vec<u32>, reference: &[[f64; 3]]) -> Result<Self> {
+        let level = fit.level();
+        let displacements = Displacements::new(reference, level)?;
+        let chosen = Chosen::new(n_atoms, Some(atoms), reference.len(), Quantities::POSITIONS)?;
+        Ok(Fluctuation { n_atoms, moved: Some(Moved::new(Some(fit), chosen, level)), displacements })
+    }
+}
+
+impl Displacements {
+    fn new(reference: &[[f64; 3]], level: Level) -> Result<Self> {
         if reference.is_empty() {
             return Err(Error::Mismatch("there are no atoms".into()));
         }
-        if let Some(atom) = reference.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
-            let message = format!("atom {atom} of {} is at {:?}", reference.len(), reference[atom]);
-            return Err(Error::Mismatch(format!("{message}: expected finite coordinates")));
+        Ok(Displacements { reference: Arc::new(columns_of(reference)?), steps: Steps::default(), level })
+    }
+
+    /// Begins with no frames.
+    fn begin(&mut self) {
+        let n_atoms = self.reference[0].len();
+        self.steps.0.iter_mut().for_each(|steps| {
+            steps.clear();
+            steps.resize(n_atoms, 0);
+        });
+    }
+
+    /// Adds a frame.
+    fn add<T: Copy + Into<f64>>(&mut self, columns: [&[T]; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
+        let add = AddFrame { columns, reference: &self.reference, steps: &mut self.steps };
+        if self.level.run(add) { Ok(()) } else { self.add_far(columns, frame, sums) }
+    }
+
+    /// Adds what was added since it began to the sums.
+    fn finish(&self, sums: &mut [Sum]) {
+        let [x, y, z, square] = &self.steps.0;
+        for (atom, sums) in sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
+            for (sum, steps) in sums.iter_mut().zip([x, y, z]) {
+                *sum += Sum::of_steps(steps[atom], FRACTION);
+            }
+            sums[3] += Sum::of_steps(square[atom], SQUARE_FRACTION);
         }
-        let column = |axis: usize| reference.iter().map(|point| point[axis]).collect::<Vec<_>>();
-        let reference = Arc::new([column(0), column(1), column(2)]);
-        Ok(Fluctuation { reference, steps: Steps::default(), level })
     }
 
     /// Adds a frame in which an atom is far away: number by number.
-    fn add_far(&self, columns: &Columns<'_>, frame: u64, sums: &mut [Sum]) -> Result<()> {
-        let [x, y, z] = &*self.reference;
+    #[cold]
+    fn add_far<T: Copy + Into<f64>>(&self, columns: [&[T]; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
         for (atom, sums) in sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
-            let d = [(columns.x, x), (columns.y, y), (columns.z, z)].map(|(of, from)| f64::from(of[atom]) - from[atom]);
+            let at: [f64; 3] = columns.map(|column| column[atom].into());
+            let d: [f64; 3] = std::array::from_fn(|k| at[k] - self.reference[k][atom]);
             let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             if !square.is_finite() || square > Sum::MOST {
-                let at = [columns.x[atom], columns.y[atom], columns.z[atom]];
                 let expected = "expected finite coordinates within 262 144 Å of the reference";
                 return Err(Error::Mismatch(format!(
                     "frame {frame}: atom {atom} of those selected is at {at:?}: {expected}"
@@ -72,13 +119,23 @@ impl Fluctuation {
     }
 }
 
+/// x, y and z of points, Å. Fails where they are not finite.
+pub(super) fn columns_of(points: &[[f64; 3]]) -> Result<[Vec<f64>; 3]> {
+    if let Some(atom) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
+        let message = format!("atom {atom} of {} is at {:?}", points.len(), points[atom]);
+        return Err(Error::Mismatch(format!("{message}: expected finite coordinates")));
+    }
+    Ok([0, 1, 2].map(|axis: usize| points.iter().map(|point| point[axis]).collect()))
+}
+
 impl Computation for Fluctuation {
     fn n_atoms(&self) -> usize {
-        self.reference[0].len()
+        self.n_atoms
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: Fluctuation::N_SUMS * self.n_atoms(), ..Layout::default() }
+        let n_sums = Fluctuation::N_SUMS * self.displacements.reference[0].len();
+        Layout { n_columns: usize::from(self.moved.is_some()), n_sums, n_counts: 0 }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -86,47 +143,44 @@ impl Computation for Fluctuation {
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        let mut moved = self.moved.as_mut().map(|moved| moved.frames(batch)).transpose()?;
         for first in (0..batch.len()).step_by(MOST_FRAMES) {
-            let n_atoms = self.n_atoms();
-            self.steps.0.iter_mut().for_each(|steps| {
-                steps.clear();
-                steps.resize(n_atoms, 0);
-            });
+            self.displacements.begin();
             for i in first..batch.len().min(first + MOST_FRAMES) {
-                let columns = batch.columns(i);
-                let add = AddFrame { columns, reference: &self.reference, steps: &mut self.steps };
-                if !self.level.run(add) {
-                    self.add_far(&columns, batch.header(i).index, slots.sums)?;
+                let frame = batch.header(i).index;
+                match &mut moved {
+                    None => {
+                        let columns = batch.columns(i);
+                        self.displacements.add([columns.x, columns.y, columns.z], frame, slots.sums)?;
+                    }
+                    Some(moved) => {
+                        slots.row(i).iter_mut().zip(moved.rmsd(i)).for_each(|(value, rmsd)| *value = rmsd);
+                        self.displacements.add(moved.columns(i), frame, slots.sums)?;
+                    }
                 }
             }
-            let [x, y, z, square] = &self.steps.0;
-            for (atom, sums) in slots.sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
-                for (sum, steps) in sums.iter_mut().zip([x, y, z]) {
-                    *sum += Sum::of_steps(steps[atom], FRACTION);
-                }
-                sums[3] += Sum::of_steps(square[atom], SQUARE_FRACTION);
-            }
+            self.displacements.finish(slots.sums);
         }
         Ok(())
     }
 }
 
 /// Adds a frame; says whether it could, because all atoms are near.
-struct AddFrame<'a> {
-    columns: Columns<'a>,
+struct AddFrame<'a, T> {
+    columns: [&'a [T]; 3],
     reference: &'a [Vec<f64>; 3],
     steps: &'a mut Steps,
 }
 
-impl Operation for AddFrame<'_> {
+impl<T: Copy + Into<f64>> Operation for AddFrame<'_, T> {
     type Output = bool;
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> bool {
-        let Columns { x, y, z } = self.columns;
+        let [x, y, z] = self.columns;
         let [from_x, from_y, from_z] = self.reference;
-        let is_near = |of: &[f32], from: &[f64]| {
-            of.iter().zip(from).fold(true, |near, (&of, from)| near & ((f64::from(of) - from).abs() <= NEAR))
+        let is_near = |of: &[T], from: &[f64]| {
+            of.iter().zip(from).fold(true, |near, (&of, from)| near & ((of.into() - from).abs() <= NEAR))
         };
         if !(is_near(x, from_x) & is_near(y, from_y) & is_near(z, from_z)) {
             return false;
@@ -134,12 +188,12 @@ impl Operation for AddFrame<'_> {
         let [sum_x, sum_y, sum_z, sum_square] = &mut self.steps.0;
         for ((of, from), sum) in [(x, from_x), (y, from_y), (z, from_z)].into_iter().zip([sum_x, sum_y, sum_z]) {
             for ((&of, from), sum) in of.iter().zip(from).zip(sum) {
-                *sum += Sum::steps(f64::from(of) - from, FRACTION);
+                *sum += Sum::steps(of.into() - from, FRACTION);
             }
         }
         let points = x.iter().zip(y).zip(z).zip(from_x.iter().zip(from_y).zip(from_z));
-        for ((((x, y), z), ((from_x, from_y), from_z)), sum) in points.zip(sum_square) {
-            let d = [f64::from(*x) - from_x, f64::from(*y) - from_y, f64::from(*z) - from_z];
+        for ((((&x, &y), &z), ((from_x, from_y), from_z)), sum) in points.zip(sum_square) {
+            let d = [x.into() - from_x, y.into() - from_y, z.into() - from_z];
             *sum += Sum::steps(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], SQUARE_FRACTION);
         }
         true
@@ -188,6 +242,35 @@ mod tests {
                 }
                 let expected: f64 = (0..3).flat_map(d).map(|d| d * d).sum();
                 prop_assert!((sums[3].value() - expected).abs() <= 1e-8 * frames.len() as f64 + 1e-14 * expected);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn superposed_frames_do_not_fluctuate_where_they_are_rigid(
+            points in points(30.0), angles in prop::collection::vec(-3.0f64..3.0, 2..9), drift in -50f64..50.0, cut in 1usize..8,
+        ) {
+            let reference: Vec<[f64; 3]> = points.iter().map(|point| point.map(f64::from)).collect();
+            let turned = |angle: f64| reference.iter().map(move |[x, y, z]| {
+                let (sin, cos) = angle.sin_cos();
+                [(x * cos - y * sin + drift * angle) as f32, (x * sin + y * cos) as f32, (z - drift) as f32]
+            });
+            let frames: Vec<Vec<[f32; 3]>> = angles.iter().map(|angle| turned(*angle).collect()).collect();
+            let fitted: Vec<[f64; 3]> = reference[2..].to_vec();
+            let made = |level| {
+                let fit = Fit::new(N_ATOMS, Some((2..N_ATOMS as u32).collect()), &fitted, None, level)?;
+                Fluctuation::superposed(N_ATOMS, fit, (0..N_ATOMS as u32).collect(), &reference)
+            };
+            let whole = mapped(made(Level::detect()).unwrap(), &[batch(0, &frames, None)]).unwrap();
+            for level in Level::available() {
+                let (left, right) = frames.split_at(cut.min(frames.len() - 1));
+                let parts = [batch(0, left, None), batch(left.len() as u64, right, None)];
+                prop_assert_eq!(&mapped(made(level).unwrap(), &parts).unwrap(), &whole);
+            }
+            prop_assert!(whole.rows.column(0).all(|rmsd| rmsd < 1e-4));
+            for sums in whole.sums.as_chunks::<4>().0 {
+                prop_assert!(sums[..3].iter().all(|sum| sum.value().abs() < 1e-3) && sums[3].value() < 1e-6);
             }
         }
     }

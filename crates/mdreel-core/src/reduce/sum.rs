@@ -33,6 +33,13 @@ impl Sum {
         Sum(i128::from(steps) << (FRACTION - fraction))
     }
 
+    /// The same of more steps than 64 bits hold; their sum is at most [`Sum::MOST`].
+    #[inline]
+    pub fn of_wide_steps(steps: i128, fraction: u32) -> Self {
+        debug_assert!(fraction <= FRACTION);
+        Sum(steps << (FRACTION - fraction))
+    }
+
     /// How many steps of 2^-`fraction` a number is, to the nearest; where that is below 2^51. Compilers make vector
     /// instructions of it, which they do not of [`Sum::of`].
     #[inline(always)]

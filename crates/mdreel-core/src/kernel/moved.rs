@@ -1,0 +1,85 @@
+//! Positions in float64: as they are, or after some atoms of each frame were superposed on a reference.
+
+use super::chosen::Chosen;
+use super::fit::Fit;
+use crate::error::Result;
+use crate::frame::{FrameBatch, LANES};
+use crate::simd::{Lanes, Level, Operation};
+use crate::superpose::Superposition;
+
+/// Which atoms of frames are wanted, and how they are moved.
+#[derive(Debug, Clone)]
+pub(super) struct Moved {
+    fit: Option<Fit>,
+    chosen: Chosen,
+    /// x, y, z of one frame, padded to whole octets.
+    columns: [Vec<f64>; 3],
+    level: Level,
+}
+
+/// The frames of a batch.
+pub(super) struct MovedFrames<'a> {
+    motions: Option<Vec<Superposition>>,
+    batch: &'a FrameBatch,
+    columns: &'a mut [Vec<f64>; 3],
+    level: Level,
+}
+
+impl Moved {
+    /// Of `chosen` atoms, moved by what superposes those of `fit` (`None`: as they are).
+    pub fn new(fit: Option<Fit>, chosen: Chosen, level: Level) -> Self {
+        let padded = vec![0.0; chosen.n_atoms().div_ceil(LANES) * LANES];
+        Moved { fit, chosen, columns: [padded.clone(), padded.clone(), padded], level }
+    }
+
+    /// Looks at frames. Fails where a superposition is not finite.
+    pub fn frames<'a>(&'a mut self, batch: &'a FrameBatch) -> Result<MovedFrames<'a>> {
+        let motions = self.fit.as_mut().map(|fit| fit.motions(batch)).transpose()?;
+        Ok(MovedFrames { motions, batch: self.chosen.of(batch), columns: &mut self.columns, level: self.level })
+    }
+}
+
+impl MovedFrames<'_> {
+    /// The RMSD that superposition leaves of the `i`-th frame, Å; `None` where there is none.
+    pub fn rmsd(&self, i: usize) -> Option<f64> {
+        self.motions.as_ref().map(|motions| motions[i].rmsd)
+    }
+
+    /// x, y and z of the `i`-th frame, Å, padded to whole octets.
+    pub fn columns(&mut self, i: usize) -> [&[f64]; 3] {
+        let motion = self.motions.as_ref().map(|motions| &motions[i]);
+        self.level.run(Move { batch: self.batch, i, motion, columns: self.columns });
+        let [x, y, z] = &*self.columns;
+        [x, y, z]
+    }
+}
+
+struct Move<'a> {
+    batch: &'a FrameBatch,
+    i: usize,
+    motion: Option<&'a Superposition>,
+    columns: &'a mut [Vec<f64>; 3],
+}
+
+impl Operation for Move<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let frame = self.batch.columns(self.i);
+        let [to_x, to_y, to_z] = self.columns;
+        let Some(motion) = self.motion else {
+            for (to, from) in [to_x, to_y, to_z].into_iter().zip([frame.x, frame.y, frame.z]) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = f64::from(*from));
+            }
+            return;
+        };
+        let ([cx, cy, cz], to_centre) = (motion.mobile_centre, motion.reference_centre);
+        for ((to, row), centre) in [to_x, to_y, to_z].into_iter().zip(&motion.rotation).zip(to_centre) {
+            for (((to, x), y), z) in to.iter_mut().zip(frame.x).zip(frame.y).zip(frame.z) {
+                let d = [f64::from(*x) - cx, f64::from(*y) - cy, f64::from(*z) - cz];
+                *to = row[0].mul_add(d[0], row[1].mul_add(d[1], row[2] * d[2])) + centre;
+            }
+        }
+    }
+}

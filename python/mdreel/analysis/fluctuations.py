@@ -1,0 +1,47 @@
+"""Fluctuations: what sums of displacements and of their squares say about means."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, superposed_fluctuation
+from mdreel.analysis.groups import ComparedAtoms
+from mdreel.analysis.reference import read_frame
+from mdreel.analysis.tally import Tally
+
+
+def after_superposition(
+    source: Source,
+    fitted: ComparedAtoms,
+    wanted: NDArray[np.uint32],
+    atoms: NDArray[np.uint32],
+    universe: object,
+) -> Computation:
+    """Return what adds up displacements of atoms after others were superposed.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    fitted : ComparedAtoms
+        The atoms that are superposed, and on what.
+    wanted : ndarray, shape (n_wanted,), uint32
+        The atoms whose displacements are added up: indices, ascending.
+    atoms : ndarray, shape (n_atoms,), uint32
+        All that are read: indices, ascending.
+    universe : MDAnalysis.Universe or None
+        The Universe whose own trajectory that is, if it is one.
+    """
+    structure = fitted.structure
+    of_trajectory = structure.given is None and (structure.group is None or structure.group.universe is universe)
+    start = read_frame(source, structure.frame if of_trajectory else 0, wanted)
+    places = np.searchsorted(atoms, wanted).astype(np.uint32)
+    return superposed_fluctuation(len(atoms), fitted.among(atoms, source, universe), places, start)
+
+
+def means_and_fluctuations(tally: Tally) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean position of each atom, shape (n_atoms, 3), and its RMSF, shape (n_atoms,), Å."""
+    start = tally.arguments[-1]
+    sums = tally.sums.reshape(-1, 4) / tally.n_frames
+    displacement, square = sums[:, :3], sums[:, 3]
+    # What is left of a difference may lie below 0 by the rounding of the square.
+    return start + displacement, np.sqrt(np.maximum(square - (displacement**2).sum(axis=1), 0.0))

@@ -1,0 +1,68 @@
+"""Projections: where each frame lies along directions of all its coordinates."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, projection
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.tally import Tally
+from mdreel.errors import MismatchError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+
+class Projection(Analysis):
+    """Displacement of each frame from a structure, along directions; `mdreel.PCA.projection` makes it.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup
+        The atoms.
+    origin : ndarray, shape (n_atoms, 3), float64
+        The structure, Å, in the order of the group.
+    directions : ndarray, shape (n_components, n_atoms, 3), float64
+        The directions, in the order of the group.
+    fitted : tuple, optional
+        What is superposed first: places of atoms, their reference, and weights.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe.
+
+    Attributes
+    ----------
+    results.projection : ndarray, shape (n_frames, n_components), float64
+        Displacements along each direction, Å.
+    """
+
+    def __init__(
+        self,
+        atomgroup: "AtomGroup",
+        origin: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        fitted: tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None] | None = None,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        super().__init__(atomgroup, trajectory)
+        if self._selection.n_given != len(origin):
+            raise MismatchError(f"the components are of {len(origin)} atoms, atomgroup has {self._selection.n_given}")
+        if not np.array_equal(self._selection.places, np.arange(len(self.atoms))):
+            raise MismatchError("atoms must be in the order of the topology, each once, as select_atoms gives them")
+        self._origin, self._directions, self._fitted = origin, directions, fitted
+
+    def computation(self, source: Source) -> Computation:
+        """Return what projects a frame."""
+        return projection(self._origin, self._directions, self._fitted)
+
+    def conclude(self, tally: Tally) -> None:
+        """Take the values as they are."""
+        self.results.projection = np.ascontiguousarray(tally.values)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw where frames lie along the first two directions, coloured by time."""
+        from mdreel.results.components import plane
+
+        return plane(self.times, self.results.projection, title, ax)

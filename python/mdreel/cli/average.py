@@ -1,0 +1,66 @@
+"""``mdreel average``: mean positions after superposition."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.analysing import Question, Request, Table, analysis_command
+from mdreel.cli.weights import Weights
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.average import AverageStructure
+
+EXAMPLES = """\b
+Examples:
+  mdreel average -s adk.psf -f adk.xtc --select backbone -o average.csv
+  mdreel average -s adk.psf -f adk.xtc --ref-frame 10 --weights mass -o average.parquet --plot rmsd.png
+"""
+
+
+@analysis_command("protein and name CA", "Mean structure.", EXAMPLES)
+def average(
+    request: Request,
+    reference_frame: Annotated[
+        int,
+        typer.Option("--ref-frame", metavar="N", rich_help_panel=options.ANALYSIS, help="Frame that is superposed on."),
+    ] = 0,
+    weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.NONE,
+) -> Question:
+    """Mean position of each atom, after each frame was superposed on one of them, and its fluctuation about it."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "AverageStructure":
+        from mdreel.analysis.average import AverageStructure
+
+        mass = "mass" if weights is Weights.MASS else None
+        return AverageStructure(atoms, weights=mass, ref_frame=reference_frame, trajectory=source)
+
+    facts = {"weights": weights.value, "reference": f"frame {reference_frame}"}
+    return Question("Average structure", prepare, _table, facts)
+
+
+def _table(analysis: "AverageStructure") -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+
+    atoms, results = analysis.atomgroup, analysis.results
+    return Table(
+        [
+            Column("atom", "", atoms.ix.astype(np.int64)),
+            Column("resid", "", atoms.resids.astype(np.int64)),
+            *(Column(axis, "Å", values) for axis, values in zip("xyz", results.positions.T, strict=True)),
+            Column("rmsf", "Å", results.rmsf),
+        ],
+        "\n".join(
+            (
+                f"atoms     {len(atoms):>10,}   {analysis.n_frames:,} frames",
+                f"mean RMSD {results.rmsd:>10.3f} Å  after superposition",
+                f"mean RMSF {results.rmsf.mean():>10.3f} Å  about the mean positions",
+            )
+        ),
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,66 @@
+"""Pictures of a value for each pair of frames."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.results.figure import time_unit
+from mdreel.results.style import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
+
+
+def frame_map(
+    times: NDArray[np.float64],
+    frames: NDArray[np.integer],
+    values: NDArray[np.float64],
+    label: str,
+    title: str = "",
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a value for each pair of frames.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n_frames,), float64
+        Times in ps; the axes are in ps, ns, µs or ms, whichever gives short numbers.
+    frames : ndarray, shape (n_frames,), int
+        Frame numbers, which the axes show where times are not evenly apart.
+    values : ndarray, shape (n_frames, n_frames), float64
+        The values, in the unit that `label` names.
+    label : str
+        What they are.
+    title : str
+        A line above the picture.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into; otherwise a new figure is made.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; frames that are alike are dark.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    unit, per_unit = time_unit(times)
+    at, name = times / per_unit, f"Time ({unit})"
+    steps = np.diff(at)
+    if len(steps) and (steps.min() <= 0 or steps.max() > 1.01 * steps.min()):
+        at, name = np.arange(len(frames), dtype=np.float64), "Frame analysed"
+    half = (at[-1] - at[0]) / (len(at) - 1) / 2 if len(at) > 1 else 0.5
+    edges = (float(at[0] - half), float(at[-1] + half))
+    with matplotlib.rc_context(STYLE):
+        axes = Figure(figsize=_SIZE, layout="constrained").add_subplot() if ax is None else ax
+        drawn = axes.imshow(values, origin="lower", extent=(*edges, *edges), cmap="viridis", aspect="equal")
+        axes.set(xlabel=name, ylabel=name)
+        axes.set_title(title, loc="left")
+        figure = axes.get_figure(root=True)
+        assert figure is not None, "axes belong to a figure"
+        figure.colorbar(drawn, ax=axes, label=label)
+    return figure

@@ -1,0 +1,94 @@
+"""Means and fluctuations after superposition: MDAnalysis's values, the same bits however run, and clear errors."""
+
+from pathlib import Path
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysis.analysis import align, rms
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
+
+import mdreel
+from mdreel._core import Source
+from mdreel.errors import MismatchError, SelectionError
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+ALPHA = "protein and name CA"
+SINGLE = 1e-4  # Å; the peer moves coordinates in single precision
+
+
+@pytest.fixture(params=[(PSF, DCD), (GRO, XTC)], ids=["adk", "water"])
+def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
+    return MDAnalysis.Universe(*request.param)
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "mass", "ref_frame": 2}], ids=["alike", "mass"])
+def test_average_agrees_with_mdanalysis(universe: MDAnalysis.Universe, options: dict[str, object]) -> None:
+    ours = mdreel.AverageStructure(universe, select="protein and backbone", **options).run()
+    theirs = align.AverageStructure(universe, select="protein and backbone", **options).run()
+    np.testing.assert_allclose(ours.results.positions, theirs.results.positions, rtol=0, atol=SINGLE)
+    assert abs(ours.results.rmsd - theirs.results.rmsd) < 1e-6
+    assert ours.results.universe.atoms.n_atoms == theirs.results.universe.atoms.n_atoms
+    np.testing.assert_allclose(ours.results.universe.atoms.positions, ours.results.positions, atol=1e-5)
+
+
+def test_rmsf_after_superposition_agrees_with_mdanalysis(universe: MDAnalysis.Universe) -> None:
+    side, alpha = universe.select_atoms("protein and name CB"), universe.select_atoms(ALPHA)
+    ours = mdreel.RMSF(side, superposition=ALPHA).run().results
+    moved = MDAnalysis.Universe(universe.filename, universe.trajectory.filename, in_memory=True)
+    align.AlignTraj(moved, universe, select=ALPHA, in_memory=True).run()
+    theirs = rms.RMSF(moved.select_atoms("protein and name CB")).run().results
+    np.testing.assert_allclose(ours.rmsf, theirs.rmsf, rtol=0, atol=SINGLE)
+    by_group = mdreel.RMSF(side, superposition=alpha).run().results.rmsf
+    assert by_group.tobytes() == ours.rmsf.tobytes()
+
+
+def test_average_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
+    universe = MDAnalysis.Universe(PSF)
+    expected = mdreel.AverageStructure(universe, select=ALPHA, trajectory=adk_xtc).run(backend="serial").results
+    rmsf = mdreel.RMSF(universe.select_atoms(ALPHA), superposition=True, trajectory=adk_xtc).run(n_parts=13).results
+    assert rmsf.rmsf.tobytes() == expected.rmsf.tobytes()
+    for options in ({"n_parts": 97}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2, "n_parts": 5}):
+        results = mdreel.AverageStructure(universe, select=ALPHA, trajectory=adk_xtc).run(**options).results
+        assert results.positions.tobytes() == expected.positions.tobytes(), options
+        assert (results.rmsf.tobytes(), results.rmsd) == (expected.rmsf.tobytes(), expected.rmsd), options
+
+
+def test_molecule_that_only_drifts_and_turns_does_not_fluctuate() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.normal(scale=8.0, size=(30, 3))
+    angles = np.linspace(0.0, 3.0, 20)
+    turned = np.array(
+        [points @ [[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]] + 5 * a for a in angles]
+    )
+    universe = MDAnalysis.Universe.empty(30, trajectory=True)
+    source = Source.memory(turned.astype(np.float32), np.arange(20.0))
+    results = mdreel.RMSF(universe.atoms, superposition=True, trajectory=source).run().results
+    assert results.rmsf.max() < 1e-5
+    assert mdreel.RMSF(universe.atoms, trajectory=source).run().results.rmsf.min() > 1.0
+
+
+def test_selections_may_differ_where_names_do(universe: MDAnalysis.Universe) -> None:
+    both = mdreel.AverageStructure(universe, universe, select=(ALPHA, ALPHA)).run().results
+    named = mdreel.AverageStructure(universe, universe, select={"mobile": ALPHA, "reference": ALPHA}).run().results
+    alone = mdreel.AverageStructure(universe, select=ALPHA).run().results
+    np.testing.assert_array_equal(both.positions, named.positions)
+    np.testing.assert_allclose(both.positions, alone.positions, rtol=0, atol=1e-9)
+
+
+def test_what_cannot_be_averaged_is_refused(universe: MDAnalysis.Universe) -> None:
+    with pytest.raises(SelectionError, match="has no atoms"):
+        mdreel.AverageStructure(universe, select="name XY")
+    with pytest.raises(SelectionError, match="expected a Universe"):
+        mdreel.AverageStructure(42)
+    with pytest.raises(SelectionError, match="must have 'mobile' and 'reference'"):
+        mdreel.AverageStructure(universe, select={"mobile": "all"})
+    with pytest.raises(MismatchError, match="atomgroup has 214 atoms, reference has"):
+        mdreel.AverageStructure(universe, universe, select=(ALPHA, "protein"))
+    with pytest.raises(MismatchError, match="weights must have the shape"):
+        mdreel.AverageStructure(universe, select=ALPHA, weights=[1.0])
+
+
+def test_plot_draws_the_rmsd(universe: MDAnalysis.Universe) -> None:
+    figure = mdreel.AverageStructure(universe, select=ALPHA).run().plot()
+    assert figure.axes[0].get_ylabel() == "RMSD from reference (Å)"
