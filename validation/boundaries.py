@@ -7,8 +7,9 @@ from pathlib import Path
 
 import MDAnalysis
 import numpy as np
-from comparison import SINGLE, Compared, apart
+from comparison import EXACT, SINGLE, Compared, apart, systems
 from MDAnalysis import transformations as peer
+from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysisTests import datafiles
 
 import mdreel
@@ -20,6 +21,7 @@ NOTE = "the peer computes in single precision"
 def compare(_: Path) -> Iterator[Compared]:
     """Compare."""
     yield from transformations()
+    yield from displacements()
 
 
 def transformations() -> Iterator[Compared]:
@@ -40,3 +42,14 @@ def transformations() -> Iterator[Compared]:
         other.trajectory.add_transformations(theirs(group))
         expected = np.array([group.positions for _ in other.trajectory])
         yield Compared(title, WATER, "MDAnalysis", apart(found, expected), SINGLE, "Å", NOTE)
+
+
+def displacements() -> Iterator[Compared]:
+    """Compare mean square displacements, in both ways, with the peer's pair by pair."""
+    for name, _, protein in systems():
+        alpha = protein.select_atoms("name CA")
+        for kind in ("xyz", "xy"):
+            expected = EinsteinMSD(alpha, msd_type=kind, fft=False).run().results.msds_by_particle
+            for title, fft in ((f"MSD, {kind}", True), (f"MSD, {kind}, by pairs", False)):
+                found = mdreel.EinsteinMSD(alpha, kind, fft).run().results.msds_by_particle
+                yield Compared(title, name, "MDAnalysis", apart(found, expected), EXACT, "Å²")

@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mdreel.analysis.correlation import autocorrelation, block_averages, statistical_inefficiency
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
+    from mdreel.analysis.msd import EinsteinMSD
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
@@ -28,6 +30,7 @@ __all__ = [
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
+    "EinsteinMSD",
     "HelixEigenvalues",
     "Mpi",
     "Processes",
@@ -36,12 +39,15 @@ __all__ = [
     "Serial",
     "Threads",
     "accelerate",
+    "autocorrelation",
+    "block_averages",
     "center_in_box",
     "follow",
     "from_function",
     "nojump",
     "open_source",
     "run",
+    "statistical_inefficiency",
     "unaccelerate",
     "unwrap",
     "wrap",
@@ -54,6 +60,7 @@ _HOMES = {
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
+    "EinsteinMSD": "mdreel.analysis.msd",
     "HelixEigenvalues": "mdreel.analysis.helices",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
@@ -62,12 +69,15 @@ _HOMES = {
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
+    "autocorrelation": "mdreel.analysis.correlation",
+    "block_averages": "mdreel.analysis.correlation",
     "center_in_box": "mdreel.analysis.transformations",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
     "nojump": "mdreel.analysis.transformations",
     "open_source": "mdreel.sources.open",
     "run": "mdreel.analysis.one_pass",
+    "statistical_inefficiency": "mdreel.analysis.correlation",
     "unaccelerate": "mdreel.mdanalysis.accelerate",
     "unwrap": "mdreel.analysis.transformations",
     "wrap": "mdreel.analysis.transformations",

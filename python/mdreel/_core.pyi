@@ -28,8 +28,10 @@ __all__ = [
     "chunked_source",
     "convert",
     "convert_to_chunks",
+    "density",
     "dihedrals",
     "distances",
+    "end_to_end",
     "fluctuation",
     "follow_file",
     "foreign_source",
@@ -37,8 +39,11 @@ __all__ = [
     "gyration",
     "helix_eigenvalues",
     "is_hdf5",
+    "kept_positions",
     "map_blocks",
+    "mean_squares",
     "output_formats",
+    "paths",
     "plan",
     "rmsd",
     "run",
@@ -270,6 +275,13 @@ def distances(
     is_periodic: bool,
     cutoff: float | None,
 ) -> Computation: ...
+def kept_positions(n_atoms: int) -> Computation: ...
+def paths(
+    frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
+) -> NDArray[np.float64]: ...
+def mean_squares(paths: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
+def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
+def end_to_end(n_atoms: int, ends: NDArray[np.uint32]) -> Computation: ...
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...

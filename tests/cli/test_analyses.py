@@ -109,3 +109,18 @@ def test_frames_are_transformed_first(run, tmp_path: Path) -> None:
     done = run("rg", *inputs, "--transform", "nojump", "--backend", "processes")
     assert (done.returncode, "nojump needs each frame" in done.stderr) == (3, True)
     assert "needs a topology" in run("convert", "-f", XTC, "--transform", "whole", "-o", tmp_path / "a.xtc").stderr
+
+
+def test_msd_writes_a_row_for_each_lag(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "name CA", "--axes", "xy", "--max-lag", "20")
+    done = run("msd", *INPUT, *options, "-o", tmp_path / "msd.csv", "--plot", tmp_path / "msd.png")
+    assert done.returncode == 0, done.stderr
+    atoms = universe.select_atoms("name CA")
+    expected = mdreel.EinsteinMSD(atoms, "xy", max_lag=20, trajectory=DCD).run()
+    head, rows = table(tmp_path / "msd.csv")
+    assert head == ["lag_time_ps", "msd_angstrom2"]
+    np.testing.assert_allclose(rows[:, 1], expected.results.timeseries, rtol=1e-12)
+    summary = run("msd", *INPUT, *options, "-q", "--fit-begin", "2").stdout
+    assert f"{expected.diffusion(begin=2).coefficient * 10:.4g} ± " in summary
+    done = run("msd", *INPUT, "--unwrap-jumps", "lattice")
+    assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)

@@ -1,14 +1,18 @@
 //! Kernels: the computations that turn frames into partial results.
 
 pub mod check;
+pub mod density;
 pub mod dihedrals;
+pub mod displacement;
 pub mod distances;
+pub mod end_to_end;
 #[cfg(test)]
 mod fixture;
 pub mod fluctuation;
 pub mod gyration;
 pub mod helices;
 pub mod pass;
+pub mod positions;
 pub mod rmsd;
 
 use crate::error::{Error, Result};

@@ -62,6 +62,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
+    use crate::kernels::motion::{density, end_to_end, kept_positions, mean_squares, paths};
+    #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::lent_file::LentFile;

@@ -6,11 +6,12 @@ from mdreel.cli.analysing import AnalysisCommand
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
 from mdreel.cli.helices import helices
+from mdreel.cli.msd import msd
 from mdreel.cli.rg import rg
 from mdreel.cli.rmsd import rmsd
 from mdreel.cli.rmsf import rmsf
 
 ANALYSES: Mapping[str, AnalysisCommand] = {
-    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices)
+    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices, msd)
 }
 """Commands by name."""

@@ -61,7 +61,7 @@ Transforms = Annotated[
     typer.Option(
         "--transform",
         rich_help_panel=BOUNDARIES,
-        help="What is done with each frame first; give it again for more, one after the other: molecules made whole over "
+        help="What is done with each frame; give it again for more, one after the other: molecules made whole over "
         "their bonds; atoms, residues or molecules moved into the cell; centred in it; followed out of it.",
     ),
 ]
