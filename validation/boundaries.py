@@ -9,6 +9,7 @@ import MDAnalysis
 import numpy as np
 from comparison import EXACT, SINGLE, Compared, apart, systems
 from MDAnalysis import transformations as peer
+from MDAnalysis.analysis.density import DensityAnalysis
 from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysisTests import datafiles
 
@@ -22,6 +23,7 @@ def compare(_: Path) -> Iterator[Compared]:
     """Compare."""
     yield from transformations()
     yield from displacements()
+    yield from chains_and_densities()
 
 
 def transformations() -> Iterator[Compared]:
@@ -53,3 +55,16 @@ def displacements() -> Iterator[Compared]:
             for title, fft in ((f"MSD, {kind}", True), (f"MSD, {kind}, by pairs", False)):
                 found = mdreel.EinsteinMSD(alpha, kind, fft).run().results.msds_by_particle
                 yield Compared(title, name, "MDAnalysis", apart(found, expected), EXACT, "Å²")
+
+
+def chains_and_densities() -> Iterator[Compared]:
+    """Compare ends of chains, and counts of atoms on a grid."""
+    for name, universe, protein in systems():
+        alpha = protein.select_atoms("name CA")
+        found = mdreel.EndToEnd([alpha]).run().results.vectors[:, 0]
+        expected = [np.subtract(alpha.positions[-1], alpha.positions[0], dtype=float) for _ in universe.trajectory]
+        yield Compared("End-to-end vectors", name, "MDAnalysis", apart(found, expected), EXACT, "Å")
+        universe.trajectory[0]
+        counts = mdreel.DensityAnalysis(protein, delta=2.0).run().results.counts
+        theirs = DensityAnalysis(protein, delta=2.0).run().results.density.grid * 8.0 * len(universe.trajectory)
+        yield Compared("Density, counted", name, "MDAnalysis", apart(counts, theirs.round()), 0, "atoms")

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mdreel.analysis.correlation import autocorrelation, block_averages, statistical_inefficiency
+    from mdreel.analysis.density import DensityAnalysis
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.end_to_end import EndToEnd
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.msd import EinsteinMSD
@@ -27,10 +29,12 @@ __all__ = [
     "RMSD",
     "RMSF",
     "Dask",
+    "DensityAnalysis",
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
     "EinsteinMSD",
+    "EndToEnd",
     "HelixEigenvalues",
     "Mpi",
     "Processes",
@@ -57,10 +61,12 @@ _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
     "Dask": "mdreel.executors.dask",
+    "DensityAnalysis": "mdreel.analysis.density",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
     "EinsteinMSD": "mdreel.analysis.msd",
+    "EndToEnd": "mdreel.analysis.end_to_end",
     "HelixEigenvalues": "mdreel.analysis.helices",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from mdreel.cli.analysing import AnalysisCommand
+from mdreel.cli.density import density
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
+from mdreel.cli.end_to_end import end_to_end
 from mdreel.cli.helices import helices
 from mdreel.cli.msd import msd
 from mdreel.cli.rg import rg
@@ -12,6 +14,7 @@ from mdreel.cli.rmsd import rmsd
 from mdreel.cli.rmsf import rmsf
 
 ANALYSES: Mapping[str, AnalysisCommand] = {
-    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices, msd)
+    command.__name__.replace("_", "-"): command
+    for command in (rmsd, rmsf, rg, dihedrals, distances, helices, msd, end_to_end, density)
 }
 """Commands by name."""
