@@ -7,8 +7,10 @@ from pathlib import Path
 
 import MDAnalysis
 import numpy as np
-from comparison import SINGLE, Compared, apart
+from comparison import EXACT, SINGLE, Compared, apart, systems
 from MDAnalysis import transformations as peer
+from MDAnalysis.analysis.density import DensityAnalysis
+from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysisTests import datafiles
 
 import mdreel
@@ -20,6 +22,8 @@ NOTE = "the peer computes in single precision"
 def compare(_: Path) -> Iterator[Compared]:
     """Compare."""
     yield from transformations()
+    yield from displacements()
+    yield from chains_and_densities()
 
 
 def transformations() -> Iterator[Compared]:
@@ -40,3 +44,27 @@ def transformations() -> Iterator[Compared]:
         other.trajectory.add_transformations(theirs(group))
         expected = np.array([group.positions for _ in other.trajectory])
         yield Compared(title, WATER, "MDAnalysis", apart(found, expected), SINGLE, "Å", NOTE)
+
+
+def displacements() -> Iterator[Compared]:
+    """Compare mean square displacements, in both ways, with the peer's pair by pair."""
+    for name, _, protein in systems():
+        alpha = protein.select_atoms("name CA")
+        for kind in ("xyz", "xy"):
+            expected = EinsteinMSD(alpha, msd_type=kind, fft=False).run().results.msds_by_particle
+            for title, fft in ((f"MSD, {kind}", True), (f"MSD, {kind}, by pairs", False)):
+                found = mdreel.EinsteinMSD(alpha, kind, fft).run().results.msds_by_particle
+                yield Compared(title, name, "MDAnalysis", apart(found, expected), EXACT, "Å²")
+
+
+def chains_and_densities() -> Iterator[Compared]:
+    """Compare ends of chains, and counts of atoms on a grid."""
+    for name, universe, protein in systems():
+        alpha = protein.select_atoms("name CA")
+        found = mdreel.EndToEnd([alpha]).run().results.vectors[:, 0]
+        expected = [np.subtract(alpha.positions[-1], alpha.positions[0], dtype=float) for _ in universe.trajectory]
+        yield Compared("End-to-end vectors", name, "MDAnalysis", apart(found, expected), EXACT, "Å")
+        universe.trajectory[0]
+        counts = mdreel.DensityAnalysis(protein, delta=2.0).run().results.counts
+        theirs = DensityAnalysis(protein, delta=2.0).run().results.density.grid * 8.0 * len(universe.trajectory)
+        yield Compared("Density, counted", name, "MDAnalysis", apart(counts, theirs.round()), 0, "atoms")

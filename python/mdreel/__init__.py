@@ -6,11 +6,15 @@ if TYPE_CHECKING:
     from mdreel.analysis.average import AverageStructure
     from mdreel.analysis.base import AnalysisBase
     from mdreel.analysis.contacts import Contacts
+    from mdreel.analysis.correlation import autocorrelation, block_averages, statistical_inefficiency
+    from mdreel.analysis.density import DensityAnalysis
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distance_matrix import DistanceMatrix
     from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.end_to_end import EndToEnd
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
+    from mdreel.analysis.msd import EinsteinMSD
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.pca import PCA
     from mdreel.analysis.rdf import InterRDF, InterRDF_s
@@ -37,10 +41,13 @@ __all__ = [
     "AverageStructure",
     "Contacts",
     "Dask",
+    "DensityAnalysis",
     "Dihedral",
     "Dihedrals",
     "DistanceArray",
     "DistanceMatrix",
+    "EinsteinMSD",
+    "EndToEnd",
     "HelixEigenvalues",
     "InterRDF",
     "InterRDF_s",
@@ -52,13 +59,16 @@ __all__ = [
     "Serial",
     "Threads",
     "accelerate",
+    "autocorrelation",
     "backend",
+    "block_averages",
     "center_in_box",
     "follow",
     "from_function",
     "nojump",
     "open_source",
     "run",
+    "statistical_inefficiency",
     "unaccelerate",
     "unwrap",
     "wrap",
@@ -72,10 +82,13 @@ _HOMES = {
     "AnalysisBase": "mdreel.analysis.base",
     "AverageStructure": "mdreel.analysis.average",
     "Dask": "mdreel.executors.dask",
+    "DensityAnalysis": "mdreel.analysis.density",
     "Dihedral": "mdreel.analysis.dihedrals",
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
     "DistanceMatrix": "mdreel.analysis.distance_matrix",
+    "EinsteinMSD": "mdreel.analysis.msd",
+    "EndToEnd": "mdreel.analysis.end_to_end",
     "HelixEigenvalues": "mdreel.analysis.helices",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
@@ -87,6 +100,8 @@ _HOMES = {
     "Serial": "mdreel.executors.serial",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
+    "autocorrelation": "mdreel.analysis.correlation",
+    "block_averages": "mdreel.analysis.correlation",
     "center_in_box": "mdreel.analysis.transformations",
     "backend": "mdreel.mdanalysis.backend",
     "follow": "mdreel.sources.follow",
@@ -94,6 +109,7 @@ _HOMES = {
     "nojump": "mdreel.analysis.transformations",
     "open_source": "mdreel.sources.open",
     "run": "mdreel.analysis.one_pass",
+    "statistical_inefficiency": "mdreel.analysis.correlation",
     "unaccelerate": "mdreel.mdanalysis.accelerate",
     "unwrap": "mdreel.analysis.transformations",
     "wrap": "mdreel.analysis.transformations",

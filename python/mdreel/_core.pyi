@@ -28,11 +28,12 @@ __all__ = [
     "chunked_source",
     "convert",
     "convert_to_chunks",
-    "coordinates",
     "covariance",
+    "density",
     "dihedrals",
     "distance_matrix",
     "distances",
+    "end_to_end",
     "fluctuation",
     "fold",
     "follow_file",
@@ -42,8 +43,11 @@ __all__ = [
     "gyration",
     "helix_eigenvalues",
     "is_hdf5",
+    "kept_positions",
     "map_blocks",
+    "mean_squares",
     "output_formats",
+    "paths",
     "plan",
     "projection",
     "rmsd",
@@ -269,7 +273,6 @@ def function(
     n_columns: int,
     is_summed: bool,
 ) -> Computation: ...
-def coordinates(n_atoms: int) -> Computation: ...
 def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def distance_matrix(
     positions: NDArray[np.float32],
@@ -293,6 +296,13 @@ def distances(
     is_periodic: bool,
     cutoff: float | None,
 ) -> Computation: ...
+def kept_positions(n_atoms: int) -> Computation: ...
+def paths(
+    frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
+) -> NDArray[np.float64]: ...
+def mean_squares(paths: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
+def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
+def end_to_end(n_atoms: int, ends: NDArray[np.uint32]) -> Computation: ...
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...

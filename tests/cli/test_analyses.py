@@ -6,6 +6,7 @@ from pathlib import Path
 import MDAnalysis
 import numpy as np
 import pytest
+from gridData import Grid
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
@@ -196,3 +197,46 @@ def test_frames_are_transformed_first(run, tmp_path: Path) -> None:
     done = run("rg", *inputs, "--transform", "nojump", "--backend", "processes")
     assert (done.returncode, "nojump needs each frame" in done.stderr) == (3, True)
     assert "needs a topology" in run("convert", "-f", XTC, "--transform", "whole", "-o", tmp_path / "a.xtc").stderr
+
+
+def test_msd_writes_a_row_for_each_lag(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "name CA", "--axes", "xy", "--max-lag", "20")
+    done = run("msd", *INPUT, *options, "-o", tmp_path / "msd.csv", "--plot", tmp_path / "msd.png")
+    assert done.returncode == 0, done.stderr
+    atoms = universe.select_atoms("name CA")
+    expected = mdreel.EinsteinMSD(atoms, "xy", max_lag=20, trajectory=DCD).run()
+    head, rows = table(tmp_path / "msd.csv")
+    assert head == ["lag_time_ps", "msd_angstrom2"]
+    np.testing.assert_allclose(rows[:, 1], expected.results.timeseries, rtol=1e-12)
+    summary = run("msd", *INPUT, *options, "-q", "--fit-begin", "2").stdout
+    assert f"{expected.diffusion(begin=2).coefficient * 10:.4g} ± " in summary
+    done = run("msd", *INPUT, "--unwrap-jumps", "lattice")
+    assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)
+
+
+def test_end_to_end_writes_a_column_for_each_chain(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    done = run("end-to-end", *INPUT, "-o", tmp_path / "e.csv", "--plot", tmp_path / "e.png")
+    assert done.returncode == 0, done.stderr
+    atoms = universe.select_atoms("protein and name CA")
+    expected = mdreel.EndToEnd([atoms], trajectory=DCD).run().results.distances
+    head, rows = table(tmp_path / "e.csv")
+    assert head == ["frame", "time_ps", "chain_1_angstrom"]
+    np.testing.assert_allclose(rows[:, 2:], expected, rtol=1e-12)
+    assert run("end-to-end", *INPUT, "--chains", "fragments", "-q").stdout.startswith("frames")
+
+
+def test_density_writes_a_row_for_each_bin(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "name CA", "--delta", "4", "--plot", tmp_path / "d.png")
+    for grid in ("d.dx", "d.mrc"):
+        done = run("density", *INPUT, *options, "-o", tmp_path / "d.csv", "--grid", tmp_path / grid, "--force")
+        assert done.returncode == 0, done.stderr
+    expected = mdreel.DensityAnalysis(universe.select_atoms("name CA"), 4.0, trajectory=DCD).run().results
+    head, rows = table(tmp_path / "d.csv")
+    assert head == ["x_angstrom", "y_angstrom", "z_angstrom", "count", "density_per_angstrom3"]
+    np.testing.assert_array_equal(rows[:, 3].reshape(expected.counts.shape), expected.counts)
+    for grid in ("d.dx", "d.mrc"):
+        np.testing.assert_allclose(Grid(tmp_path / grid).grid, expected.density.grid, atol=1e-6)
+    assert f"counted   {expected.counts.sum():>16,}" in run("density", *INPUT, *options[:4], "-q").stdout
+    done = run("density", *INPUT, "--grid", tmp_path / "d.dx")
+    assert (done.returncode, "exists already" in done.stderr) == (2, True)
+    assert run("density", *INPUT, "--grid", tmp_path / "d.cube").returncode == 2

@@ -1,6 +1,7 @@
 //! The computations of the core, one function for each, in files of those that are akin.
 
 pub mod geometry;
+pub mod motion;
 pub mod neighbours;
 pub mod positions;
 pub mod superposed;

@@ -66,11 +66,13 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
+    use crate::kernels::motion::{density, end_to_end, kept_positions, mean_squares, paths};
+    #[pymodule_export]
     use crate::kernels::neighbours::{
         contact_count, contacts_of, native_contacts, radial_distribution, site_distribution,
     };
     #[pymodule_export]
-    use crate::kernels::positions::{coordinates, fluctuation, gyration, rmsd};
+    use crate::kernels::positions::{fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]

@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use mdreel_core::Error;
-use mdreel_core::frame::Quantity;
-use mdreel_core::source as core;
-use mdreel_core::source::open::Opened;
-use mdreel_core::source::places::Places;
-use mdreel_core::source::tolerant::OnError;
+use mdreel_core::source::{self as core, open::Opened, places::Places, tolerant::OnError};
+use mdreel_core::{Error, frame::Quantity};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -48,7 +44,7 @@ impl Source {
         &self.opened
     }
 
-    /// A source that was opened with the help of Python, and the facts about it: those of one file, or a list.
+    /// One that was opened with the help of Python, and the facts about it: those of one file, or a list.
     pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
         Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
     }
@@ -99,12 +95,12 @@ impl Source {
     /// The same trajectory, read on: where a frame is damaged, that is an error (`raise`), the end (`stop`), or the frame
     /// is left out (`skip`).
     fn with_on_error(&self, py: Python<'_>, on_error: &str) -> PyResult<Self> {
-        let chosen = OnError::from_name(on_error).and_then(|on_error| {
-            let plain = || self.opened.source_on_error(on_error);
-            let source = if on_error == self.on_error { self.shared() } else { self.transformations.over(plain()?)? };
-            Ok((on_error, source))
-        });
-        let (on_error, source) = chosen.map_err(|error| to_python(py, error))?;
+        let on_error = OnError::from_name(on_error).map_err(|error| to_python(py, error))?;
+        if on_error == self.on_error {
+            return Ok(self.with(py, on_error, self.shared(), self.transformations.copy(py)));
+        }
+        let source = self.opened.source_on_error(on_error).and_then(|source| self.transformations.over(source));
+        let source = source.map_err(|error| to_python(py, error))?;
         Ok(self.with(py, on_error, source, self.transformations.copy(py)))
     }
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mdreel._core import Computation, Source, coordinates, distance_matrix
+from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
@@ -83,7 +83,7 @@ class DistanceMatrix(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return what keeps the positions of a frame."""
-        return coordinates(len(self.atoms))
+        return kept_positions(len(self.atoms))
 
     def conclude(self, tally: Tally) -> None:
         """Compare each frame with each."""

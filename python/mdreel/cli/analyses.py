@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from mdreel.cli.analysing import AnalysisCommand
 from mdreel.cli.average import average
 from mdreel.cli.contacts import contacts
+from mdreel.cli.density import density
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
+from mdreel.cli.end_to_end import end_to_end
 from mdreel.cli.helices import helices
+from mdreel.cli.msd import msd
 from mdreel.cli.pca import pca
 from mdreel.cli.rdf import rdf
 from mdreel.cli.rg import rg
@@ -24,10 +27,13 @@ _COMMANDS = (
     rg,
     dihedrals,
     distances,
+    end_to_end,
     helices,
     rdf,
     contacts,
+    density,
+    msd,
 )
 
-ANALYSES: Mapping[str, AnalysisCommand] = {command.__name__: command for command in _COMMANDS}
+ANALYSES: Mapping[str, AnalysisCommand] = {command.__name__.replace("_", "-"): command for command in _COMMANDS}
 """Commands by name."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_SPELLED_OUT = {"Å": "angstrom", "Å^2": "angstrom2", "°": "degree"}
+_SPELLED_OUT = {"Å": "angstrom", "Å^2": "angstrom2", "Å^-3": "per_angstrom3", "°": "degree"}
 
 
 @dataclass(frozen=True)

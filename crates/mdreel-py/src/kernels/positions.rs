@@ -1,6 +1,5 @@
 //! Where atoms are as a whole: RMSD, fluctuation, gyration.
 
-use mdreel_core::kernel::coordinates::Coordinates;
 use mdreel_core::kernel::fluctuation::Fluctuation;
 use mdreel_core::kernel::gyration::Gyration;
 use mdreel_core::kernel::rmsd::Rmsd;
@@ -43,10 +42,4 @@ pub fn gyration<'py>(
     let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
     let computation = Gyration::new(n_atoms, given.as_deref());
     Computation::new(py, computation, "gyration", (n_atoms, weights.map(copied)))
-}
-
-/// Positions of `n_atoms` atoms of each frame, float32 in Å: two to a column, bit for bit.
-#[pyfunction]
-pub fn coordinates(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
-    Computation::new(py, Coordinates::new(n_atoms), "coordinates", (n_atoms,))
 }

@@ -1,0 +1,93 @@
+//! Where atoms go: positions of all frames, paths, displacements; density; ends of chains.
+
+use mdreel_core::kernel::density::Density;
+use mdreel_core::kernel::displacement;
+use mdreel_core::kernel::end_to_end::EndToEnd;
+use mdreel_core::kernel::positions::{self, Positions};
+use mdreel_core::transform::Scheme;
+use mdreel_core::{Error, Result};
+use numpy::ndarray::{Array2, Array3};
+use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use pyo3::prelude::*;
+
+use super::copied;
+use crate::computation::Computation;
+use crate::error::to_python;
+
+/// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
+/// lengths (Å) and angles (degrees), zeros for no cell.
+#[pyfunction]
+pub fn kept_positions(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
+    Computation::new(py, Positions::new(n_atoms), "kept_positions", (n_atoms,))
+}
+
+/// The paths of atoms from `first` up to `end`, shape (end - first, 3, n_frames), float64, Å, of frames as `kept_positions` keeps
+/// them, shape (n_frames, n_numbers), float32. With a scheme (`lattice`, `toroidal`) jumps across boundaries are undone.
+#[pyfunction]
+#[pyo3(signature = (frames, n_atoms, first, end, scheme))]
+pub fn paths<'py>(
+    py: Python<'py>,
+    frames: PyReadonlyArray2<'py, f32>,
+    n_atoms: usize,
+    first: usize,
+    end: usize,
+    scheme: Option<&str>,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let frames = frames.as_array();
+    let found = py.detach(|| -> Result<Array3<f64>> {
+        let scheme = scheme.map(Scheme::from_name).transpose()?;
+        let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
+        let rows = rows.ok_or_else(|| Error::Mismatch("the numbers of a frame must lie side by side".into()))?;
+        let values = positions::paths(&rows, n_atoms, first..end, scheme)?;
+        let shape = (end - first, 3, rows.len());
+        Array3::from_shape_vec(shape, values).map_err(|error| Error::Mismatch(error.to_string()))
+    });
+    Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
+}
+
+/// Mean square displacements of particles, shape (n_particles, n_lags), Å^2, of their paths, shape (n_particles, n_axes, n_frames).
+#[pyfunction]
+pub fn mean_squares<'py>(
+    py: Python<'py>,
+    paths: PyReadonlyArray3<'py, f64>,
+    n_lags: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (particles, (_, _, n_frames)) = (paths.as_array(), paths.as_array().dim());
+    let found = py.detach(|| -> Result<Array2<f64>> {
+        let mut found = Array2::zeros((particles.dim().0, n_lags));
+        if n_lags > n_frames {
+            return Err(Error::Mismatch(format!("{n_frames} frames have no {n_lags} lags")));
+        }
+        for (path, mut lags) in particles.outer_iter().zip(found.outer_iter_mut()) {
+            let (path, Some(lags)) = (path.as_standard_layout(), lags.as_slice_mut()) else { continue };
+            displacement::mean_squares(path.as_slice().unwrap_or_default(), n_frames, lags);
+        }
+        Ok(found)
+    });
+    Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
+}
+
+/// How many of `n_atoms` atoms are in each bin between these edges, Å, over all frames.
+#[pyfunction]
+pub fn density<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    x: PyReadonlyArray1<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+    z: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Computation> {
+    let computation = Density::new(n_atoms, [&x, &y, &z].map(|edges| edges.as_array().to_vec()));
+    Computation::new(py, computation, "density", (n_atoms, copied(x), copied(y), copied(z)))
+}
+
+/// The vector from the first to the last atom of each chain, Å, and its length: `ends`, shape (n_chains, 2), of `n_atoms`.
+#[pyfunction]
+pub fn end_to_end<'py>(py: Python<'py>, n_atoms: usize, ends: PyReadonlyArray2<'py, u32>) -> PyResult<Computation> {
+    let rows = ends.as_array();
+    if rows.ncols() != 2 {
+        let message = format!("a chain has 2 ends, got {}", rows.ncols());
+        return Err(to_python(py, Error::Mismatch(message)));
+    }
+    let given = rows.rows().into_iter().map(|row| [row[0], row[1]]).collect();
+    Computation::new(py, EndToEnd::new(n_atoms, given), "end_to_end", (n_atoms, copied(ends)))
+}

@@ -1,0 +1,233 @@
+"""Correlation in time: how long a quantity remembers what it was, and how certain its mean is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mdreel.errors import MismatchError
+
+Legendre = Literal[1, 2]
+"""Of the cosine between two directions: itself, or (3 cos^2 - 1) / 2."""
+
+
+def autocorrelation(
+    timeseries: ArrayLike,
+    *,
+    max_lag: int | None = None,
+    normalize: bool = True,
+    subtract_mean: bool = True,
+    vectors: bool = False,
+    legendre: Legendre | None = None,
+) -> NDArray[np.float64]:
+    """Compute how a quantity is correlated with itself after a time.
+
+    Parameters
+    ----------
+    timeseries : array_like, shape (n_frames, ...), float64
+        A quantity in frames at equal intervals, or several.
+    max_lag : int, optional
+        Most frames between two values; by default all.
+    normalize : bool
+        Whether it begins with 1.
+    subtract_mean : bool
+        Whether deviations from the mean are correlated, as for fluctuations. Never of Legendre polynomials.
+    vectors : bool
+        Whether the last axis has the coordinates of a vector: products of vectors are then scalar products.
+    legendre : {1, 2}, optional
+        Whether directions of vectors are correlated, by a Legendre polynomial of the cosine between them.
+
+    Returns
+    -------
+    ndarray, shape (n_lags, ...), float64
+        ``C(m) = 1/(N-m) sum_t a(t) a(t+m)``, without the axis of vectors.
+
+    Raises
+    ------
+    MismatchError
+        If there are no frames, values are not finite, a vector has no length, or the polynomial is unknown.
+
+    Notes
+    -----
+    By Fourier transforms, padded so that nothing comes round (Wiener and Khinchin): n log n. The second polynomial
+    needs the correlations of the products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
+
+    Examples
+    --------
+    >>> angle = np.linspace(0, 4 * np.pi, 100)
+    >>> directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> bool(np.allclose(autocorrelation(directions, legendre=1, max_lag=30), np.cos(angle[:31])))
+    True
+    """
+    values = np.asarray(timeseries, np.float64)
+    if values.ndim == 0 or not len(values):
+        raise MismatchError("there are no frames")
+    if not np.isfinite(values).all():
+        raise MismatchError(f"frame {int(np.argwhere(~np.isfinite(values))[0][0])} of the series is not finite")
+    if legendre not in (None, 1, 2):
+        raise MismatchError(f"legendre must be 1, 2 or None, not {legendre!r}")
+    n_lags = 1 + (len(values) - 1 if max_lag is None else min(max_lag, len(values) - 1))
+    if legendre is not None:
+        found = _of_directions(values, legendre, n_lags)
+    else:
+        if subtract_mean:
+            values = values - values.mean(axis=0)
+        products = _products(values, n_lags)
+        found = products.sum(axis=-1) if vectors else products
+    if normalize:
+        with np.errstate(invalid="ignore"):
+            found = found / found[0]
+    return found
+
+
+def _of_directions(values: NDArray[np.float64], legendre: Legendre, n_lags: int) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(values, axis=-1, keepdims=True)
+    if not lengths.all():
+        raise MismatchError(f"frame {int(np.argwhere(lengths == 0)[0][0])} of the series has a vector without a length")
+    directions = values / lengths
+    if legendre == 1:
+        first: NDArray[np.float64] = _products(directions, n_lags).sum(axis=-1)
+        return first
+    tensors = (directions[..., :, None] * directions[..., None, :]).reshape(*directions.shape[:-1], -1)
+    second: NDArray[np.float64] = 1.5 * _products(tensors, n_lags).sum(axis=-1) - 0.5
+    return second
+
+
+def _products(values: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
+    """Return mean products of values that many frames apart, shape (n_lags, ...)."""
+    n_frames = len(values)
+    length = fft_length(n_frames + n_lags - 1)
+    transform = np.fft.rfft(values, length, axis=0)
+    products = np.fft.irfft(transform.real**2 + transform.imag**2, length, axis=0)[:n_lags]
+    n_pairs = n_frames - np.arange(n_lags)
+    return products / n_pairs.reshape(-1, *[1] * (values.ndim - 1))
+
+
+def fft_length(least: int) -> int:
+    """Return the next length whose Fourier transform is fast: with no prime factors above 5."""
+    best = 1 << max(least - 1, 0).bit_length()
+    fives = 1
+    while fives < best:
+        odd = fives
+        while odd < best:
+            twos = 1 << max(-(-least // odd) - 1, 0).bit_length()
+            best = min(best, odd * twos)
+            odd *= 3
+        fives *= 5
+    return best
+
+
+def statistical_inefficiency(timeseries: ArrayLike) -> float:
+    """Estimate of how many frames one is independent: ``g = 1 + 2 tau``.
+
+    Parameters
+    ----------
+    timeseries : array_like, shape (n_frames,), float64
+        A quantity in frames at equal intervals.
+
+    Returns
+    -------
+    float
+        1 or more. The standard error of the mean is ``sqrt(g variance / n_frames)``.
+
+    Raises
+    ------
+    MismatchError
+        If it is not one quantity, or has no variance.
+
+    Notes
+    -----
+    ``g = 1 + 2 sum_m (1 - m/N) C(m)``, up to where the normalised autocorrelation C first is not positive (Chodera et
+    al., J. Chem. Theory Comput. 3 (2007) 26). Frames that are g apart are independent.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=4000)
+    >>> statistical_inefficiency(noise) < 1.2
+    True
+    >>> round(statistical_inefficiency(np.repeat(noise, 10)))
+    10
+    """
+    values = _one_series(timeseries)
+    if np.ptp(values) == 0:
+        raise MismatchError("a series that does not change has no statistical inefficiency")
+    correlation = autocorrelation(values)
+    positive = correlation > 0
+    end = len(correlation) if positive.all() else int(np.argmin(positive))
+    weights = 1 - np.arange(1, end) / len(values)
+    return max(1.0, 1 + 2 * float(weights @ correlation[1:end]))
+
+
+@dataclass(frozen=True)
+class BlockAverages:
+    """Means of blocks, for blocks of growing length.
+
+    Attributes
+    ----------
+    lengths : ndarray, shape (n_lengths,), int64
+        Frames in a block.
+    errors : ndarray, shape (n_lengths,), float64
+        Standard error of the mean, were blocks of this length independent. Where it no longer grows, they are.
+    uncertainties : ndarray, shape (n_lengths,), float64
+        Standard error of that.
+    mean : float
+        The mean.
+    """
+
+    lengths: NDArray[np.int64]
+    errors: NDArray[np.float64]
+    uncertainties: NDArray[np.float64]
+    mean: float
+
+
+def block_averages(timeseries: ArrayLike) -> BlockAverages:
+    """Estimate the error of a mean by cutting the series into blocks (Flyvbjerg and Petersen 1989).
+
+    Parameters
+    ----------
+    timeseries : array_like, shape (n_frames,), float64
+        A quantity in frames at equal intervals; 4 of them at least.
+
+    Returns
+    -------
+    BlockAverages
+        For blocks of 1, 2, 4, ... frames, as long as there are 4 of them. Frames that fill no block are left out of it.
+
+    Raises
+    ------
+    MismatchError
+        If it is not one quantity, or has too few frames.
+
+    Notes
+    -----
+    ``error^2 = variance of the means of n blocks / (n - 1)``, uncertain by ``error / sqrt(2 (n - 1))`` (H. Flyvbjerg,
+    H. G. Petersen, J. Chem. Phys. 91 (1989) 461).
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=4096)
+    >>> found = block_averages(noise)
+    >>> bool(abs(found.errors[0] - 1 / 64) < 1e-3)
+    True
+    """
+    values = _one_series(timeseries)
+    if len(values) < 4:
+        raise MismatchError(f"block averages need 4 frames at least, there are {len(values)}")
+    lengths, errors, uncertainties = [], [], []
+    means, length = values, 1
+    while len(means) >= 4:
+        error = float(np.sqrt(means.var() / (len(means) - 1)))
+        lengths.append(length)
+        errors.append(error)
+        uncertainties.append(error / np.sqrt(2 * (len(means) - 1)))
+        means = means[: len(means) // 2 * 2].reshape(-1, 2).mean(axis=1)
+        length *= 2
+    return BlockAverages(np.array(lengths), np.array(errors), np.array(uncertainties), float(values.mean()))
+
+
+def _one_series(timeseries: ArrayLike) -> NDArray[np.float64]:
+    values = np.asarray(timeseries, np.float64)
+    if values.ndim != 1 or not len(values):
+        raise MismatchError(f"expected one quantity, shape (n_frames,), got {values.shape}")
+    return values

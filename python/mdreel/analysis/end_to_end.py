@@ -1,0 +1,98 @@
+"""End-to-end distances: how far the last atom of a chain is from its first."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel._core import Computation, Source, end_to_end
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.selection import Selection
+from mdreel.analysis.tally import Tally
+from mdreel.errors import MismatchError, SelectionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+_N_VALUES = 4  # x, y, z and length
+
+
+class EndToEnd(Analysis):
+    """The vector from the first to the last atom of each chain, and its length, in each frame.
+
+    Parameters
+    ----------
+    chains : sequence of MDAnalysis.AtomGroup
+        The chains, each in the order of its atoms along the chain, as for MDAnalysis's `PersistenceLength`. Of a chain
+        only its first and last atom are read.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.vectors : ndarray, shape (n_frames, n_chains, 3), float64
+        From the first atom to the last, Å.
+    results.distances : ndarray, shape (n_frames, n_chains), float64
+        How long these are, Å.
+
+    Raises
+    ------
+    SelectionError
+        If there are no chains, or one has no atoms.
+    MismatchError
+        If they are of several Universes.
+
+    Notes
+    -----
+    ``R = x_last - x_first``, in float64. Chains must be whole: ``run(transformations=[mdreel.unwrap(...)])``. Results
+    take 32 bytes for each chain and frame. How long R remembers its direction:
+    ``autocorrelation(vectors, legendre=1)``.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> EndToEnd([alpha]).run().results.distances.shape
+    (98, 1)
+    """
+
+    def __init__(self, chains: "Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
+        if len(chains) == 0:
+            raise SelectionError("there is no chain")
+        for number, chain in enumerate(chains):
+            Selection.of(chain, f"chain {number}")
+            if chain.universe is not chains[0].universe:
+                raise MismatchError(f"chain {number} is of another Universe than chain 0")
+        ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
+        super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
+        self._ends = self._selection.places.astype(np.uint32).reshape(-1, 2)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return len(self._ends)
+
+    def computation(self, source: Source) -> Computation:
+        """Return what computes the vectors of a frame."""
+        return end_to_end(len(self.atoms), self._ends)
+
+    def conclude(self, tally: Tally) -> None:
+        """Tell vectors from distances."""
+        values = tally.values.reshape(-1, self.n_chains, _N_VALUES)
+        self.results.vectors = np.ascontiguousarray(values[..., :3])
+        self.results.distances = np.ascontiguousarray(values[..., 3])
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the distance over time; of several chains the mean."""
+        from mdreel.results.figure import time_series
+
+        label = "End-to-end distance (Å)" if self.n_chains == 1 else "Mean end-to-end distance (Å)"
+        mean = self.results.distances.mean(axis=1)
+        return time_series(self.times, mean, label, title, ax, frames=self.frames, from_zero=False)
+
+    def _describe(self) -> str:
+        chains = f"{self.n_chains:,} chain{'s' if self.n_chains > 1 else ''}"
+        return f"{chains}, {self.n_frames:,} frames" if self._outcome is not None else f"{chains}, not run"

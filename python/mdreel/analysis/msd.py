@@ -1,0 +1,219 @@
+"""Mean square displacement: how far particles go, by the time that has passed."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.correlation import fft_length
+from mdreel.analysis.diffusion import Diffusion, diffusion_of
+from mdreel.analysis.tally import Tally
+from mdreel.analysis.transformations import Scheme
+from mdreel.errors import MismatchError
+from mdreel.spans import COORDINATOR
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+_AXES = {"x": [0], "y": [1], "z": [2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "xyz": [0, 1, 2]}
+_CHUNK = 32 << 20  # bytes of coordinates that are transformed at a time
+
+
+class EinsteinMSD(Analysis):
+    """Mean square displacements of particles for each time that passes, averaged over all times at which it begins.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup
+        The particles.
+    msd_type : {"xyz", "xy", "xz", "yz", "x", "y", "z"}
+        Which coordinates count.
+    fft : bool
+        Whether it is computed by Fourier transforms, in a time that grows as n log n with the number of frames; else
+        pair by pair, which is faster for a small `max_lag`.
+    max_lag : int, optional
+        Most frames between two positions; by default all.
+    nojump : {"lattice", "toroidal"}, optional
+        How jumps across boundaries are undone, atom by atom; see `mdreel.nojump`. Works on every executor. By default
+        positions are taken as they are: they must not be wrapped.
+    per_particle : bool
+        Whether the displacements of each particle are kept.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+
+    Attributes
+    ----------
+    results.timeseries : ndarray, shape (n_lags,), float64
+        Mean square displacement of all particles, Å^2.
+    results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
+        That of each particle, in the order of the group, Å^2; not there without `per_particle`.
+    results.delta_t_values : ndarray, shape (n_lags,), float64
+        Times between the positions, ps.
+
+    Raises
+    ------
+    SelectionError
+        If there are no atoms.
+    MismatchError
+        If `msd_type` or `max_lag` mean nothing. When it is run: if frames are not as far from one another in time, or
+        one has no cell where jumps are to be undone.
+
+    Notes
+    -----
+    ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for windows of m of N frames. By Fourier transforms it is a sum of
+    squares less twice an autocorrelation (Calandrini et al., Collection SFN 12 (2011) 201), of positions about the mean
+    of each particle, in float64. Positions take 12 bytes for each atom and frame until the end; those of each particle
+    8 for each lag more.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> msd = EinsteinMSD(mda.Universe(PSF, DCD).select_atoms("name CA"), max_lag=20).run()
+    >>> msd.results.timeseries.shape, msd.results.msds_by_particle.shape
+    ((21,), (21, 214))
+    """
+
+    def __init__(
+        self,
+        atomgroup: "AtomGroup",
+        msd_type: str = "xyz",
+        fft: bool = True,
+        *,
+        max_lag: int | None = None,
+        nojump: Scheme | None = None,
+        per_particle: bool = True,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        super().__init__(atomgroup, trajectory)
+        if msd_type.lower() not in _AXES:
+            raise MismatchError(f"msd_type must be one of {', '.join(_AXES)}, not {msd_type!r}")
+        if max_lag is not None and max_lag < 0:
+            raise MismatchError(f"max_lag must be 0 or more frames, not {max_lag}")
+        if nojump not in (None, "lattice", "toroidal"):
+            raise MismatchError(f"nojump must be 'lattice', 'toroidal' or None, not {nojump!r}")
+        self._axes = _AXES[msd_type.lower()]
+        self._fft, self._max_lag = fft, max_lag
+        self._nojump = nojump
+        self._per_particle = per_particle
+
+    @property
+    def n_dimensions(self) -> int:
+        """How many coordinates count."""
+        return len(self._axes)
+
+    def computation(self, source: Source) -> Computation:
+        """Return what keeps positions."""
+        return kept_positions(len(self.atoms))
+
+    def conclude(self, tally: Tally) -> None:
+        """Compute displacements of all particles, some at a time."""
+        self.results.delta_t_values = self._lags(tally.rows[:, 1])
+        n_lags = len(self.results.delta_t_values)
+        frames = tally.values.view(np.float32)
+        total = np.zeros(n_lags)
+        each = np.empty((n_lags, len(self.atoms))) if self._per_particle else None
+        counts = np.bincount(self._selection.places, minlength=len(self.atoms))
+        for first, found in self._of_chunks(frames, n_lags):
+            end = first + len(found)
+            total += (counts[first:end, None] * found).sum(axis=0)
+            if each is not None:
+                each[:, first:end] = found.T
+        self.results.timeseries = total / self._selection.n_given
+        if each is not None:
+            self.results.msds_by_particle = each[:, self._selection.places]
+
+    def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
+        """Fit a line; see `diffusion_of`."""
+        self._done()
+        return diffusion_of(self.results.delta_t_values, self.results.timeseries, self.n_dimensions, begin, end)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the displacements, and the line that is fitted."""
+        from mdreel.results.msd import msd_figure
+
+        times, values = self.results.delta_t_values, self.results.timeseries
+        try:
+            fit = self.diffusion()
+        except MismatchError:  # too short for a line
+            return msd_figure(times, values, title=title, ax=ax)
+        line = (fit.slope, fit.intercept, fit.begin, fit.end)
+        label = f"D = ({fit.coefficient * 10:.3g} ± {fit.error * 10:.1g}) × 10⁻⁵ cm²/s"
+        return msd_figure(times, values, line, label, title, ax)
+
+    def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the times that pass, which must be alike from frame to frame."""
+        most = len(times) - 1
+        n_lags = 1 + (most if self._max_lag is None else min(self._max_lag, most))
+        interval = float(times[-1] - times[0]) / most if most else 0.0
+        # Files hold times in single precision at worst.
+        allowed = 1e-3 * abs(interval) + 2 * float(np.finfo(np.float32).eps * np.abs(times).max())
+        late = np.abs(times - times[0] - interval * np.arange(len(times)))
+        if (late > allowed).any():
+            wrong = int(late.argmax())
+            found = f"frame {self.frames[wrong]} is {late[wrong]:g} ps away from where it should be"
+            raise MismatchError(f"mean square displacements need frames at equal intervals in time: {found}")
+        return np.arange(n_lags, dtype=np.float64) * interval
+
+    def _of_chunks(self, frames: NDArray[np.float32], n_lags: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Give the displacements of some particles after others, shape (n_particles, n_lags), in order."""
+        n_atoms = len(self.atoms)
+        width = max(1, _CHUNK // (8 * 3 * max(len(frames), 1)))
+        firsts = range(0, n_atoms, width)
+
+        def compute(first: int) -> NDArray[np.float64]:
+            end = min(first + width, n_atoms)
+            path = paths(frames, n_atoms, first, end, self._nojump)[:, self._axes]
+            return by_fft(path, n_lags) if self._fft else mean_squares(path, n_lags)
+
+        n_threads = min(self._n_threads(), len(firsts))
+        if n_threads == 1:
+            yield from ((first, compute(first)) for first in firsts)
+            return
+        with ThreadPoolExecutor(n_threads) as threads:
+            for some in range(0, len(firsts), n_threads):  # no more wait for their turn than are computed at a time
+                batch = firsts[some : some + n_threads]
+                yield from zip(batch, threads.map(compute, batch), strict=True)
+
+    def _n_threads(self) -> int:
+        """Return as many threads as the run had workers here."""
+        crew = self._done().crew
+        here = crew.get(COORDINATOR)
+        return max(1, sum(one.host == here.host for number, one in crew.items() if number != COORDINATOR and here))
+
+
+def by_fft(path: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
+    """Compute mean square displacements by Fourier transforms.
+
+    Parameters
+    ----------
+    path : ndarray, shape (n_particles, n_axes, n_frames), float64
+        Coordinates, Å.
+    n_lags : int
+        For how many lags, from 0.
+
+    Returns
+    -------
+    ndarray, shape (n_particles, n_lags), float64
+        Mean square displacements, Å^2.
+    """
+    n_frames = path.shape[-1]
+    path = path - path.mean(axis=-1, keepdims=True)
+    length = fft_length(n_frames + n_lags - 1)
+    transform = np.fft.rfft(path, length, axis=-1)
+    power = (transform.real**2 + transform.imag**2).sum(axis=1)
+    products = np.fft.irfft(power, length, axis=-1)[:, :n_lags]
+    squares = np.zeros((len(path), n_frames + 1))
+    np.cumsum((path**2).sum(axis=1), axis=-1, out=squares[:, 1:])
+    lags = np.arange(n_lags)
+    # Of the first N - m frames, and of all but the first m.
+    both = squares[:, n_frames - lags] + squares[:, -1:] - squares[:, lags]
+    found: NDArray[np.float64] = np.maximum((both - 2 * products) / (n_frames - lags), 0.0)
+    found[:, 0] = 0.0
+    return found

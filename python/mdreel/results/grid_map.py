@@ -1,0 +1,57 @@
+"""Pictures of a value in each bin of a plane."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.results.style import SEQUENTIAL, STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
+
+
+def grid_map(
+    values: NDArray[np.float64],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    label: str,
+    title: str = "",
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a value for each bin.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_x, n_y), float64
+        The values, in the unit that `label` names.
+    x, y : ndarray, shape (n_x + 1,) and (n_y + 1,), float64
+        Edges of the bins, Å.
+    label : str
+        What the values are.
+    title : str
+        A line above the picture.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into; otherwise a new figure is made.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, of which both axes have one scale.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        axes = Figure(figsize=_SIZE, layout="constrained").add_subplot() if ax is None else ax
+        drawn = axes.pcolormesh(x, y, values.T, cmap=SEQUENTIAL, vmin=0.0)
+        axes.set(xlabel="x (Å)", ylabel="y (Å)")
+        axes.set_aspect("equal")
+        axes.set_title(title, loc="left")
+        figure = axes.get_figure(root=True)
+        assert figure is not None, "axes belong to a figure"
+        figure.colorbar(drawn, ax=axes, label=label)
+    return figure
