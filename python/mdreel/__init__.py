@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
+    from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.rdf import InterRDF, InterRDF_s
     from mdreel.analysis.rg import Rg
@@ -31,6 +32,7 @@ __all__ = [
     "Dihedrals",
     "DistanceArray",
     "HelixEigenvalues",
+    "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
     "Mpi",
@@ -56,6 +58,7 @@ _HOMES = {
     "Dihedrals": "mdreel.analysis.dihedrals",
     "DistanceArray": "mdreel.analysis.distances",
     "HelixEigenvalues": "mdreel.analysis.helices",
+    "HydrogenBondAnalysis": "mdreel.analysis.hydrogen_bonds",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
     "Mpi": "mdreel.executors.mpi",

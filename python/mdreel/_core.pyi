@@ -243,6 +243,14 @@ def distances(
 def helix_eigenvalues(
     n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
 ) -> Computation: ...
+def hydrogen_bonds(
+    n_atoms: int,
+    donors: NDArray[np.uint32],
+    acceptors: NDArray[np.uint32],
+    masks: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
+    distance: float,
+    angle: float,
+) -> Computation: ...
 def native_contacts(
     n_atoms: int,
     references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],

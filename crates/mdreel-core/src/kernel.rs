@@ -10,6 +10,7 @@ mod fixture;
 pub mod fluctuation;
 pub mod gyration;
 pub mod helices;
+pub mod hydrogen_bonds;
 pub mod pairs;
 pub mod pass;
 pub mod radial_distribution;
@@ -49,7 +50,7 @@ pub trait Kernel: Clone + Send + Sync {
 /// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
 ///
 /// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames, sums
-/// that are exact ([`crate::reduce::Sum`]) and counts.
+/// that are exact ([`crate::reduce::Sum`]), counts, and records ([`crate::reduce::Records`]).
 pub trait Computation: Send + Sync {
     /// Atoms in each frame that it is given.
     fn n_atoms(&self) -> usize;

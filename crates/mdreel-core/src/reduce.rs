@@ -1,10 +1,12 @@
 //! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
 //! result do not depend on who computed what.
 
+mod records;
 mod rows;
 mod sum;
 mod tally;
 
+pub use records::Records;
 pub use rows::Rows;
 pub use sum::Sum;
 pub use tally::{Layout, Slots, Tally};

@@ -62,7 +62,7 @@ mod _core {
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
     use crate::kernels::neighbours::{
-        contact_count, contacts_of, native_contacts, radial_distribution, site_distribution,
+        contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution, site_distribution,
     };
     #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};

@@ -22,8 +22,8 @@ pub struct Pass {
 /// A computation, and the places of its atoms; None for all.
 type Member = (Py<Computation>, Option<Py<PyArray1<u32>>>);
 
-/// Columns, sums and counts: first and end of each.
-type Places = Vec<[(usize, usize); 3]>;
+/// Columns, sums, counts and records: first and end of each.
+type Places = Vec<[(usize, usize); 4]>;
 
 #[pymethods]
 impl Pass {
@@ -47,7 +47,7 @@ impl Pass {
     /// Numbers in a row: frame, time, and the values of all computations.
     #[getter]
     fn row_width(&self) -> usize {
-        Rows::HEAD + self.pass.layout().n_columns
+        Rows::HEAD + self.pass.n_columns()
     }
 
     /// The computations.
@@ -60,7 +60,8 @@ impl Pass {
     #[getter]
     fn places(&self) -> Places {
         let edges = |range: &Range<usize>| (range.start, range.end);
-        self.pass.places().map(|Place { columns, sums, counts }| [edges(columns), edges(sums), edges(counts)]).collect()
+        let of = |place: &Place| [&place.columns, &place.sums, &place.counts, &place.records].map(edges);
+        self.pass.places().map(of).collect()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

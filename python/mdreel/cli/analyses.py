@@ -6,6 +6,7 @@ from mdreel.cli.analysing import AnalysisCommand
 from mdreel.cli.contacts import contacts
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
+from mdreel.cli.hbonds import hbonds
 from mdreel.cli.helices import helices
 from mdreel.cli.rdf import rdf
 from mdreel.cli.rg import rg
@@ -13,6 +14,6 @@ from mdreel.cli.rmsd import rmsd
 from mdreel.cli.rmsf import rmsf
 
 ANALYSES: Mapping[str, AnalysisCommand] = {
-    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices, rdf, contacts)
+    command.__name__: command for command in (rmsd, rmsf, rg, dihedrals, distances, helices, rdf, contacts, hbonds)
 }
 """Commands by name."""

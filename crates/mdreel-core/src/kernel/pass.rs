@@ -12,7 +12,6 @@ use crate::reduce::{Layout, Slots, Tally};
 pub struct Pass {
     n_atoms: usize,
     members: Vec<Member>,
-    layout: Layout,
 }
 
 struct Member {
@@ -34,6 +33,24 @@ pub struct Place {
     pub sums: Range<usize>,
     /// Its counts.
     pub counts: Range<usize>,
+    /// Its records: one or none.
+    pub records: Range<usize>,
+}
+
+impl Place {
+    /// Behind those of other computations.
+    fn behind(before: Option<&Place>, layout: Layout) -> Self {
+        let next = |of: fn(&Place) -> &Range<usize>, n: usize| {
+            let start = before.map_or(0, |place| of(place).end);
+            start..start + n
+        };
+        Place {
+            columns: next(|place| &place.columns, layout.n_columns),
+            sums: next(|place| &place.sums, layout.n_sums),
+            counts: next(|place| &place.counts, layout.n_counts),
+            records: next(|place| &place.records, usize::from(layout.record.is_some())),
+        }
+    }
 }
 
 impl Clone for Member {
@@ -47,8 +64,7 @@ impl Clone for Member {
 impl Pass {
     /// Of computations over `n_atoms` atoms.
     pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
-        let mut layout = Layout::default();
-        let mut members = Vec::with_capacity(computations.len());
+        let mut members: Vec<Member> = Vec::with_capacity(computations.len());
         for (computation, atoms) in computations {
             let (wanted, given) = (computation.n_atoms(), atoms.as_ref().map_or(n_atoms, Vec::len));
             if wanted != given {
@@ -57,32 +73,25 @@ impl Pass {
             if let Some(&atom) = atoms.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
                 return Err(Error::Mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
             }
-            let own = computation.layout();
-            let place = Place {
-                columns: layout.n_columns..layout.n_columns + own.n_columns,
-                sums: layout.n_sums..layout.n_sums + own.n_sums,
-                counts: layout.n_counts..layout.n_counts + own.n_counts,
-            };
-            layout = Layout { n_columns: place.columns.end, n_sums: place.sums.end, n_counts: place.counts.end };
+            let place = Place::behind(members.last().map(|member| &member.place), computation.layout());
             let chosen = atoms.map(|atoms| {
                 let batch = FrameBatch::for_quantities(atoms.len(), computation.quantities());
                 (atoms, batch)
             });
             members.push(Member { computation, chosen, place });
         }
-        Ok(Pass { n_atoms, members, layout })
+        Ok(Pass { n_atoms, members })
     }
 
     /// Of one computation, which is given all atoms.
     pub fn of(computation: impl Computation + 'static) -> Self {
-        let (n_atoms, layout) = (computation.n_atoms(), computation.layout());
-        let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts };
-        Pass { n_atoms, members: vec![Member { computation: Box::new(computation), chosen: None, place }], layout }
+        let (n_atoms, place) = (computation.n_atoms(), Place::behind(None, computation.layout()));
+        Pass { n_atoms, members: vec![Member { computation: Box::new(computation), chosen: None, place }] }
     }
 
-    /// How much room all need.
-    pub fn layout(&self) -> Layout {
-        self.layout
+    /// Values of each frame that all leave.
+    pub fn n_columns(&self) -> usize {
+        self.members.last().map_or(0, |member| member.place.columns.end)
     }
 
     /// Where each leaves what it finds.
@@ -103,7 +112,8 @@ impl Kernel for Pass {
     }
 
     fn empty(&self) -> Tally {
-        Tally::new(self.layout)
+        let layouts: Vec<Layout> = self.members.iter().map(|member| member.computation.layout()).collect();
+        Tally::new(&layouts)
     }
 
     fn map(&mut self, batch: &FrameBatch, tally: &mut Tally) -> Result<()> {
@@ -124,6 +134,7 @@ impl Kernel for Pass {
             let mut slots = Slots::new(rows, width, place.columns.clone());
             slots.sums = &mut tally.sums[place.sums.clone()];
             slots.counts = &mut tally.counts[place.counts.clone()];
+            slots.records = &mut tally.records[place.records.clone()];
             computation.map(given, &mut slots)?;
         }
         Ok(())
