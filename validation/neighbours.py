@@ -10,6 +10,7 @@ import mdtraj
 import numpy as np
 from comparison import SINGLE, Compared, apart, systems
 from MDAnalysis.analysis import contacts, rdf
+from MDAnalysis.analysis.hydrogenbonds.hbond_analysis import HydrogenBondAnalysis
 
 import mdreel
 
@@ -21,6 +22,7 @@ def compare(folder: Path) -> Iterator[Compared]:
     for name, universe, protein in systems():
         yield from distributions(name, universe, protein, folder)
         yield from shares(name, universe, protein)
+        yield from bonds(name, universe)
 
 
 def distributions(
@@ -72,3 +74,23 @@ def shares(name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGro
         bound, note = (SINGLE, "the peer computes in single precision") if soft else (1 / ours.n_initial_contacts, edge)
         found = apart(ours.results.timeseries, theirs.results.timeseries)
         yield Compared(f"Native contacts, {method}", name, "MDAnalysis", found, bound, "", note)
+
+
+def bonds(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
+    """Compare hydrogen bonds of the protein."""
+    where = "protein and not resid 50:60 and not resid 120:124" if name.endswith("cut") else "protein"
+    options = {"hydrogens_sel": f"({where}) and (name HN H HH* HE* HD*)", "acceptors_sel": f"({where}) and name O*"}
+    universe.trajectory[0]
+    ours = mdreel.HydrogenBondAnalysis(universe, **options).run()
+    universe.trajectory[0]
+    theirs = HydrogenBondAnalysis(universe, **options, update_selections=False).run()
+    counted = apart(ours.count_by_time(), theirs.count_by_time())
+    yield Compared("Hydrogen bonds, counted", name, "MDAnalysis", counted, 0, "bonds")
+    found, expected = (
+        hbonds[np.lexsort(hbonds[:, 3::-1].T)] for hbonds in (ours.results.hbonds, theirs.results.hbonds)
+    )
+    note = "the peer computes distances in single precision"
+    yield Compared("Hydrogen bonds, atoms", name, "MDAnalysis", apart(found[:, :4], expected[:, :4]), 0, "")
+    yield Compared(
+        "Hydrogen bonds, distances", name, "MDAnalysis", apart(found[:, 4], expected[:, 4]), SINGLE, "Å", note
+    )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.end_to_end import EndToEnd
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
+    from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
     from mdreel.analysis.msd import EinsteinMSD
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.pca import PCA
@@ -49,6 +50,7 @@ __all__ = [
     "EinsteinMSD",
     "EndToEnd",
     "HelixEigenvalues",
+    "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
     "Mpi",
@@ -90,6 +92,7 @@ _HOMES = {
     "EinsteinMSD": "mdreel.analysis.msd",
     "EndToEnd": "mdreel.analysis.end_to_end",
     "HelixEigenvalues": "mdreel.analysis.helices",
+    "HydrogenBondAnalysis": "mdreel.analysis.hydrogen_bonds",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
     "Mpi": "mdreel.executors.mpi",

@@ -9,57 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-__all__ = [
-    "Blocks",
-    "Computation",
-    "FrameReader",
-    "FrameSet",
-    "Frames",
-    "LentFile",
-    "OpenFiles",
-    "Part",
-    "Pass",
-    "Source",
-    "Transformation",
-    "centered",
-    "chain_sources",
-    "check",
-    "chunk_outline",
-    "chunked_source",
-    "convert",
-    "convert_to_chunks",
-    "covariance",
-    "density",
-    "dihedrals",
-    "distance_matrix",
-    "distances",
-    "end_to_end",
-    "fluctuation",
-    "fold",
-    "follow_file",
-    "foreign_source",
-    "function",
-    "group_rmsd",
-    "gyration",
-    "helix_eigenvalues",
-    "is_hdf5",
-    "kept_positions",
-    "map_blocks",
-    "mean_squares",
-    "output_formats",
-    "paths",
-    "plan",
-    "projection",
-    "rmsd",
-    "run",
-    "span_kinds",
-    "split",
-    "superposed_fluctuation",
-    "version",
-    "whole",
-    "without_jumps",
-    "wrapped",
-]
+from mdreel._computations import *
 
 _Columns: TypeAlias = tuple[
     NDArray[np.uint8],
@@ -71,8 +21,9 @@ _Columns: TypeAlias = tuple[
     NDArray[np.uint64],
 ]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
-_Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
-_Found: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[Any]]
+_Found: TypeAlias = tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[NDArray[np.float64]], list[Any]
+]
 _Results: TypeAlias = tuple[_Found, _Columns, list[_Damage]]
 
 @final
@@ -204,13 +155,6 @@ class Blocks:
     def to_bytes(self) -> bytes: ...
 
 @final
-class Computation:
-    @property
-    def n_columns(self) -> int: ...
-    @property
-    def arguments(self) -> tuple[Any, ...]: ...
-
-@final
 class Pass:
     def __new__(cls, n_atoms: int, members: Sequence[tuple[Computation, NDArray[np.uint32] | None]]) -> Pass: ...
     @staticmethod
@@ -220,7 +164,7 @@ class Pass:
     @property
     def computations(self) -> list[Computation]: ...
     @property
-    def places(self) -> list[tuple[list[tuple[int, int]], int | None]]: ...
+    def places(self) -> list[list[tuple[int, int]]]: ...
 
 @final
 class Part:
@@ -265,74 +209,6 @@ def run(
     monitor: Callable[[int], object] | None = None,
     schedule: str = "demand",
 ) -> _Results | None: ...
-def fluctuation(reference: NDArray[np.float64]) -> Computation: ...
-def function(
-    function: Callable[[NDArray[np.float32]], NDArray[np.float64]],
-    n_atoms: int,
-    places: NDArray[np.uint32],
-    n_columns: int,
-    is_summed: bool,
-) -> Computation: ...
-def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
-def distance_matrix(
-    positions: NDArray[np.float32],
-    weights: NDArray[np.float64] | None,
-    superposition: bool,
-    n_workers: int,
-    monitor: Callable[[int], object] | None = None,
-) -> NDArray[np.float64]: ...
-def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
-def superposed_fluctuation(
-    n_atoms: int, fitted: _Group, atoms: NDArray[np.uint32], reference: NDArray[np.float64]
-) -> Computation: ...
-def group_rmsd(n_atoms: int, fitted: _Group | None, groups: Sequence[_Group]) -> Computation: ...
-def fold(fold: Any, n_atoms: int, places: NDArray[np.uint32]) -> Computation: ...
-def gyration(n_atoms: int, weights: NDArray[np.float64] | None) -> Computation: ...
-def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
-def distances(
-    n_atoms: int,
-    first: NDArray[np.uint32],
-    second: NDArray[np.uint32] | NDArray[np.float64],
-    is_periodic: bool,
-    cutoff: float | None,
-) -> Computation: ...
-def kept_positions(n_atoms: int) -> Computation: ...
-def paths(
-    frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
-) -> NDArray[np.float64]: ...
-def mean_squares(paths: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
-def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
-def end_to_end(n_atoms: int, ends: NDArray[np.uint32]) -> Computation: ...
-def helix_eigenvalues(
-    n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
-) -> Computation: ...
-def native_contacts(
-    n_atoms: int,
-    references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],
-    measure: Sequence[float],
-    is_periodic: bool,
-) -> Computation: ...
-def contact_count(
-    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool
-) -> Computation: ...
-def contacts_of(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    dimensions: NDArray[np.float32] | None,
-    radius: float,
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
-def radial_distribution(
-    n_atoms: int,
-    first: NDArray[np.uint32],
-    second: NDArray[np.uint32],
-    edges: NDArray[np.float64],
-    labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
-    needs_cell: bool,
-) -> Computation: ...
-def site_distribution(
-    n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
-) -> Computation: ...
-def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def map_blocks(
     source: Source,
     atoms: NDArray[np.uint32],

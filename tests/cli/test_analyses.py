@@ -178,6 +178,18 @@ def test_contacts_writes_a_row_for_each_frame(run, universe: MDAnalysis.Universe
     assert (done.returncode, table(tmp_path / "n.csv")[0][2]) == (0, "contacts")
 
 
+def test_hbonds_writes_a_row_for_each_bond(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    groups = ("resid 1:100", "resid 50:214")
+    options = ("--select", groups[0], "--other", groups[1], "--step", "20")
+    done = run("hbonds", *INPUT, *options, "-o", tmp_path / "h.csv", "--plot", tmp_path / "h.png")
+    assert done.returncode == 0, done.stderr
+    expected = mdreel.HydrogenBondAnalysis(universe, between=groups, trajectory=DCD).run(step=20).results.hbonds
+    head, rows = table(tmp_path / "h.csv")
+    assert head == ["frame", "donor", "hydrogen", "acceptor", "distance_angstrom", "angle_degree"]
+    np.testing.assert_allclose(rows, expected, rtol=1e-12)
+    assert run("hbonds", *INPUT, "--hydrogens", "name XX").returncode == 3
+
+
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     done = run("dihedrals", *INPUT, "--select", "name CA and resid 1", "--kind", "phi")
     assert done.returncode == 3

@@ -18,6 +18,7 @@ pub mod fluctuation;
 pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
+pub mod hydrogen_bonds;
 mod moved;
 pub mod pairs;
 pub mod pass;
@@ -60,7 +61,7 @@ pub trait Kernel: Clone + Send + Sync {
 /// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
 ///
 /// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames, sums
-/// that are exact ([`crate::reduce::Sum`]) and counts.
+/// that are exact ([`crate::reduce::Sum`]), counts, and records ([`crate::reduce::Records`]).
 pub trait Computation: Send + Sync {
     /// Atoms in each frame that it is given.
     fn n_atoms(&self) -> usize;

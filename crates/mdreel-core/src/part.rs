@@ -97,12 +97,13 @@ mod tests {
     use crate::span::SpanKind;
 
     fn nothing() -> Tally {
-        Tally::new(Layout { n_columns: 2, n_sums: 1, n_counts: 2 })
+        Tally::new(&[Layout { n_columns: 2, n_sums: 1, n_counts: 2, record: Some(1) }])
     }
 
     fn part(block: usize, n_frames: u64, of_bytes: bool) -> Part<Tally> {
         let mut partial = nothing();
         (0..n_frames).for_each(|k| partial.rows.push(k, 0.5 * k as f64, &[f64::NAN, -0.0]));
+        (0..n_frames).step_by(4).for_each(|k| partial.records[0].push(k, &[k as f64 / 3.0]));
         (partial.sums[0], partial.counts[1]) = (Sum::of(-0.1), n_frames);
         let start_ns = 1000 * block as u64;
         let span = Span {
@@ -142,6 +143,7 @@ mod tests {
             let sent = part(4, 10, of_bytes);
             let mut came = Part::from_bytes(&sent.to_bytes().unwrap()).unwrap();
             assert_eq!(bits(&came), bits(&sent));
+            assert_eq!(came.partial.records, sent.partial.records);
             came.partial = nothing();
             assert_eq!(came, Part { partial: nothing(), ..sent });
         }
@@ -167,5 +169,9 @@ mod tests {
             sum
         });
         assert_eq!((whole.partial.sums, whole.partial.counts), (vec![thrice], vec![0, 30]));
+        let frames = [0.0, 4.0, 8.0];
+        let expected =
+            [0.0, 10.0, 20.0].map(|first| frames.map(|frame| [first + frame, frame / 3.0])).concat().concat();
+        assert_eq!(whole.partial.records[0].clone().into_values(), expected);
     }
 }

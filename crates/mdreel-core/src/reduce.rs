@@ -2,11 +2,13 @@
 //! result do not depend on who computed what.
 
 mod own;
+mod records;
 mod rows;
 mod sum;
 mod tally;
 
 pub use own::{Own, Value};
+pub use records::Records;
 pub use rows::Rows;
 pub use sum::Sum;
 pub use tally::{Layout, Slots, Tally};

@@ -69,7 +69,7 @@ mod _core {
     use crate::kernels::motion::{density, end_to_end, kept_positions, mean_squares, paths};
     #[pymodule_export]
     use crate::kernels::neighbours::{
-        contact_count, contacts_of, native_contacts, radial_distribution, site_distribution,
+        contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution, site_distribution,
     };
     #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};

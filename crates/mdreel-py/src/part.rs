@@ -2,7 +2,7 @@
 
 use mdreel_core::kernel::Kernel;
 use mdreel_core::part as core;
-use mdreel_core::reduce::{Partial, Rows, Sum, Tally};
+use mdreel_core::reduce::{Partial, Records, Rows, Sum, Tally};
 use mdreel_core::run::{Outcome, finish};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -16,9 +16,14 @@ use crate::pass::Pass;
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Rows of frame, time (ps) and values, sums, counts, and what only computations understand.
-type Found<'py> =
-    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>, Vec<Option<Bound<'py, PyAny>>>);
+/// Rows of frame, time (ps) and values, sums, counts, records of frame and values, and what only computations understand.
+type Found<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<u64>>,
+    Vec<Bound<'py, PyArray2<f64>>>,
+    Vec<Option<Bound<'py, PyAny>>>,
+);
 
 /// What was found, columns of spans, and what was left out as damaged.
 pub type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
@@ -204,13 +209,19 @@ impl Part {
 
 /// What a run gave, as Python takes it.
 pub fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
-    let Tally { rows: found, sums, counts, own } = outcome.result;
+    let Tally { rows: found, sums, counts, records: left, own } = outcome.result;
     let sums: Vec<f64> = sums.into_iter().map(Sum::value).collect();
-    let found = (rows(py, found)?, sums.into_pyarray(py), counts.into_pyarray(py), values(py, own));
+    let left = left.into_iter().map(|records| of_records(py, records)).collect::<PyResult<_>>()?;
+    let found = (rows(py, found)?, sums.into_pyarray(py), counts.into_pyarray(py), left, values(py, own));
     Ok((found, columns(py, &outcome.spans), records(outcome.damage)))
 }
 
 fn rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let shape = [rows.len(), rows.width()];
     rows.into_values().into_pyarray(py).reshape(shape)
+}
+
+fn of_records(py: Python<'_>, records: Records) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = [records.len(), records.width()];
+    records.into_values().into_pyarray(py).reshape(shape)
 }

@@ -22,8 +22,8 @@ pub struct Pass {
 /// A computation, and the places of its atoms; None for all.
 type Member = (Py<Computation>, Option<Py<PyArray1<u32>>>);
 
-/// Columns, sums and counts: first and end of each; the number of its own value, if it has one.
-type Places = Vec<([(usize, usize); 3], Option<usize>)>;
+/// Columns, sums, counts, records and own value: first and end of each.
+type Places = Vec<[(usize, usize); 5]>;
 
 #[pymethods]
 impl Pass {
@@ -47,7 +47,7 @@ impl Pass {
     /// Numbers in a row: frame, time, and the values of all computations.
     #[getter]
     fn row_width(&self) -> usize {
-        Rows::HEAD + self.pass.layout().n_columns
+        Rows::HEAD + self.pass.n_columns()
     }
 
     /// The computations.
@@ -60,8 +60,8 @@ impl Pass {
     #[getter]
     fn places(&self) -> Places {
         let edges = |range: &Range<usize>| (range.start, range.end);
-        let each = self.pass.places();
-        each.map(|Place { columns, sums, counts, own }| ([edges(columns), edges(sums), edges(counts)], *own)).collect()
+        let of = |place: &Place| [&place.columns, &place.sums, &place.counts, &place.records, &place.own].map(edges);
+        self.pass.places().map(of).collect()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

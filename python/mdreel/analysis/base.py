@@ -157,7 +157,7 @@ class AnalysisBase(Analysis):
     def make_ready(self, n_frames: int) -> None:
         """Make room for some frames; called by workers."""
         self.results = Results()
-        self._outcome = Outcome(np.zeros((n_frames, 2)), np.empty(0), np.empty(0, np.uint64), np.empty(0, SPAN))
+        self._outcome = Outcome(np.zeros((n_frames, 2)), np.empty(0), np.empty(0, np.uint64), (), np.empty(0, SPAN))
         self._prepare()
 
     def look(self, index: int, ts: Any) -> None:

@@ -25,6 +25,8 @@ class Tally:
         Sums over all frames.
     counts : ndarray, shape (n_counts,), uint64
         Counts over all frames.
+    records : ndarray, shape (n_records, 1 + n_values), float64
+        Frame and values of what happens any number of times in a frame; of nothing, shape (0, 0).
     arguments : tuple
         What the computation was made of.
     own : object
@@ -34,6 +36,7 @@ class Tally:
     rows: NDArray[np.float64]
     sums: NDArray[np.float64]
     counts: NDArray[np.uint64]
+    records: NDArray[np.float64]
     arguments: tuple[Any, ...]
     own: Any = None
 
@@ -50,10 +53,12 @@ class Tally:
     @classmethod
     def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
         """Give each computation of a pass what it has left."""
-        for computation, (edges, own) in zip(kernel.computations, kernel.places, strict=True):
-            (first, end), of_sums, of_counts = edges
+        for computation, places in zip(kernel.computations, kernel.places, strict=True):
+            (first, end), of_sums, of_counts, of_records, of_own = places
             rows = outcome.rows
             if end - first + _HEAD < rows.shape[1]:
                 rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first : _HEAD + end]], axis=1)
             sums, counts = outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)]
-            yield cls(rows, sums, counts, computation.arguments, None if own is None else outcome.own[own])
+            (records,) = outcome.records[slice(*of_records)] or (np.empty((0, 0)),)
+            (own,) = outcome.own[slice(*of_own)] or (None,)
+            yield cls(rows, sums, counts, records, computation.arguments, own)

@@ -9,6 +9,7 @@ from mdreel.cli.density import density
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
 from mdreel.cli.end_to_end import end_to_end
+from mdreel.cli.hbonds import hbonds
 from mdreel.cli.helices import helices
 from mdreel.cli.msd import msd
 from mdreel.cli.pca import pca
@@ -31,6 +32,7 @@ _COMMANDS = (
     helices,
     rdf,
     contacts,
+    hbonds,
     density,
     msd,
 )

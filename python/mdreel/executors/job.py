@@ -32,6 +32,8 @@ class Outcome:
         The kernel's sums over all frames.
     counts : ndarray, shape (n_counts,), uint64
         The kernel's counts over all frames.
+    records : tuple of ndarray, shape (n_records, 1 + n_values), float64
+        Frame number and values of what happens any number of times in a frame, of each computation that looks for such.
     spans : ndarray, shape (n_spans,), SPAN
         What it cost.
     damage : tuple of DamagedFrame
@@ -47,6 +49,7 @@ class Outcome:
     rows: NDArray[np.float64]
     sums: NDArray[np.float64]
     counts: NDArray[np.uint64]
+    records: tuple[NDArray[np.float64], ...]
     spans: NDArray[np.void]
     damage: tuple[DamagedFrame, ...] = ()
     crew: dict[int, Member] = field(default_factory=dict)
@@ -56,8 +59,9 @@ class Outcome:
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:
         """Return what the core's results say."""
-        (rows, sums, counts, own), columns, damage = results
-        return cls(rows, sums, counts, spans_from_columns(columns), damaged_frames(damage), own=tuple(own))
+        (rows, sums, counts, records, own), columns, damage = results
+        left = damaged_frames(damage)
+        return cls(rows, sums, counts, tuple(records), spans_from_columns(columns), left, own=tuple(own))
 
     @property
     def frames(self) -> NDArray[np.uint64]:

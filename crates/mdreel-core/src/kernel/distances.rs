@@ -180,7 +180,10 @@ impl Computation for Distances {
     fn layout(&self) -> Layout {
         match self.keep {
             Keep::All => Layout::columns(self.n_pairs()),
-            Keep::Statistics(_) => Layout { n_columns: 0, n_sums: 2 * self.n_pairs(), n_counts: self.n_pairs() },
+            Keep::Statistics(_) => {
+                let n_pairs = self.n_pairs();
+                Layout { n_sums: 2 * n_pairs, n_counts: n_pairs, ..Layout::default() }
+            }
         }
     }
 

@@ -13,7 +13,6 @@ use crate::reduce::{Layout, Own, Slots, Tally};
 pub struct Pass {
     n_atoms: usize,
     members: Vec<Member>,
-    layout: Layout,
 }
 
 struct Member {
@@ -35,8 +34,28 @@ pub struct Place {
     pub sums: Range<usize>,
     /// Its counts.
     pub counts: Range<usize>,
-    /// Which of the values that only computations understand is its own.
-    pub own: Option<usize>,
+    /// Its records: one or none.
+    pub records: Range<usize>,
+    /// Its own value: one or none.
+    pub own: Range<usize>,
+}
+
+impl Place {
+    /// Of a computation, behind those of others.
+    fn behind(before: Option<&Place>, computation: &dyn Computation) -> Self {
+        let layout = computation.layout();
+        let next = |of: fn(&Place) -> &Range<usize>, n: usize| {
+            let start = before.map_or(0, |place| of(place).end);
+            start..start + n
+        };
+        Place {
+            columns: next(|place| &place.columns, layout.n_columns),
+            sums: next(|place| &place.sums, layout.n_sums),
+            counts: next(|place| &place.counts, layout.n_counts),
+            records: next(|place| &place.records, usize::from(layout.record.is_some())),
+            own: next(|place| &place.own, usize::from(computation.own().is_some())),
+        }
+    }
 }
 
 impl Clone for Member {
@@ -48,37 +67,25 @@ impl Clone for Member {
 impl Pass {
     /// Of computations over `n_atoms` atoms.
     pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
-        let mut layout = Layout::default();
-        let mut members = Vec::with_capacity(computations.len());
-        let mut n_own = 0;
+        let mut members: Vec<Member> = Vec::with_capacity(computations.len());
         for (computation, atoms) in computations {
             let chosen = Chosen::new(n_atoms, atoms, computation.n_atoms(), computation.quantities())?;
-            let own = computation.layout();
-            let place = Place {
-                columns: layout.n_columns..layout.n_columns + own.n_columns,
-                sums: layout.n_sums..layout.n_sums + own.n_sums,
-                counts: layout.n_counts..layout.n_counts + own.n_counts,
-                own: computation.own().map(|_| n_own),
-            };
-            layout = Layout { n_columns: place.columns.end, n_sums: place.sums.end, n_counts: place.counts.end };
-            n_own += usize::from(place.own.is_some());
+            let place = Place::behind(members.last().map(|member| &member.place), &*computation);
             members.push(Member { computation, chosen, place });
         }
-        Ok(Pass { n_atoms, members, layout })
+        Ok(Pass { n_atoms, members })
     }
 
     /// Of one computation, which is given all atoms.
     pub fn of(computation: impl Computation + 'static) -> Self {
-        let (n_atoms, layout) = (computation.n_atoms(), computation.layout());
-        let own = computation.own().map(|_| 0);
-        let place = Place { columns: 0..layout.n_columns, sums: 0..layout.n_sums, counts: 0..layout.n_counts, own };
+        let (n_atoms, place) = (computation.n_atoms(), Place::behind(None, &computation));
         let member = Member { computation: Box::new(computation), chosen: Chosen::all(n_atoms), place };
-        Pass { n_atoms, members: vec![member], layout }
+        Pass { n_atoms, members: vec![member] }
     }
 
-    /// How much room all need.
-    pub fn layout(&self) -> Layout {
-        self.layout
+    /// Values of each frame that all leave.
+    pub fn n_columns(&self) -> usize {
+        self.members.last().map_or(0, |member| member.place.columns.end)
     }
 
     /// Where each leaves what it finds.
@@ -99,8 +106,9 @@ impl Kernel for Pass {
     }
 
     fn empty(&self) -> Tally {
+        let layouts: Vec<Layout> = self.members.iter().map(|member| member.computation.layout()).collect();
         let own = self.members.iter().filter_map(|member| member.computation.own()).map(Own::Here).collect();
-        Tally { own, ..Tally::new(self.layout) }
+        Tally { own, ..Tally::new(&layouts) }
     }
 
     fn map(&mut self, batch: &FrameBatch, tally: &mut Tally) -> Result<()> {
@@ -114,7 +122,8 @@ impl Kernel for Pass {
             let mut slots = Slots::new(rows, width, place.columns.clone());
             slots.sums = &mut tally.sums[place.sums.clone()];
             slots.counts = &mut tally.counts[place.counts.clone()];
-            slots.own = place.own.map(|number| &mut tally.own[number]);
+            slots.records = &mut tally.records[place.records.clone()];
+            slots.own = tally.own[place.own.clone()].first_mut();
             computation.map(chosen.of(batch), &mut slots)?;
         }
         Ok(())

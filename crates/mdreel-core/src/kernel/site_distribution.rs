@@ -39,7 +39,7 @@ impl Computation for SiteDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_columns: 0, n_sums: 1, n_counts: self.pairs.len() * self.bins.len() }
+        Layout { n_sums: 1, n_counts: self.pairs.len() * self.bins.len(), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Own, Partial, Rows, Sum};
+use super::{Own, Partial, Records, Rows, Sum};
 
 /// How much room a computation needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Layout {
     pub n_sums: usize,
     /// Counts over all frames.
     pub n_counts: usize,
+    /// Values of each record; `None` where it leaves no records.
+    pub record: Option<usize>,
 }
 
 impl Layout {
@@ -24,7 +26,8 @@ impl Layout {
     }
 }
 
-/// Values of each frame, sums and counts over all, and what only computations understand.
+/// Values of each frame, sums and counts over all, records of what happens any number of times in a frame, and what only
+/// computations understand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Values of each frame, those of all computations beside one another.
@@ -33,17 +36,21 @@ pub struct Tally {
     pub sums: Vec<Sum>,
     /// Counts, likewise.
     pub counts: Vec<u64>,
+    /// Records, of each computation that leaves some.
+    pub records: Vec<Records>,
     /// What only computations understand: one of each that leaves such.
     pub own: Vec<Own>,
 }
 
 impl Tally {
-    /// Of no frames.
-    pub fn new(layout: Layout) -> Self {
+    /// Of no frames; the room for records is that of the layouts of several computations.
+    pub fn new(layouts: &[Layout]) -> Self {
+        let total = |of: fn(&Layout) -> usize| layouts.iter().map(of).sum();
         Tally {
-            rows: Rows::new(layout.n_columns),
-            sums: vec![Sum::default(); layout.n_sums],
-            counts: vec![0; layout.n_counts],
+            rows: Rows::new(total(|layout| layout.n_columns)),
+            sums: vec![Sum::default(); total(|layout| layout.n_sums)],
+            counts: vec![0; total(|layout| layout.n_counts)],
+            records: layouts.iter().filter_map(|layout| layout.record).map(Records::new).collect(),
             own: Vec::new(),
         }
     }
@@ -55,6 +62,7 @@ impl Tally {
             rows: Rows::new(self.rows.width() - Rows::HEAD),
             sums: vec![Sum::default(); self.sums.len()],
             counts: vec![0; self.counts.len()],
+            records: self.records.iter().map(|records| Records::new(records.width() - 1)).collect(),
             own: self.own.iter().map(|_| Own::Nothing).collect(),
         }
     }
@@ -74,11 +82,13 @@ impl Partial for Tally {
         self.rows.merge(next.rows);
         self.sums.iter_mut().zip(next.sums).for_each(|(sum, other)| *sum += other);
         self.counts.iter_mut().zip(next.counts).for_each(|(count, other)| *count += other);
+        self.records.iter_mut().zip(next.records).for_each(|(records, other)| records.merge(other));
         self.own.iter_mut().zip(next.own).for_each(|(own, other)| own.merge(other));
     }
 
     fn renumber(&mut self, first: u64) {
         self.rows.renumber(first);
+        self.records.iter_mut().for_each(|records| records.renumber(first));
     }
 }
 
@@ -92,6 +102,8 @@ pub struct Slots<'a> {
     pub sums: &'a mut [Sum],
     /// Its counts so far.
     pub counts: &'a mut [u64],
+    /// Its records so far.
+    pub records: &'a mut [Records],
     /// Its own value so far, if it leaves one.
     pub own: Option<&'a mut Own>,
 }
@@ -100,11 +112,16 @@ impl<'a> Slots<'a> {
     /// In whole rows of `width` numbers, in which some columns are its own.
     pub fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
         let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
-        Slots { rows, width, columns, sums: &mut [], counts: &mut [], own: None }
+        Slots { rows, width, columns, sums: &mut [], counts: &mut [], records: &mut [], own: None }
     }
 
     /// Its values of the `i`-th frame of the batch.
     pub fn row(&mut self, i: usize) -> &mut [f64] {
         &mut self.rows[i * self.width..][self.columns.clone()]
+    }
+
+    /// Adds a record of a frame.
+    pub fn record(&mut self, frame: u64, values: &[f64]) {
+        self.records[0].push(frame, values);
     }
 }

@@ -1,7 +1,8 @@
-//! What is near to what: radial distributions, contacts.
+//! What is near to what: radial distributions, contacts, hydrogen bonds.
 
 use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::contacts::{self, Contact, ContactCount, Measure, NativeContacts};
+use mdreel_core::kernel::hydrogen_bonds::{Criteria, HydrogenBonds};
 use mdreel_core::kernel::radial_distribution::RadialDistribution;
 use mdreel_core::kernel::site_distribution::SiteDistribution;
 use mdreel_core::periodic::Periodic;
@@ -120,4 +121,26 @@ pub fn contacts_of<'py>(
     let atoms = Array2::from_shape_fn((found.len(), 2), |(k, side)| found[k].atoms[side]);
     let distances: Vec<f64> = found.iter().map(|contact| contact.reference).collect();
     Ok((atoms.into_pyarray(py), distances.into_pyarray(py)))
+}
+
+/// Hydrogen bonds of each frame: of donors and their hydrogens, shape (n_donors, 2), and acceptors, up to a distance (Å) and above an
+/// angle (degrees); with `masks` only of those that share a bit.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, donors, acceptors, masks, distance, angle))]
+pub fn hydrogen_bonds<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    donors: PyReadonlyArray2<'py, u32>,
+    acceptors: Indices<'py>,
+    masks: Option<(PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, u64>)>,
+    distance: f64,
+    angle: f64,
+) -> PyResult<Computation> {
+    let pairs = rows::<u32, 2>(&donors, "a donor and its hydrogen are 2 atoms")?;
+    let given = masks.as_ref().map(|(donors, acceptors)| [donors, acceptors].map(|masks| masks.as_array().to_vec()));
+    let criteria = Criteria { distance, angle };
+    let computation = HydrogenBonds::new(n_atoms, pairs, acceptors.as_array().to_vec(), given, criteria);
+    let masks = masks.map(|(donors, acceptors)| (copied(donors), copied(acceptors)));
+    let arguments = (n_atoms, copied(donors), copied(acceptors), masks, distance, angle);
+    Computation::new(py, computation, "hydrogen_bonds", arguments)
 }

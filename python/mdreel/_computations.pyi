@@ -1,0 +1,93 @@
+# A part of what mdreel._core has, which is where it is imported from: computations, and arithmetic of analyses.
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
+
+@final
+class Computation:
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+
+def contact_count(
+    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool
+) -> Computation: ...
+def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
+def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
+def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
+def distances(
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32] | NDArray[np.float64],
+    is_periodic: bool,
+    cutoff: float | None,
+) -> Computation: ...
+def end_to_end(n_atoms: int, ends: NDArray[np.uint32]) -> Computation: ...
+def fluctuation(reference: NDArray[np.float64]) -> Computation: ...
+def fold(fold: Any, n_atoms: int, places: NDArray[np.uint32]) -> Computation: ...
+def function(
+    function: Callable[[NDArray[np.float32]], NDArray[np.float64]],
+    n_atoms: int,
+    places: NDArray[np.uint32],
+    n_columns: int,
+    is_summed: bool,
+) -> Computation: ...
+def group_rmsd(n_atoms: int, fitted: _Group | None, groups: Sequence[_Group]) -> Computation: ...
+def gyration(n_atoms: int, weights: NDArray[np.float64] | None) -> Computation: ...
+def helix_eigenvalues(
+    n_atoms: int, segments: Sequence[NDArray[np.uint32]], of_pairs: bool, is_squared: bool
+) -> Computation: ...
+def hydrogen_bonds(
+    n_atoms: int,
+    donors: NDArray[np.uint32],
+    acceptors: NDArray[np.uint32],
+    masks: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
+    distance: float,
+    angle: float,
+) -> Computation: ...
+def kept_positions(n_atoms: int) -> Computation: ...
+def native_contacts(
+    n_atoms: int,
+    references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],
+    measure: Sequence[float],
+    is_periodic: bool,
+) -> Computation: ...
+def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
+def radial_distribution(
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    edges: NDArray[np.float64],
+    labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
+    needs_cell: bool,
+) -> Computation: ...
+def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
+def site_distribution(
+    n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
+) -> Computation: ...
+def superposed_fluctuation(
+    n_atoms: int, fitted: _Group, atoms: NDArray[np.uint32], reference: NDArray[np.float64]
+) -> Computation: ...
+def contacts_of(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    dimensions: NDArray[np.float32] | None,
+    radius: float,
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+def distance_matrix(
+    positions: NDArray[np.float32],
+    weights: NDArray[np.float64] | None,
+    superposition: bool,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.float64]: ...
+def mean_squares(paths: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
+def paths(
+    frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
+) -> NDArray[np.float64]: ...

@@ -1,0 +1,100 @@
+"""Hydrogen bonds: those of MDAnalysis, the same bits however they are run, counts, and clear errors."""
+
+from pathlib import Path
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysis.analysis.hydrogenbonds.hbond_analysis import HydrogenBondAnalysis
+from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
+
+import mdreel
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.sources.open import open_source
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+BACKBONE = ("name N", "name HN", "name O")
+
+
+@pytest.fixture(scope="module")
+def adk() -> MDAnalysis.Universe:
+    return MDAnalysis.Universe(PSF, DCD)
+
+
+def in_order(hbonds: np.ndarray) -> np.ndarray:
+    return hbonds[np.lexsort(hbonds[:, 3::-1].T)]
+
+
+@pytest.mark.parametrize(
+    ("files", "selections", "between"),
+    [
+        ((PSF, DCD), (), None),
+        ((PSF, DCD), BACKBONE, None),
+        ((PSF, DCD), (), [["resid 1:100", "resid 50:214"], ["resid 1:20", "resid 150:214"]]),
+        ((TPR, XTC), (), ["protein", "resname SOL"]),
+    ],
+)
+def test_bonds_are_those_of_mdanalysis(files: tuple, selections: tuple, between: list | None) -> None:
+    universe = MDAnalysis.Universe(*files)
+    ours = mdreel.HydrogenBondAnalysis(universe, *selections, between=between).run(step=5)
+    universe.trajectory[0]
+    theirs = HydrogenBondAnalysis(universe, *selections, between=between, update_selections=False).run(step=5)
+    found, expected = in_order(ours.results.hbonds), in_order(theirs.results.hbonds)
+    assert len(expected) > 50
+    np.testing.assert_array_equal(found[:, :4], expected[:, :4])
+    np.testing.assert_allclose(found[:, 4], expected[:, 4], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(found[:, 5], expected[:, 5], rtol=0, atol=2e-3)
+    np.testing.assert_array_equal(ours.count_by_time(), theirs.count_by_time())
+    np.testing.assert_array_equal(ours.count_by_type(), theirs.count_by_type())
+    ids = ours.count_by_ids()
+    np.testing.assert_array_equal(ids[:, 3], theirs.count_by_ids()[:, 3])
+    assert {tuple(row) for row in ids} == {tuple(row) for row in theirs.count_by_ids()}
+
+
+def test_bonds_have_the_same_bits_however_they_are_run(adk: MDAnalysis.Universe, adk_xtc: Path) -> None:
+    def bits(**options: object) -> bytes:
+        source = open_source(adk_xtc, index="none")
+        bonds = mdreel.HydrogenBondAnalysis(adk, trajectory=source)
+        mdreel.run([mdreel.Rg(adk.select_atoms("name CA"), trajectory=source), bonds], **options)
+        return bonds.results.hbonds.tobytes()
+
+    expected = bits(backend="serial")
+    for options in ({"n_parts": 97}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2, "n_parts": 5}):
+        assert bits(**options) == expected, options
+
+
+def test_topology_alone_is_enough(adk: MDAnalysis.Universe) -> None:
+    expected = mdreel.HydrogenBondAnalysis(adk).run(stop=5).results.hbonds
+    found = mdreel.HydrogenBondAnalysis(MDAnalysis.Universe(PSF), trajectory=DCD).run(stop=5).results.hbonds
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(MismatchError, match="load a structure"):
+        mdreel.HydrogenBondAnalysis(MDAnalysis.Universe(PSF), *BACKBONE, trajectory=DCD)
+
+
+def test_counts_are_in_the_order_of_the_frames(adk: MDAnalysis.Universe) -> None:
+    every = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=20).count_by_time()
+    some = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(frames=[2, 7, 19]).count_by_time()
+    np.testing.assert_array_equal(some, every[[2, 7, 19]])
+    none = mdreel.HydrogenBondAnalysis(adk, *BACKBONE, d_a_cutoff=1.5).run(stop=3)
+    assert (none.results.hbonds.shape, none.count_by_time().tolist()) == ((0, 6), [0, 0, 0])
+
+
+def test_what_cannot_be_found_is_refused(adk: MDAnalysis.Universe) -> None:
+    for options, error, message in (
+        ({"update_selections": True}, UnsupportedError, "same atoms"),
+        ({"between": []}, MismatchError, "no pairs"),
+        ({"between": [["protein", "protein"]] * 33}, UnsupportedError, "33 pairs"),
+        ({"between": ["protein", "resname SOL"]}, SelectionError, "no donors|no acceptors"),
+        ({"acceptors_sel": "nonsense"}, SelectionError, "nonsense"),
+        ({"acceptors_sel": "name XX"}, SelectionError, "no acceptors"),
+        ({"hydrogens_sel": "name XX"}, SelectionError, "no donors with hydrogens"),
+    ):
+        with pytest.raises(error, match=message):
+            mdreel.HydrogenBondAnalysis(adk, **options)
+    with pytest.raises(MismatchError, match="expected a distance"):
+        mdreel.HydrogenBondAnalysis(adk, d_a_cutoff=0).run()
+
+
+def test_plot_shows_the_number(adk: MDAnalysis.Universe) -> None:
+    figure = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=10).plot()
+    assert figure.axes[0].get_ylabel() == "Hydrogen bonds"
