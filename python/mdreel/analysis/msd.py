@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _AXES = {"x": [0], "y": [1], "z": [2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "xyz": [0, 1, 2]}
-_CHUNK = 32 << 20  # bytes of coordinates that are transformed at a time
+_CHUNK = 8 << 20  # bytes of coordinates that are transformed at a time
 
 
 class EinsteinMSD(Analysis):
