@@ -145,11 +145,13 @@ def in_turn(
         In the order of ``contenders``. A contender that is missing or fails has a ``problem`` and no seconds.
     """
     records = [Record(contender, problem=contender.missing()) for contender in contenders]
+    is_indexed = False
     for record in records:
         if record.problem:
             log(f"  skipped {record.contender.label}: {record.problem}")
-        elif record.contender.kind == "ours" and record.contender.index == "kept":
-            _attempt(record, cache, log)  # leaves the index that the measured runs find
+        elif record.contender.kind == "ours" and record.contender.index == "kept" and not is_indexed:
+            _attempt(record, cache, log)  # leaves the index that all measured runs of ours find
+            is_indexed = record.problem is None
             record.seconds.clear()
     for number in range(rounds):
         start = number % max(1, len(records))
