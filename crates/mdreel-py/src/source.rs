@@ -17,9 +17,8 @@ use crate::patience::patiently;
 use crate::reader::FrameReader;
 use crate::transform::{Chain, Transformation};
 
-/// A trajectory that has been opened: immutable, and safe to use from several threads.
-///
-/// A pickled source opens its files again. Calls that may take long see Ctrl-C.
+/// A trajectory that has been opened: immutable, and safe to use from several threads. A pickled one opens its files again.
+/// Calls that may take long see Ctrl-C.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
@@ -34,12 +33,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// The core's source.
     pub fn shared(&self) -> Arc<dyn core::Source> {
         Arc::clone(&self.source)
     }
 
-    /// What was opened.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
@@ -92,8 +89,7 @@ impl Source {
         Ok(Source::new(Opened::Memory(Arc::new(memory)), None))
     }
 
-    /// The same trajectory, read on: where a frame is damaged, that is an error (`raise`), the end (`stop`), or the frame
-    /// is left out (`skip`).
+    /// The same, where a damaged frame is an error (`raise`), the end (`stop`), or left out (`skip`).
     fn with_on_error(&self, py: Python<'_>, on_error: &str) -> PyResult<Self> {
         let on_error = OnError::from_name(on_error).map_err(|error| to_python(py, error))?;
         if on_error == self.on_error {
