@@ -43,25 +43,25 @@ impl Bins {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn n_bins(&self) -> usize {
         self.edges.len() - 3
     }
 
     /// The highest edge, Å.
     pub fn high(&self) -> f64 {
-        self.edges[self.len() + 1].next_down()
+        self.edges[self.n_bins() + 1].next_down()
     }
 
     /// Which bin a distance is in.
     pub fn bin_of(&self, distance: f64) -> Option<usize> {
         let place = self.corrected(distance, self.guess(distance).1 as usize);
-        (1..=self.len()).contains(&place).then(|| place - 1)
+        (1..=self.n_bins()).contains(&place).then(|| place - 1)
     }
 
     /// How far a distance is from an edge, in widths, and its place among the edges if that is not near.
     #[inline(always)]
     fn guess(&self, distance: f64) -> (f64, u32) {
-        let most = self.len() as f64 + 0.5;
+        let most = self.n_bins() as f64 + 0.5;
         let widths = (distance - self.low) * self.per_width;
         let widths = if widths > most { most } else { widths };
         let widths = if widths < -0.5 { -0.5 } else { widths };
@@ -74,7 +74,7 @@ impl Bins {
             place -= 1;
         }
         // A distance that is left out is infinite, as the last edge is.
-        while place <= self.len() && distance >= self.edges[place + 1] {
+        while place <= self.n_bins() && distance >= self.edges[place + 1] {
             place += 1;
         }
         place
@@ -93,7 +93,7 @@ pub struct Histogram {
 impl Histogram {
     /// Of no distances.
     pub fn new(bins: Arc<Bins>) -> Self {
-        let n_counts = PARTS * (bins.len() + 2);
+        let n_counts = PARTS * (bins.n_bins() + 2);
         Histogram { bins, counts: vec![0; n_counts], squares: vec![0.0; MOST + LANES], n_squares: 0 }
     }
 
@@ -120,7 +120,7 @@ impl Histogram {
         let whole = self.n_squares.next_multiple_of(LANES);
         self.squares[self.n_squares..whole].fill(f64::INFINITY);
         self.n_squares = 0;
-        let n_places = self.bins.len() + 2;
+        let n_places = self.bins.n_bins() + 2;
         for squares in self.squares[..whole].as_chunks::<LANES>().0 {
             let mut places = [0; LANES];
             let mut is_near = false;
@@ -142,7 +142,7 @@ impl Histogram {
     #[inline(always)]
     pub fn take(&mut self, times: u64, counts: &mut [u64]) {
         self.count();
-        for part in self.counts.chunks_exact(self.bins.len() + 2) {
+        for part in self.counts.chunks_exact(self.bins.n_bins() + 2) {
             counts.iter_mut().zip(&part[1..]).for_each(|(count, n)| *count += times * n);
         }
         self.counts.fill(0);

@@ -135,7 +135,7 @@ impl Computation for Fluctuation {
 
     fn layout(&self) -> Layout {
         let n_sums = Fluctuation::N_SUMS * self.displacements.reference[0].len();
-        Layout { n_columns: usize::from(self.moved.is_some()), n_sums, n_counts: 0 }
+        Layout { n_columns: usize::from(self.moved.is_some()), n_sums, ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {

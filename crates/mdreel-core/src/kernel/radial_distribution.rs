@@ -74,7 +74,7 @@ impl Computation for RadialDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: 1, n_counts: self.bins.len(), ..Layout::default() }
+        Layout { n_sums: 1, n_counts: self.bins.n_bins(), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {

@@ -39,7 +39,7 @@ impl Computation for SiteDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: 1, n_counts: self.pairs.len() * self.bins.len(), ..Layout::default() }
+        Layout { n_sums: 1, n_counts: self.pairs.len() * self.bins.n_bins(), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -52,7 +52,7 @@ impl Computation for SiteDistribution {
             let images = Periodic::new(header.unit_cell.as_ref());
             add_volume(header.index, images, self.needs_cell, &mut slots.sums[0])?;
             let columns = batch.columns(i);
-            let counts = slots.counts.chunks_exact_mut(self.bins.len());
+            let counts = slots.counts.chunks_exact_mut(self.bins.n_bins());
             for (&[from, to], counts) in self.pairs.iter().zip(counts) {
                 let d = [columns.x, columns.y, columns.z]
                     .map(|column| f64::from(column[to as usize]) - f64::from(column[from as usize]));
@@ -89,7 +89,7 @@ mod tests {
             let frames: Vec<Vec<[f32; 3]>> =
                 frames.iter().map(|frame| frame.iter().map(|point| point.map(|x| x as f32 / 2.0)).collect()).collect();
             let cell = UnitCell::Dimensions([21.0, 23.0, 25.0, 80.0, 95.0, 75.0]);
-            let batches: Vec<_> = (0..).zip(&frames).map(|(i, frame)| batch(i, &[frame.clone()], Some(cell))).collect();
+            let batches: Vec<_> = (0..).zip(&frames).map(|(i, frame)| batch(i, std::slice::from_ref(frame), Some(cell))).collect();
             let pairs = vec![[0, 2], [0, 3], [1, 2], [1, 1]];
             let sites = SiteDistribution::new(4, pairs.clone(), Bins::new(&EDGES).unwrap(), true).unwrap();
             let found = mapped(sites, &batches).unwrap();
