@@ -6,6 +6,34 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Computation",
+    "contact_count",
+    "contacts_of",
+    "covariance",
+    "density",
+    "dihedrals",
+    "distance_matrix",
+    "distances",
+    "end_to_end",
+    "fluctuation",
+    "fold",
+    "function",
+    "group_rmsd",
+    "gyration",
+    "helix_eigenvalues",
+    "hydrogen_bonds",
+    "kept_positions",
+    "mean_squares",
+    "native_contacts",
+    "paths",
+    "projection",
+    "radial_distribution",
+    "rmsd",
+    "site_distribution",
+    "superposed_fluctuation",
+]
+
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
