@@ -21,8 +21,8 @@ LEFT = (N_WORKERS - 1 + SLOWED_QUOTA_US / QUOTA_US) / N_WORKERS
 STRAGGLER_TIMES = 3
 """How often the file is read where a worker is slowed: a run of some seconds on two cores."""
 
-EFFICIENCY_TIMES = 24
-"""How often the file is read to learn an efficiency: about a minute with one worker."""
+EFFICIENCY_TIMES = 12
+"""How often the file is read to learn an efficiency: half a minute or more with one worker."""
 
 BACKENDS = {"threads": "threads", "processes": "processes", "mpi": "ranks of MPI", "dask": "workers of Dask"}
 """Backends that have several workers, and what those are called."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
-    from mdreel.analysis.transformations import center_in_box, nojump, unwrap, wrap
+    from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
     from mdreel.executors.processes import Processes
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from mdreel.mdanalysis.backend import backend
     from mdreel.sources.follow import follow
     from mdreel.sources.open import open_source
+    from mdreel.storage.align import AlignTraj
 
 __all__ = [
     "PCA",
     "RMSD",
     "RMSF",
+    "AlignTraj",
     "AnalysisBase",
     "AverageStructure",
     "Contacts",
@@ -65,6 +67,7 @@ __all__ = [
     "backend",
     "block_averages",
     "center_in_box",
+    "fit_rot_trans",
     "follow",
     "from_function",
     "nojump",
@@ -81,6 +84,7 @@ _HOMES = {
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
     "Contacts": "mdreel.analysis.contacts",
+    "AlignTraj": "mdreel.storage.align",
     "AnalysisBase": "mdreel.analysis.base",
     "AverageStructure": "mdreel.analysis.average",
     "Dask": "mdreel.executors.dask",
@@ -107,6 +111,7 @@ _HOMES = {
     "block_averages": "mdreel.analysis.correlation",
     "center_in_box": "mdreel.analysis.transformations",
     "backend": "mdreel.mdanalysis.backend",
+    "fit_rot_trans": "mdreel.analysis.transformations",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
     "nojump": "mdreel.analysis.transformations",

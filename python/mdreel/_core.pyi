@@ -62,6 +62,7 @@ __all__ = [
     "site_distribution",
     "span_kinds",
     "split",
+    "superposed",
     "superposed_fluctuation",
     "version",
     "whole",
@@ -135,6 +136,9 @@ class Transformation:
     @property
     def needs_order(self) -> bool: ...
 
+def superposed(
+    atoms: NDArray[np.uint32], reference: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> Transformation: ...
 def whole(
     groups: tuple[NDArray[np.uint32], NDArray[np.uint64]],
     parents: NDArray[np.uint64],

@@ -110,7 +110,7 @@ def _hbonds(universe: Universe, job: Job) -> tuple[int, float]:
 
     chosen = {"donors_sel": OXYGEN, "hydrogens_sel": HYDROGEN, "acceptors_sel": OXYGEN}
     analysis = _run(HydrogenBondAnalysis(universe, **chosen, update_selections=False), job)
-    return analysis.n_frames, len(analysis.results.hbonds) / analysis.n_frames
+    return analysis.n_frames, len(analysis.results.hbonds)
 
 
 ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {

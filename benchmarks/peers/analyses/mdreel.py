@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import CONTACT
+from peers.analyses.questions import CONTACT, FARTHEST, HYDROGEN, N_BINS, OXYGEN, SALT_BRIDGE, SALT_BRIDGES
 from peers.job import Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -54,11 +54,47 @@ def _distances(universe: Universe, job: Job) -> Any:
     return DistanceArray(alpha, cutoff=CONTACT, trajectory=job.trajectory)
 
 
+def _rdf(universe: Universe, job: Job) -> Any:
+    from mdreel import InterRDF
+
+    oxygen = universe.select_atoms(OXYGEN)
+    return InterRDF(oxygen, oxygen, N_BINS, (0.0, FARTHEST), exclusion_block=(1, 1), trajectory=job.trajectory)
+
+
+def _contacts(universe: Universe, job: Job) -> Any:
+    from mdreel import Contacts
+
+    return Contacts(universe, SALT_BRIDGES, 0, radius=SALT_BRIDGE, trajectory=job.trajectory)
+
+
+def _pca(universe: Universe, job: Job) -> Any:
+    from mdreel import PCA
+
+    return PCA(universe.atoms[job.indices()], trajectory=job.trajectory)
+
+
+def _msd(universe: Universe, job: Job) -> Any:
+    from mdreel import EinsteinMSD
+
+    return EinsteinMSD(universe.select_atoms(OXYGEN), trajectory=job.trajectory)
+
+
+def _hbonds(universe: Universe, job: Job) -> Any:
+    from mdreel import HydrogenBondAnalysis
+
+    return HydrogenBondAnalysis(universe, OXYGEN, HYDROGEN, OXYGEN, trajectory=job.trajectory)
+
+
 ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]] = {
     "rmsf": (_rmsf, lambda found: found.rmsf.mean()),
     "rg": (_rg, lambda found: found.rgyr[:, 2].mean()),
     "dihedrals": (_dihedrals, lambda found: np.abs(found.angles).mean()),
     "distances": (_distances, lambda found: found.mean.mean()),
+    "rdf": (_rdf, lambda found: found.rdf.mean()),
+    "contacts": (_contacts, lambda found: found.timeseries[:, 1].mean()),
+    "pca": (_pca, lambda found: found.variance[:10].sum()),
+    "msd": (_msd, lambda found: found.timeseries.mean()),
+    "hbonds": (_hbonds, lambda found: len(found.hbonds)),
 }
 """How each is made, and the number in which all of its result takes part."""
 

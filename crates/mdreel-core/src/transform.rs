@@ -3,6 +3,7 @@
 mod center;
 mod compounds;
 mod no_jump;
+mod superposed;
 mod transformed;
 mod whole;
 mod wrap;
@@ -10,6 +11,7 @@ mod wrap;
 pub use center::{Center, Target};
 pub use compounds::Compounds;
 pub use no_jump::{NoJump, Path, Scheme};
+pub use superposed::Superposed;
 pub use transformed::Transformed;
 pub use whole::Whole;
 pub use wrap::Wrap;

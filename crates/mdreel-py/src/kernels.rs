@@ -22,7 +22,7 @@ pub(crate) fn copied<'py, T: Element + Clone, D: Dimension>(
     array.as_array().to_owned().into_pyarray(array.py())
 }
 
-fn points(positions: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<[f64; 3]>> {
+pub(crate) fn points(positions: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<[f64; 3]>> {
     rows(positions, "positions need 3 columns")
 }
 

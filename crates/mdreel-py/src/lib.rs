@@ -94,7 +94,7 @@ mod _core {
     #[pymodule_export]
     use crate::span::span_kinds;
     #[pymodule_export]
-    use crate::transform::{Transformation, centered, whole, without_jumps, wrapped};
+    use crate::transform::{Transformation, centered, superposed, whole, without_jumps, wrapped};
 
     /// The version of mdreel, for files that say who made them.
     #[pyfunction]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use mdreel_core::source::Source;
 use mdreel_core::transform as core;
-use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::to_python;
-use crate::kernels::copied;
+use crate::kernels::{copied, points};
 
 /// What is done with the positions of each frame. A pickled one is made again.
 #[pyclass(frozen, module = "mdreel._core")]
@@ -132,6 +132,20 @@ pub fn centered<'py>(
     let transform = core::Compounds::new(atoms.as_array().to_vec(), vec![atoms.len()], given)
         .and_then(|group| core::Center::new(group, target, is_wrapped));
     Transformation::new(py, transform, "centered", (copied(atoms), weights.map(copied), point, is_wrapped))
+}
+
+/// All atoms moved and turned so that some of them lie closest to a reference, shape (n_atoms, 3), Å.
+#[pyfunction]
+#[pyo3(signature = (atoms, reference, weights))]
+pub fn superposed<'py>(
+    py: Python<'py>,
+    atoms: PyReadonlyArray1<'py, u32>,
+    reference: PyReadonlyArray2<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<Transformation> {
+    let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
+    let transform = core::Superposed::new(atoms.as_array().to_vec(), &points(&reference)?, given.as_deref());
+    Transformation::new(py, transform, "superposed", (copied(atoms), copied(reference), weights.map(copied)))
 }
 
 /// The jumps of all atoms across boundaries undone: `lattice` or `toroidal`.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Computation, Source, group_rmsd, rmsd
+from mdreel._core import Computation, Source, Transformation, group_rmsd, rmsd, superposed
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.groups import ComparedAtoms, GroupSelection, Weights, compared_groups
 from mdreel.analysis.tally import Tally
@@ -126,6 +126,12 @@ class RMSD(Analysis):
         if self._superposition:
             return group_rmsd(len(atoms), main, groups)
         return group_rmsd(len(atoms), None, [main, *groups])
+
+    def fitting(self, source: Source) -> Transformation:
+        """Return what moves all atoms of a frame as the superposition of the main selection says."""
+        universe = self.atomgroup.universe if self._trajectory is None else None
+        main = self._main
+        return superposed(main.selection.atoms, main.structure.read(source, universe), main.weights)
 
     def conclude(self, tally: Tally) -> None:
         """Take the rows as they are: frame, time and RMSDs."""

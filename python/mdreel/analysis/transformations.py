@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Source, Transformation, centered, whole, without_jumps, wrapped
+from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
+from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.spanning import SpanningForest
 from mdreel.analysis.weights import weights_of
@@ -162,6 +163,45 @@ def center_in_box(
             raise MismatchError(f"point must have the shape (3,), got {values.shape}")
         target = (float(values[0]), float(values[1]), float(values[2]))
     return centered(selection.atoms, weights, target, wrap)
+
+
+def fit_rot_trans(
+    atomgroup: "AtomGroup",
+    reference: "AtomGroup | ArrayLike",
+    weights: Literal["mass"] | ArrayLike | None = None,
+) -> Transformation:
+    """Move and turn all atoms so that a group lies closest to a reference.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup
+        The group.
+    reference : MDAnalysis.AtomGroup or array_like, shape (n_atoms, 3), float64
+        As many atoms in the same order, at the current frame of their Universe, or their positions in Å.
+    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
+        How much each atom counts.
+
+    Returns
+    -------
+    Transformation
+        For `run(transformations=...)`.
+
+    Raises
+    ------
+    SelectionError
+        If the group is empty, or the topology has no masses where they are asked for.
+    MismatchError
+        If reference or weights do not fit the group. When it is run: if a coordinate of the group is no finite number.
+
+    Notes
+    -----
+    As `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces turn with the atoms; the cell does not. The
+    atoms of the group are read besides those of the analyses. Images of the cell are not looked for: `unwrap` before.
+    """
+    selection = Selection.of(atomgroup)
+    positions = reference.positions if is_group(reference) else reference
+    points = selection.gather(np.asarray(positions, np.float64), "reference")
+    return superposed(selection.atoms, points, selection.add_up(weights_of(atomgroup, weights)))
 
 
 def nojump(scheme: Scheme = "lattice") -> Transformation:

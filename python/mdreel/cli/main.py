@@ -13,6 +13,8 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from mdreel.cli.align import EXAMPLES as ALIGN_EXAMPLES
+from mdreel.cli.align import align
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
 from mdreel.cli.check import check
@@ -69,6 +71,7 @@ app.command("run", cls=SectionedCommand, short_help="Run a recipe.", epilog=RECI
 app.command(cls=SectionedCommand, epilog=INFO_EXAMPLES)(info)
 app.command(cls=SectionedCommand, short_help="Report all that is wrong.", epilog=CHECK_EXAMPLES)(check)
 app.command(cls=SectionedCommand, short_help="Write a trajectory in another format.", epilog=CONVERT_EXAMPLES)(convert)
+app.command(cls=SectionedCommand, short_help="Superpose and write all frames.", epilog=ALIGN_EXAMPLES)(align)
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
 app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is read.", epilog=REPACK_EXAMPLES)(repack)

@@ -26,27 +26,38 @@ Examples:
 """
 
 
+Reference = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=options.ANALYSIS,
+        help="Structure to compare with; the same selection must have as many atoms.",
+    ),
+]
+ReferenceFrame = Annotated[
+    int | None,
+    typer.Option(
+        "--ref-frame",
+        metavar="N",
+        rich_help_panel=options.ANALYSIS,
+        help="Frame of the trajectory to compare with.  [default: 0]",
+    ),
+]
+WeightsOption = Annotated[Weights, typer.Option("--weights", rich_help_panel=options.ANALYSIS, help="How atoms count.")]
+
+
+def check_reference(reference: Path | None, reference_frame: int | None) -> None:
+    """Refuse two references."""
+    if reference is not None and reference_frame is not None:
+        raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)
+
+
 @analysis_command("protein and name CA", "RMSD of a selection.", EXAMPLES)
 def rmsd(
     request: Request,
-    reference: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=options.ANALYSIS,
-            help="Structure to compare with; the same selection must have as many atoms.",
-        ),
-    ] = None,
-    reference_frame: Annotated[
-        int | None,
-        typer.Option(
-            "--ref-frame",
-            metavar="N",
-            rich_help_panel=options.ANALYSIS,
-            help="Frame of the trajectory to compare with.  [default: 0]",
-        ),
-    ] = None,
-    weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.NONE,
+    reference: Reference = None,
+    reference_frame: ReferenceFrame = None,
+    weights: WeightsOption = Weights.NONE,
     no_superposition: Annotated[
         bool,
         typer.Option(
@@ -66,8 +77,7 @@ def rmsd(
     ] = None,
 ) -> Question:
     """Minimum RMSD of a selection to a reference, for every frame."""
-    if reference is not None and reference_frame is not None:
-        raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)
+    check_reference(reference, reference_frame)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "RMSD":
         from mdreel.analysis.rmsd import RMSD

@@ -41,11 +41,13 @@ pub struct Superposition {
 impl Superposition {
     /// Where the motion brings `point` (Å).
     pub fn apply(&self, point: [f64; 3]) -> [f64; 3] {
-        let d: [f64; 3] = std::array::from_fn(|k| point[k] - self.mobile_centre[k]);
-        std::array::from_fn(|k| {
-            let [x, y, z] = self.rotation[k];
-            self.reference_centre[k] + (x * d[0] + y * d[1] + z * d[2])
-        })
+        let turned = self.rotate(std::array::from_fn(|k| point[k] - self.mobile_centre[k]));
+        std::array::from_fn(|k| self.reference_centre[k] + turned[k])
+    }
+
+    /// How the motion turns a vector.
+    pub fn rotate(&self, vector: [f64; 3]) -> [f64; 3] {
+        self.rotation.map(|[x, y, z]| x * vector[0] + y * vector[1] + z * vector[2])
     }
 }
 

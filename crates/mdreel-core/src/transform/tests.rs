@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::frame::{FrameHeader, Quantities};
+use crate::frame::{FrameHeader, Quantities, Quantity};
 use crate::unit_cell::UnitCell;
 
 type Frame = Vec<[f32; 3]>;
@@ -71,6 +71,55 @@ fn one_compound(n_atoms: usize, weights: Option<Vec<f64>>) -> Compounds {
 
 fn near(found: &[[f64; 3]], expected: &[[f64; 3]]) -> bool {
     found.iter().flatten().zip(expected.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-4)
+}
+
+/// A frame turned about z and shifted.
+fn turned(frame: &Frame, degrees: f32, shift: [f32; 3]) -> Frame {
+    let (sine, cosine) = degrees.to_radians().sin_cos();
+    let turn = |[x, y, z]: [f32; 3]| [cosine * x - sine * y + shift[0], sine * x + cosine * y + shift[1], z + shift[2]];
+    frame.iter().map(|point| turn(*point)).collect()
+}
+
+proptest! {
+    #[test]
+    fn frame_that_was_moved_lies_on_the_reference_again(
+        frame in prop::collection::vec(prop::array::uniform3(-20f32..20.0), 8..30),
+        degrees in -180f32..180.0,
+        shift in prop::array::uniform3(-30f32..30.0),
+    ) {
+        let fitted: Vec<u32> = (0..frame.len() as u32).step_by(2).collect();
+        let reference: Vec<[f64; 3]> = fitted.iter().map(|&atom| frame[atom as usize].map(f64::from)).collect();
+        let superposed = Superposed::new(fitted, &reference, None).unwrap();
+        let found = moved(&superposed, &[turned(&frame, degrees, shift)], &[None]).unwrap();
+        let expected: Vec<[f64; 3]> = frame.iter().map(|point| point.map(f64::from)).collect();
+        // Few atoms may lie nearly on a line, about which the turn is not well known.
+        let apart = found[0].iter().zip(&expected).step_by(2).flat_map(|(a, b)| (0..3).map(move |k| (a[k] - b[k]).abs()));
+        prop_assert!(apart.fold(0.0, f64::max) < 1e-3);
+    }
+}
+
+#[test]
+fn velocities_turn_with_the_atoms_and_what_is_not_finite_is_named() {
+    let frame: Frame = vec![[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]];
+    let reference: Vec<[f64; 3]> = frame.iter().map(|point| point.map(f64::from)).collect();
+    let superposed = Superposed::new(vec![0, 1, 2, 3], &reference, None).unwrap();
+    let mut batch = FrameBatch::for_quantities(4, Quantities::ALL);
+    let present = Quantities::POSITIONS.with(Quantity::Velocities, true);
+    let mut columns = batch.push(FrameHeader { index: 7, step: 0, time: 0.0, unit_cell: None, lambda: None, present });
+    for (place, point) in turned(&frame, 90.0, [5.0; 3]).into_iter().enumerate() {
+        set_position(&mut columns, place, point.map(f64::from));
+    }
+    let mut velocities = batch.columns_of_mut(0, Quantity::Velocities).unwrap();
+    (0..4).for_each(|place| set_position(&mut velocities, place, [0.0, 1.0, 2.0]));
+    superposed.mover(&[0, 1, 2, 3]).apply(&mut batch).unwrap();
+    let velocities = batch.columns_of(0, Quantity::Velocities).unwrap();
+    let first = [velocities.x[0], velocities.y[0], velocities.z[0]];
+    assert!(first.iter().zip([1.0, 0.0, 2.0]).all(|(a, b): (&f32, f32)| (a - b).abs() < 1e-5), "{first:?}");
+
+    batch.columns_mut(0).x[2] = f32::NAN;
+    let message = superposed.mover(&[0, 1, 2, 3]).apply(&mut batch).unwrap_err().to_string();
+    assert!(message.contains("frame 7"), "{message}");
+    assert!(Superposed::new(vec![0], &reference, None).is_err());
 }
 
 proptest! {

@@ -1,0 +1,70 @@
+"""``mdreel align``: a trajectory with each frame superposed on a reference."""
+
+from mdreel.cli import options
+from mdreel.cli.analysing import Selection, Topology
+from mdreel.cli.frames import check_window, frames_in_window
+from mdreel.cli.rmsd import Reference, ReferenceFrame, WeightsOption, check_reference
+from mdreel.cli.weights import Weights
+from mdreel.cli.writing import check_usage, failing_by_file, report
+
+EXAMPLES = """\b
+Examples:
+  mdreel align -s adk.psf -f adk.dcd -o aligned.xtc
+  mdreel align -s adk.psf -f adk.xtc --select backbone --reference crystal.pdb -o aligned.dcd
+"""
+
+
+def align(
+    topology: Topology,
+    trajectories: options.Trajectories,
+    output: options.Written,
+    selection: Selection = "protein and name CA",
+    reference: Reference = None,
+    reference_frame: ReferenceFrame = None,
+    weights: WeightsOption = Weights.NONE,
+    begin: options.Begin = None,
+    end: options.End = None,
+    interval: options.Interval = None,
+    start: options.Start = None,
+    stop: options.Stop = None,
+    step: options.Step = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    n_workers: options.Threads = 0,
+    on_error: options.OnErrorOption = options.OnError.RAISE,
+) -> None:
+    """Write a trajectory with each frame superposed on a reference, all atoms moved along."""
+    check_window((begin, end, interval), (start, stop, step))
+    check_reference(reference, reference_frame)
+    check_usage(output, None, topology, None)
+
+    from mdreel.cli.system import open_topology, select
+    from mdreel.sources.open import open_source
+    from mdreel.storage.align import AlignTraj
+
+    with failing_by_file(trajectories):
+        source = open_source(trajectories)
+        universe = open_topology(topology)
+        select(universe, selection, topology)
+        frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
+        aligned = AlignTraj(
+            universe,
+            None if reference is None else open_topology(reference),
+            selection,
+            output,
+            "mass" if weights is Weights.MASS else None,
+            reference_frame or 0,
+            force=force,
+            trajectory=source,
+        ).run(
+            start,
+            stop,
+            step,
+            frames,
+            n_workers=n_workers or None,
+            progress=not quiet,
+            on_error=on_error.value,
+        )
+    if aligned.written is not None:
+        report(aligned.written, quiet, verbose)
