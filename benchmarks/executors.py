@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cases import Case, Goal, Plan
 from contender import Contender, job, python
+from measure import launch
 from peers.straggler import QUOTA_US, SLOWED_QUOTA_US
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ LEFT = (N_WORKERS - 1 + SLOWED_QUOTA_US / QUOTA_US) / N_WORKERS
 STRAGGLER_TIMES = 3
 """How often the file is read where a worker is slowed: a run of some seconds on two cores."""
 
-EFFICIENCY_TIMES = 12
-"""How often the file is read to learn an efficiency: half a minute or more with one worker."""
+SERIAL_SECONDS = 35.0
+"""How long one worker should take where an efficiency is learned: start-up is little of it, and the machine's drift too."""
 
 BACKENDS = {"threads": "threads", "processes": "processes", "mpi": "ranks of MPI", "dask": "workers of Dask"}
 """Backends that have several workers, and what those are called."""
@@ -57,14 +60,22 @@ def _backends(system: System, name: str) -> Case:
     return Case(name, "Cα RMSD from XTC with 2 workers", system, "xtc", tuple(contenders), ())
 
 
+def _times(system: System) -> int:
+    """Say how often the file is to be read, an even number, so that one worker takes long enough."""
+    with tempfile.TemporaryDirectory() as cache:
+        seconds: float = launch(on_backend(system, "serial", 1), Path(cache))["seconds"]
+    return 2 * math.ceil(SERIAL_SECONDS / seconds / 2)
+
+
 def _efficiency(system: System, name: str) -> Case:
     # The file several times, one after the other. The processes of the floor read half of that each, at the same time.
-    several = replace(system, n_frames=EFFICIENCY_TIMES * system.n_frames)
-    half = job(system, "xtc", way="threads", n_workers=2, n_times=EFFICIENCY_TIMES // 2)
+    n_times = _times(system)
+    several = replace(system, n_frames=n_times * system.n_frames)
+    half = job(system, "xtc", way="threads", n_workers=2, n_times=n_times // 2)
     floor = python("at_once", "floor: 2 processes that know nothing of each other, half each", half, 2, family="floor")
     contenders = (
-        on_backend(system, "serial", 1, EFFICIENCY_TIMES),
-        *(on_backend(system, backend, 2, EFFICIENCY_TIMES) for backend in (*BACKENDS, "dask-cluster")),
+        on_backend(system, "serial", 1, n_times),
+        *(on_backend(system, backend, 2, n_times) for backend in (*BACKENDS, "dask-cluster")),
         replace(floor, kind="floor"),
     )
     goals = [
