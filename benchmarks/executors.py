@@ -25,7 +25,7 @@ STRAGGLER_TIMES = 3
 """How often the file is read where a worker is slowed: a run of some seconds on two cores."""
 
 SERIAL_SECONDS = 35.0
-"""How long one worker should take where an efficiency is learned: start-up is little of it, and the machine's drift too."""
+"""How long one worker should take where an efficiency is learned: long against what starting takes."""
 
 BACKENDS = {"threads": "threads", "processes": "processes", "mpi": "ranks of MPI", "dask": "workers of Dask"}
 """Backends that have several workers, and what those are called."""
