@@ -75,6 +75,8 @@ def test_ends_are_those_of_mdanalysis(universe: MDAnalysis.Universe) -> None:
     )
     np.testing.assert_array_equal(ends.results.vectors, expected)
     np.testing.assert_allclose(ends.results.distances, np.linalg.norm(expected, axis=-1), rtol=1e-14)
+    alone = mdreel.EndToEnd(chains[0]).run(step=3).results.vectors
+    np.testing.assert_array_equal(alone, expected[:, :1])
     for options in ({"n_parts": 9}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2}):
         other = mdreel.EndToEnd(chains).run(step=3, **options).results
         assert other.vectors.tobytes() == ends.results.vectors.tobytes(), options
@@ -87,7 +89,7 @@ def test_what_has_no_ends_is_refused(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(SelectionError, match="chain 1 has no atoms"):
         mdreel.EndToEnd([protein, protein[:0]])
     with pytest.raises(SelectionError, match="chain 0 must be an AtomGroup"):
-        mdreel.EndToEnd(protein)
+        mdreel.EndToEnd(["protein"])
     with pytest.raises(MismatchError, match="another Universe"):
         mdreel.EndToEnd([protein, universe.copy().atoms])
 

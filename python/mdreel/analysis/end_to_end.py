@@ -7,6 +7,7 @@ import numpy as np
 
 from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError
@@ -24,9 +25,9 @@ class EndToEnd(Analysis):
 
     Parameters
     ----------
-    chains : sequence of MDAnalysis.AtomGroup
-        The chains, each in the order of its atoms along the chain, as for MDAnalysis's `PersistenceLength`. Of a chain
-        only its first and last atom are read.
+    chains : MDAnalysis.AtomGroup or sequence of MDAnalysis.AtomGroup
+        A chain, or several, each in the order of its atoms along the chain, as for MDAnalysis's `PersistenceLength`. Of
+        a chain only its first and last atom are read.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -55,11 +56,12 @@ class EndToEnd(Analysis):
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> EndToEnd([alpha]).run().results.distances.shape
+    >>> EndToEnd(alpha).run().results.distances.shape
     (98, 1)
     """
 
-    def __init__(self, chains: "Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
+    def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
+        chains = [chains] if is_group(chains) else chains
         if len(chains) == 0:
             raise SelectionError("there is no chain")
         for number, chain in enumerate(chains):

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
+_WIDTH = 7.6  # inches, with a bar of colours beside it
+_MAP_WIDTH, _MARGIN, _HEIGHTS = 5.6, 0.9, (2.5, 9.0)
 
 
 def grid_map(
@@ -45,8 +46,10 @@ def grid_map(
     import matplotlib
     from matplotlib.figure import Figure
 
+    # As high as the map needs, so that the bar of colours is no higher.
+    height = np.clip(_MAP_WIDTH * np.ptp(y) / np.ptp(x) + _MARGIN, *_HEIGHTS)
     with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=_SIZE, layout="constrained").add_subplot() if ax is None else ax
+        axes = Figure(figsize=(_WIDTH, float(height)), layout="constrained").add_subplot() if ax is None else ax
         drawn = axes.pcolormesh(x, y, values.T, cmap=SEQUENTIAL, vmin=0.0)
         axes.set(xlabel="x (Å)", ylabel="y (Å)")
         axes.set_aspect("equal")
