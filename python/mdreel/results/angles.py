@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.style import INK, SEQUENTIAL, SIZE, STYLE
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import INK, SEQUENTIAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,25 +37,19 @@ def ramachandran(angles: NDArray[np.float64], title: str = "", ax: "Axes | None"
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
 
     counts, _, _ = np.histogram2d(angles[:, 0], angles[:, 1], bins=[_EDGES, _EDGES])
     share = np.ma.masked_equal(100.0 * counts.T / max(len(angles), 1), 0.0)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=_SQUARE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, _SQUARE, grid=None) as axes:
         drawn = axes.pcolormesh(_EDGES, _EDGES, share, cmap=SEQUENTIAL, norm=LogNorm(share.min() / 2, share.max()))
         axes.axhline(0.0, color=INK, linewidth=0.8)
         axes.axvline(0.0, color=INK, linewidth=0.8)
         axes.set(xlabel="φ (degrees)", ylabel="ψ (degrees)", xlim=(-180, 180), ylim=(-180, 180), box_aspect=1)
         axes.set_xticks(_TICKS)
         axes.set_yticks(_TICKS)
-        axes.set_title(title, loc="left")
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label="Share of all pairs (%)", format="%g")
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label="Share of all pairs (%)", format="%g")
+    return figure_of(axes)
 
 
 def angle_map(angles: NDArray[np.float64], names: Sequence[str], title: str = "", ax: "Axes | None" = None) -> "Figure":
@@ -76,16 +71,12 @@ def angle_map(angles: NDArray[np.float64], names: Sequence[str], title: str = ""
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     n_frames, n_angles = angles.shape
     bins = np.clip(((angles + 180.0) / _BIN).astype(np.int64), 0, len(_EDGES) - 2)
     flat = np.arange(n_angles) * (len(_EDGES) - 1) + bins
     counts = np.bincount(flat.ravel(), minlength=n_angles * (len(_EDGES) - 1)).reshape(n_angles, -1)
     share = np.ma.masked_equal(100.0 * counts.T / n_frames, 0.0)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, grid=None) as axes:
         drawn = axes.pcolormesh(np.arange(n_angles + 1) - 0.5, _EDGES, share, cmap=SEQUENTIAL, vmin=0.0)
         axes.set_yticks(_TICKS)
         axes.set_ylabel("Angle (degrees)")
@@ -93,8 +84,5 @@ def angle_map(angles: NDArray[np.float64], names: Sequence[str], title: str = ""
             axes.set_xticks(np.arange(n_angles), names, rotation=45, ha="right", rotation_mode="anchor")
         else:
             axes.set_xlabel(f"Torsion ({names[0]} to {names[-1]})")
-        axes.set_title(title, loc="left")
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label="Share of frames (%)")
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label="Share of frames (%)")
+    return figure_of(axes)

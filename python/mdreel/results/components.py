@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.results.canvas import canvas, figure_of
 from mdreel.results.figure import time_unit
-from mdreel.results.style import COLOURS, GRID, RAW_ALONE, SIZE, STYLE
+from mdreel.results.style import COLOURS, RAW_ALONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,26 +34,17 @@ def shares(cumulated: NDArray[np.float64], title: str = "", ax: "Axes | None" = 
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     shown = 100 * cumulated[:_MOST]
     numbers = np.arange(1, len(shown) + 1)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title) as axes:
         axes.bar(numbers, np.diff(shown, prepend=0.0), color=RAW_ALONE, width=0.7, label="each component")
         axes.plot(numbers, shown, color=COLOURS[1], linewidth=2.0, marker="o", markersize=5, label="all up to it")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0)
         axes.set(xlabel="Principal component", ylabel="Variance (%)", ylim=(0.0, 104.0))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_title(title, loc="left")
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure = axes.get_figure(root=True)
-    assert figure is not None, "axes belong to a figure"
-    return figure
+    return figure_of(axes)
 
 
 def plane(
@@ -76,22 +68,12 @@ def plane(
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     unit, per_unit = time_unit(times)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=_SQUARE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, _SQUARE, grid="both") as axes:
         is_plane = projection.shape[1] > 1
         x, y = (projection[:, 0], projection[:, 1]) if is_plane else (times / per_unit, projection[:, 0])
         drawn = axes.scatter(x, y, c=times / per_unit, cmap="viridis", s=14, linewidths=0, rasterized=len(x) > 5000)
         axes.set_xlabel("Component 1 (Å)" if is_plane else f"Time ({unit})")
         axes.set_ylabel("Component 2 (Å)" if is_plane else "Component 1 (Å)")
-        axes.set_title(title, loc="left")
-        axes.grid(color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label=f"Time ({unit})")
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label=f"Time ({unit})")
+    return figure_of(axes)

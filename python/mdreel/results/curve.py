@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.style import GRID, INK, RAW_ALONE, SIZE, STYLE
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import INK, RAW_ALONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,22 +43,12 @@ def curve(
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title) as axes:
         if level is not None:
             axes.axhline(level, color=INK, linewidth=1.0, linestyle="--")
         axes.plot(x, values, color=RAW_ALONE, linewidth=2.0, marker="o" if len(x) == 1 else None)
         axes.set_xlabel(x_label)
         axes.set_ylabel(label)
-        axes.set_title(title, loc="left")
         axes.set_ylim(0.0, 1.08 * float(values.max()) or 1.0)
         axes.margins(x=0.0)
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure = axes.get_figure(root=True)
-    assert figure is not None, "axes belong to a figure"
-    return figure
+    return figure_of(axes)

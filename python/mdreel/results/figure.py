@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel.errors import UnsupportedError
 from mdreel.results.atomic import check_target, replacing
+from mdreel.results.canvas import figure_of
 from mdreel.results.envelope import envelope, running_median
 from mdreel.results.style import GRID, RAW, RAW_ALONE, SIZE, SMOOTH, STYLE
 
@@ -120,9 +121,7 @@ def time_series(
     if ax is not None:
         _draw_series(ax, x, values, x_label, label, from_zero)
         ax.set_title(title, loc="left")
-        figure = ax.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        return figure
+        return figure_of(ax)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=SIZE, layout="constrained")
         if len(values) < _FEWEST_TO_SMOOTH:

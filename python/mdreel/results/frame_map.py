@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.results.canvas import canvas, figure_of
 from mdreel.results.figure import time_unit
-from mdreel.results.style import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +45,6 @@ def frame_map(
     matplotlib.figure.Figure
         The figure; frames that are alike are dark.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     unit, per_unit = time_unit(times)
     at, name = times / per_unit, f"Time ({unit})"
     steps = np.diff(at)
@@ -55,12 +52,8 @@ def frame_map(
         at, name = np.arange(len(frames), dtype=np.float64), "Frame analysed"
     half = (at[-1] - at[0]) / (len(at) - 1) / 2 if len(at) > 1 else 0.5
     edges = (float(at[0] - half), float(at[-1] + half))
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=_SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, _SIZE, grid=None) as axes:
         drawn = axes.imshow(values, origin="lower", extent=(*edges, *edges), cmap="viridis", aspect="equal")
         axes.set(xlabel=name, ylabel=name)
-        axes.set_title(title, loc="left")
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label=label)
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label=label)
+    return figure_of(axes)

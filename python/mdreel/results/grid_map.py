@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.style import SEQUENTIAL, STYLE
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import SEQUENTIAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,18 +44,11 @@ def grid_map(
     matplotlib.figure.Figure
         The figure, of which both axes have one scale.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     # As high as the map needs, so that the bar of colours is no higher.
     height = np.clip(_MAP_WIDTH * np.ptp(y) / np.ptp(x) + _MARGIN, *_HEIGHTS)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=(_WIDTH, float(height)), layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, (_WIDTH, float(height)), grid=None) as axes:
         drawn = axes.pcolormesh(x, y, values.T, cmap=SEQUENTIAL, vmin=0.0)
         axes.set(xlabel="x (Å)", ylabel="y (Å)")
         axes.set_aspect("equal")
-        axes.set_title(title, loc="left")
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label=label)
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label=label)
+    return figure_of(axes)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.results.canvas import canvas, figure_of
 from mdreel.results.figure import time_unit
-from mdreel.results.style import COLOURS, GRID, SIZE, STYLE
+from mdreel.results.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,12 +49,8 @@ def lines(
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     unit, per_unit = time_unit(times)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title) as axes:
         for name, colour, column in zip(names, COLOURS, values.T, strict=False):
             marker = "o" if len(times) == 1 else None
             axes.plot(times / per_unit, column, color=colour, linewidth=1.8, marker=marker, label=name)
@@ -62,11 +59,5 @@ def lines(
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=f"{kind}{more}")
         axes.set_xlabel(f"Time ({unit})")
         axes.set_ylabel(label)
-        axes.set_title(title, loc="left")
         axes.margins(x=0.01)
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure = axes.get_figure(root=True)
-    assert figure is not None, "axes belong to a figure"
-    return figure
+    return figure_of(axes)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.results.canvas import canvas, figure_of
 from mdreel.results.figure import time_unit
-from mdreel.results.style import GRID, RAW_ALONE, SIZE, SMOOTH, STYLE
+from mdreel.results.style import RAW_ALONE, SMOOTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,12 +44,8 @@ def msd_figure(
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     unit, per_unit = time_unit(times)
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title) as axes:
         axes.plot(times / per_unit, values, color=RAW_ALONE, linewidth=2.0, label="all particles")
         if fit is not None:
             slope, intercept, begin, end = fit
@@ -57,12 +54,6 @@ def msd_figure(
             axes.legend(loc="upper left", frameon=False)
         axes.set_xlabel(f"Time between positions ({unit})")
         axes.set_ylabel("Mean square displacement (Å²)")
-        axes.set_title(title, loc="left")
         axes.set_ylim(bottom=0.0)
         axes.margins(x=0.01)
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure = axes.get_figure(root=True)
-    assert figure is not None, "axes belong to a figure"
-    return figure
+    return figure_of(axes)

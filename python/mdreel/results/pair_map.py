@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.style import SEQUENTIAL, STYLE
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import SEQUENTIAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,17 +34,10 @@ def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes
     matplotlib.figure.Figure
         The figure; what is small is dark, as atoms that are near.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        axes = Figure(figsize=_SIZE, layout="constrained").add_subplot() if ax is None else ax
+    with canvas(ax, title, _SIZE, grid=None) as axes:
         edges = [np.arange(n + 1) + 0.5 for n in values.shape]
         drawn = axes.pcolormesh(edges[1], edges[0], values, cmap=f"{SEQUENTIAL}_r")
         axes.set(xlabel="Atom, to", ylabel="Atom, from")
         axes.set_box_aspect(1)
-        axes.set_title(title, loc="left")
-        figure = axes.get_figure(root=True)
-        assert figure is not None, "axes belong to a figure"
-        figure.colorbar(drawn, ax=axes, label=label)
-    return figure
+        figure_of(axes).colorbar(drawn, ax=axes, label=label)
+    return figure_of(axes)

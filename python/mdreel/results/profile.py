@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.style import GRID, RAW, RAW_ALONE, SIZE, STYLE
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import RAW, RAW_ALONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,13 +41,7 @@ def profile(
     matplotlib.figure.Figure
         The figure.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=SIZE, layout="constrained") if ax is None else None
-        axes = figure.add_subplot() if figure is not None else ax
-        assert axes is not None
+    with canvas(ax, title) as axes:
         if (np.diff(residues) < 0).any():
             residues, x_label = np.arange(len(residues)), "Atom"
         numbers, first, counts = np.unique(residues, return_index=True, return_counts=True)
@@ -63,12 +58,6 @@ def profile(
             axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0)
         axes.set_xlabel(x_label)
         axes.set_ylabel(label)
-        axes.set_title(title, loc="left")
         axes.set_ylim(0.0, 1.08 * float(values.max()) or 1.0)
         axes.margins(x=0.01)
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        found = axes.get_figure(root=True)
-    assert found is not None, "axes belong to a figure"
-    return found
+    return figure_of(axes)
