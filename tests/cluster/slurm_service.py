@@ -95,6 +95,20 @@ class Slurm:
 
         return wait_for(found, f"job {job} in {states}", self.logs)
 
+    def kill_step(self, job: str, step: int) -> str:
+        """Kill what runs in a step of a job, until the job has ended; return its state."""
+
+        def found() -> str | None:
+            state = self.facts(job)["JobState"]
+            if state not in {"RUNNING", "COMPLETING"}:
+                return state
+            # Slurm was seen to lose a signal. A step that has ended meanwhile is no error.
+            words = ["scancel", "--signal=KILL", f"{job}.{step}"]
+            subprocess.run(words, env=self.environment, capture_output=True, timeout=60)
+            return None
+
+        return wait_for(found, f"the end of job {job}", self.logs)
+
     def wait_for_nodes(self, n_nodes: int) -> None:
         """Wait until all nodes are there."""
 

@@ -73,8 +73,7 @@ def test_job_goes_on_where_it_was_whatever_has_ended_it(slurm, mdreel, environme
     assert slurm.facts(job)["Restarts"] == "2"
     assert "queued again, to go on from rmsd.csv.checkpoint" in script.log
     kept = script.wait_for_more(slurm, job, kept)
-    slurm.command("scancel", "--signal=KILL", f"{job}.1")  # the second step: the first has looked at the nodes
-    assert slurm.wait_for_state(job, *ENDED) == "FAILED"
+    assert slurm.kill_step(job, 1) == "FAILED"  # the second step: the first has looked at the nodes
     assert script.bytes_kept >= kept
 
     assert slurm.wait_for_state(slurm.submit(script.path), *ENDED) == "COMPLETED", script.log
