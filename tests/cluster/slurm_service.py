@@ -28,6 +28,8 @@ AuthType=auth/munge
 # A job that is queued again waits for as long as this: 5 s is the least that there is.
 AuthInfo=socket={folder}/munge.socket,cred_expire=5
 SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+# MPICH names shared memory by the job. What killed ranks have left of an earlier service must not be met again.
+FirstJobId={first_job}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/%n
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -155,6 +157,7 @@ def running_slurm(folder: Path, n_nodes: int) -> Iterator[Slurm]:
     ]
     configuration = folder / "slurm.conf"
     facts = {"host": socket.gethostname(), "folder": folder, "controller_port": controller_port}
+    facts["first_job"] = random.randrange(1_000, 60_000_000)
     configuration.write_text(CONFIGURATION.format(nodes="\n".join(nodes), **facts))
     munge_files = [f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("socket", "pid-file", "log-file")]
     munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--seed-file={folder}/seed", *munge_files]
