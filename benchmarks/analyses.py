@@ -50,7 +50,7 @@ QUESTIONS = {
         "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=50, system="water"
     ),
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
-    "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
+    "pca": Question("PCA of Cα atoms", ("mdanalysis",)),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
     "hbonds": Question("Hydrogen bonds of water", ("mdanalysis",), is_parallel=True, step=50, system="water"),
 }

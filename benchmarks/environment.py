@@ -13,7 +13,7 @@ from typing import Any
 
 from contender import REPOSITORY, RUST
 
-PACKAGES = ("mdreel", "MDAnalysis", "mdtraj", "dask", "numpy", "MDAnalysisTests")
+PACKAGES = ("mdreel", "MDAnalysis", "mdtraj", "freud-analysis", "dask", "numpy", "MDAnalysisTests")
 CRATES = ("molly", "xdrfile")
 
 
