@@ -19,7 +19,7 @@ def mdreel() -> Mdreel:
 
     def run(folder: Path, *arguments: str | Path) -> str:
         words = [sys.executable, "-m", "mdreel.cli", *map(str, arguments)]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -48,10 +48,10 @@ def adk(tmp_path_factory: pytest.TempPathFactory, mdreel: Mdreel) -> tuple[list[
 
 @pytest.fixture(scope="session")
 def long_run(tmp_path_factory: pytest.TempPathFactory, mdreel: Mdreel) -> tuple[list[str], bytes]:
-    """An analysis of several seconds, of a small file that is read again and again; and its table."""
+    """An analysis of several seconds at least, of a small file that is read again and again; and its table."""
     path = tmp_path_factory.mktemp("water") / "water.xtc"
     path.write_bytes(Path(XTC).read_bytes() * 100)  # XTC files may be joined like this
-    words = ["rmsd", "-s", GRO, *(["-f", str(path)] * 50), "--select", "all", "-o", "rmsd.csv"]
+    words = ["rmsd", "-s", GRO, *(["-f", str(path)] * 30), "--select", "all", "-o", "rmsd.csv"]
     return words, _table(tmp_path_factory, mdreel, words)
 
 

@@ -15,6 +15,11 @@ T = TypeVar("T")
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "squeue", "scancel")
 
+ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+
+# How long a job may run: it shares a few cores, of any speed, with the other tests.
+SECONDS_OF_A_JOB = 600.0
+
 # Below those that systems give away by themselves, so that nobody takes one between its choice and its use.
 PORTS = range(20_000, 30_000)
 
@@ -88,14 +93,18 @@ class Slurm:
         words = self.command("scontrol", "--oneliner", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
-    def wait_for_state(self, job: str, *states: str) -> str:
+    def wait_for_end(self, job: str) -> str:
+        """Wait until a job has ended; return its state."""
+        return self.wait_for_state(job, *ENDED, seconds=SECONDS_OF_A_JOB)
+
+    def wait_for_state(self, job: str, *states: str, seconds: float = 60.0) -> str:
         """Wait until a job is in one of these states; return it."""
 
         def found() -> str | None:
             state = self.facts(job)["JobState"]
             return state if state in states else None
 
-        return wait_for(found, f"job {job} in {states}", self.logs)
+        return wait_for(found, f"job {job} in {states}", self.logs, seconds)
 
     def kill_step(self, job: str, step: int) -> str:
         """Kill what runs in a step of a job, until the job has ended; return its state."""
