@@ -164,15 +164,19 @@ def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
     figures = [kept for name in FIGURES if (kept := results.load(chosen.results, name))]
-    pages = {
-        "table.md": table.full([cases[name] for name in RMSD if name in cases], figures),
-        "analyses.md": table.full([cases[name] for name in ANALYSES if name in cases], []),
-        "executors.md": table.full([cases[name] for name in EXECUTORS if name in cases], []),
-        "formats.md": table.full([cases[name] for name in (*READING, *STORAGE) if name in cases], []),
+    groups: dict[str, Any] = {
+        "table.md": RMSD,
+        "analyses.md": ANALYSES,
+        "executors.md": EXECUTORS,
+        "formats.md": READING | STORAGE,
     }
-    for name, page in pages.items():
-        results.write(chosen.results / name, page)
-        print(page)
+    for page_name, plans in groups.items():
+        there = [cases[name] for name in plans if name in cases]
+        beside = figures if plans is RMSD else []
+        if there or beside:
+            page = table.full(there, beside)
+            results.write(chosen.results / page_name, page)
+            print(page)
     short = {
         REPOSITORY / "README.md": table.short([cases[name] for name in RMSD if name in cases]),
         HERE / "README.md": formats_table.short([cases[name] for name in READING if name in cases]),

