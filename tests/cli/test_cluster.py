@@ -70,6 +70,57 @@ def test_files_and_folders_of_the_command_are_looked_at(run, tmp_path):
     assert 'for path in out plots "${TMPDIR:-/tmp}"; do' in script
 
 
+RECIPE = """
+topology = "adk.psf"
+trajectory = ["part 1.xtc", "part 2.xtc"]
+[[analysis]]
+type = "rmsd"
+reference = "ref.pdb"
+[[analysis]]
+type = "density"
+output = "out/density.csv"
+grid = "grids/density.dx"
+"""
+
+
+def test_recipe_goes_on_where_it_was_and_its_files_are_looked_at(run, tmp_path):
+    for name in ("job", "job/out", "job/grids"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "job" / "recipe.toml").write_text(RECIPE)
+    script = run("cluster", "slurm", *JOB, "--", "mdreel", "run", "job/recipe.toml").stdout
+    assert last_command(script) == ["run", "job/recipe.toml", "--checkpoint", "job/out/density.csv.checkpoint"]
+    read = "job/recipe.toml job/adk.psf 'job/part 1.xtc' 'job/part 2.xtc' job/ref.pdb"
+    assert f'for path in "$1" {read}; do' in script
+    assert 'for path in job/out job/grids "${TMPDIR:-/tmp}"; do' in script
+    assert "#SBATCH --job-name=mdreel-run" in script
+
+
+def test_checkpoint_of_a_recipe_stays(run, tmp_path):
+    (tmp_path / "recipe.toml").write_text(RECIPE.replace("[[analysis]]", '[run]\ncheckpoint = "mine"\n[[analysis]]', 1))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "grids").mkdir()
+    script = run("cluster", "slurm", *JOB, "--", "mdreel", "run", "recipe.toml").stdout
+    assert last_command(script) == ["run", "recipe.toml"]
+    assert "checkpoint='mine'" in script
+
+
+@pytest.mark.parametrize(
+    ("run_table", "message"),
+    [
+        ('backend = "threads"', "--backend"),
+        ("n-workers = 3", "8 ranks"),
+        ("follow = true\nend-idle = 5.0", "--follow"),
+        ("begin = 1.0\nstart = 2", "by time"),
+    ],
+)
+def test_recipe_that_ranks_cannot_run_is_refused(run, tmp_path, run_table, message):
+    text = 'topology = "a.psf"\ntrajectory = "a.xtc"\n[run]\n' + run_table + '\n[[analysis]]\ntype = "rg"\n'
+    (tmp_path / "recipe.toml").write_text(text)
+    done = run("cluster", "slurm", *JOB, "--", "mdreel", "run", "recipe.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
 def test_slurm_is_asked_for_what_was_asked_for(run):
     options = ["--time", "04:00:00", "--mem", "16G", "--account", "chem", "--partition", "long", "--job-name", "adk"]
     lines = run("cluster", "slurm", *JOB, *options, "--launcher", "pmi2", "--", *RMSD).stdout.splitlines()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -134,10 +134,6 @@ class Request:
     end_file: following.EndFile = None
     end_process: following.EndProcess = None
 
-    def answer(self, question: Question) -> None:
-        """Run one analysis, and write or print what it has found."""
-        answer(self, [Asked(question, self.selection, self.output, self.plot)])
-
     def check(self) -> None:
         """Refuse what does not go together."""
         check_window((self.begin, self.end, self.interval), (self.start, self.stop, self.step))
@@ -192,12 +188,26 @@ class Request:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, of which atoms, and where the answer goes."""
+    """A question, of which atoms, and where the answer goes.
+
+    Attributes
+    ----------
+    question : Question
+        The question.
+    selection : str
+        The atoms.
+    output, plot : Path or None
+        Table and picture.
+    read, written : tuple of Path
+        Further files that it reads, and that it writes.
+    """
 
     question: Question
     selection: str
     output: Path | None
     plot: Path | None
+    read: tuple[Path, ...] = ()
+    written: tuple[Path, ...] = ()
 
 
 def answer(request: Request, asked: "Sequence[Asked]") -> None:
@@ -305,8 +315,24 @@ class AnalysisCommand:
 
     def __call__(self, **values: Any) -> None:
         """Ask, and answer."""
+        answer(*self.meant(**values))
+
+    def meant(self, **values: Any) -> tuple[Request, list[Asked]]:
+        """What the values of all options together ask for."""
         request = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
-        request.answer(self.ask(request, **values))
+        return request, [self.asked(request, **values)]
+
+    def asked(self, request: Request, **own: Any) -> Asked:
+        """What the values of its own options ask for, besides a request."""
+        read: list[Path] = []
+        written: list[Path] = []
+        for parameter in self.own:
+            path = own.get(parameter.name)
+            if isinstance(path, Path):
+                is_output = get_args(parameter.annotation)[1].rich_help_panel == options.OUTPUT
+                (written if is_output else read).append(path)
+        question = self.ask(request, **own)
+        return Asked(question, request.selection, request.output, request.plot, tuple(read), tuple(written))
 
 
 def analysis_command(

@@ -33,15 +33,7 @@ class Method(StrEnum):
 @analysis_command("protein and name CA", "Native contacts, number of contacts.", EXAMPLES)
 def contacts(
     request: Request,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--other",
-            metavar="SELECTION",
-            rich_help_panel=options.ANALYSIS,
-            help="The atoms to which contacts are looked for.  [default: the same]",
-        ),
-    ] = None,
+    other: options.Other = None,
     method: Annotated[
         Method,
         typer.Option(

@@ -23,15 +23,7 @@ Examples:
 @analysis_command("protein and name CA", "Distances and contacts.", EXAMPLES)
 def distances(
     request: Request,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--other",
-            metavar="SELECTION",
-            rich_help_panel=options.ANALYSIS,
-            help="The atoms to which distances are measured.  [default: the same]",
-        ),
-    ] = None,
+    other: options.Other = None,
     cutoff: Annotated[
         float,
         typer.Option(metavar="Å", min=0, rich_help_panel=options.ANALYSIS, help="Below it two atoms are in contact."),

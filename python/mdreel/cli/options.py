@@ -74,6 +74,15 @@ CenterOn = Annotated[
         help="Whose centre of mass is moved to the middle of the cell by --transform center.",
     ),
 ]
+Other = Annotated[
+    str | None,
+    typer.Option(
+        "--other",
+        metavar="SELECTION",
+        rich_help_panel=ANALYSIS,
+        help="The atoms of the other side.  [default: the same]",
+    ),
+]
 OptionalTopology = Annotated[
     Path | None,
     typer.Option(

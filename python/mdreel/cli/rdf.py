@@ -50,15 +50,7 @@ _SAME: "dict[Same, Shared | None]" = {
 @analysis_command("water and name O*", "Radial distribution function.", EXAMPLES)
 def rdf(
     request: Request,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--other",
-            metavar="SELECTION",
-            rich_help_panel=options.ANALYSIS,
-            help="The atoms around them.  [default: the same]",
-        ),
-    ] = None,
+    other: options.Other = None,
     bins: Annotated[int, typer.Option("--bins", min=1, rich_help_panel=options.ANALYSIS, help="Number of bins.")] = 75,
     low: Annotated[
         float, typer.Option("--from", metavar="Å", rich_help_panel=options.ANALYSIS, help="Lowest distance.")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from mdreel.cli import options
+from mdreel.cli import execution, options
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
@@ -47,6 +47,7 @@ def recipe(
     schema: Annotated[
         bool, typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of recipes (JSON Schema).")
     ] = False,
+    checkpoint: execution.CheckpointOption = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -55,26 +56,26 @@ def recipe(
     if schema:
         typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
         return
-    if path is None:
-        raise CommandError("which recipe? (mdreel run recipe.toml)", ExitCode.USAGE)
-    answer(*read_recipe(path, force=force, quiet=quiet, verbose=verbose))
+    answer(*read_recipe(path, checkpoint=checkpoint, force=force, quiet=quiet, verbose=verbose))
 
 
-def read_recipe(path: Path, **of_command: bool) -> tuple[Request, list[Asked]]:
+def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Asked]]:
     """Read a recipe; files in it are named from its folder.
 
     Parameters
     ----------
-    path : Path
+    path : Path or None
         The recipe.
-    **of_command : bool
-        Fields of the request that the command says.
+    **of_command
+        Fields of the request that the command says; what is None there is left to the recipe.
 
     Raises
     ------
     CommandError
-        If it cannot be read, or something in it is unknown, missing or of a wrong type.
+        If there is none, it cannot be read, or something in it is unknown, missing or of a wrong type.
     """
+    if path is None:
+        raise CommandError("which recipe? (mdreel run recipe.toml)", ExitCode.USAGE)
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
@@ -92,7 +93,7 @@ def read_recipe(path: Path, **of_command: bool) -> tuple[Request, list[Asked]]:
     inputs = {name: content[name] for name in known[:2] if name in content}
     values = _values(str(path), inputs, _parameters(Request, ("topology", "trajectories")), path.parent)
     values |= _values(f"{path}: [run]", run, _shared(), path.parent)
-    values |= of_command
+    values |= {name: value for name, value in of_command.items() if value is not None}
     request = Request(selection="", **values)
     return request, [_asked(f"{path}: analysis {i}", one, request, path.parent) for i, one in enumerate(entries, 1)]
 
@@ -136,7 +137,7 @@ def _asked(where: str, entry: dict[str, Any], request: Request, folder: Path) ->
     selection = values.pop("selection", command.selection)
     output, plot = values.pop("output", None), values.pop("plot", None)
     alone = replace(request, selection=selection, output=output, plot=plot)
-    return Asked(command.ask(alone, **values), selection, output, plot)
+    return command.asked(alone, **values)
 
 
 def _shared() -> dict[str, inspect.Parameter]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import typer
 
-from mdreel.cli.analysing import check_outputs
+from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.analysing import Asked, Request, check_outputs
 from mdreel.cli.exits import CommandError, ExitCode
-from mdreel.cli.frames import check_window
+from mdreel.cli.recipe import read_recipe
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def parse_submitted(context: typer.Context, words: list[str], n_ranks: int) -> S
     context : typer.Context
         The context of the command that writes the script.
     words : list of str
-        The command: ``mdreel``, an analysis, its options.
+        The command: ``mdreel``, an analysis or ``run``, its options.
     n_ranks : int
         Number of ranks that will run it.
 
@@ -68,46 +69,46 @@ def parse_submitted(context: typer.Context, words: list[str], n_ranks: int) -> S
         message = f"what follows -- must be an analysis ({known}), not '{shlex.join(words)}'"
         raise CommandError(message, ExitCode.USAGE)
     values = analyses[words[1]].make_context(words[1], words[2:], parent=root).params
-    _check(values, n_ranks)
-    arguments, checkpoint = words[1:], values["checkpoint"]
+    request, asked, files = _meant(words[1], values)
+    _check(request, asked, n_ranks)
+    arguments, checkpoint = words[1:], request.checkpoint
+    outputs = [path for one in asked for path in (one.output, one.plot, *one.written) if path is not None]
     if checkpoint is None:
-        output = values["output"]
-        checkpoint = Path(f"mdreel-{words[1]}.checkpoint") if output is None else Path(f"{output}.checkpoint")
+        table = next((one.output for one in asked if one.output is not None), f"mdreel-{words[1]}")
+        checkpoint = Path(f"{table}.checkpoint")
         arguments = [*arguments, "--checkpoint", str(checkpoint)]
-    inputs = [values["topology"], *values["trajectories"], values.get("reference")]
-    outputs = [values["output"], values["plot"], checkpoint]
-    return Submitted(
-        words[0],
-        tuple(arguments),
-        _distinct(inputs),
-        _distinct([path and path.parent for path in outputs]),
-        checkpoint,
-    )
+    inputs = [*files, request.topology, *request.trajectories, *(path for one in asked for path in one.read)]
+    folders = [path.parent for path in (*outputs, checkpoint)]
+    return Submitted(words[0], tuple(arguments), _distinct(inputs), _distinct(folders), checkpoint)
 
 
-def _check(values: dict[str, Any], n_ranks: int) -> None:
+def _meant(name: str, values: dict[str, Any]) -> tuple[Request, list[Asked], list[Path]]:
+    """What a command asks for, and the files that say so."""
+    if name in ANALYSES:
+        return *ANALYSES[name].meant(**values), []
+    path = values["path"]
+    return *read_recipe(path, checkpoint=values["checkpoint"], force=values["force"]), [path]
+
+
+def _check(request: Request, asked: list[Asked], n_ranks: int) -> None:
     """Refuse what would end the job at its start."""
-    check_window(tuple(values[name] for name in ("begin", "end", "interval")), _limits(values))
-    check_outputs(values["output"], values["plot"], values["force"])
-    backend, n_workers = values["backend"], values["n_workers"]
-    if backend not in (None, "mpi") or values["scheduler"] is not None:
+    request.check()
+    for one in asked:
+        check_outputs(one.output, one.plot, request.force)
+    if request.backend not in (None, "mpi") or request.scheduler is not None:
         message = "the script starts ranks of MPI: leave out --backend and --scheduler"
         raise CommandError(message, ExitCode.USAGE)
-    if n_workers not in (0, n_ranks):
-        message = f"-nt {n_workers} does not fit the {n_ranks} ranks that the script starts: leave it out"
+    if request.n_workers not in (0, n_ranks):
+        message = f"-nt {request.n_workers} does not fit the {n_ranks} ranks that the script starts: leave it out"
         raise CommandError(message, ExitCode.USAGE)
-    if values["follow"]:
+    if request.follow:
         message = "--follow: a trajectory that grows is read by one process, not by ranks of MPI"
         raise CommandError(message, ExitCode.USAGE)
-
-
-def _limits(values: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(values[name] for name in ("start", "stop", "step"))
 
 
 def _names(command: Any) -> set[str]:
     return {parameter.name for parameter in command.params}
 
 
-def _distinct(paths: list[Path | None]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(path for path in paths if path is not None))
+def _distinct(paths: list[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(paths))
