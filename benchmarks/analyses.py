@@ -41,16 +41,19 @@ class Question:
 LABELS = {"mdanalysis": "MDAnalysis", "mdtraj": "mdtraj", "gmx": "GROMACS (whole program)", "freud": "freud"}
 NEEDS = {"mdanalysis": "python:MDAnalysis", "mdtraj": "python:mdtraj", "gmx": "program:gmx", "freud": "python:freud"}
 
+ONE_PASS = 1.15
+"""What three analyses in one pass may cost, against the costliest reading and the computing of all."""
+
 QUESTIONS = {
     "rmsf": Question("RMSF of Cα atoms, as they are", ("mdanalysis", "gmx")),
     "rg": Question("Radius of gyration of a protein", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
     "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj"), is_parallel=True),
     "distances": Question("Distances of all pairs of Cα: mean, variance, contacts", ("mdanalysis", "mdtraj")),
     "rdf": Question(
-        "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=50, system="water"
+        "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=200, system="water"
     ),
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
-    "pca": Question("PCA of Cα atoms", ("mdanalysis",)),
+    "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
     "hbonds": Question("Hydrogen bonds of water", ("mdanalysis",), is_parallel=True, step=50, system="water"),
 }
@@ -83,5 +86,22 @@ def _contender(library: str, label: str, system: System, what: str, way: str, n_
     return python(f"analyses.{library}", label, work, n_workers, family=library, needs=needs)
 
 
-ANALYSES = {f"analysis-{what}": Plan(one.system, ("xtc",), partial(_analysis, what)) for what, one in QUESTIONS.items()}
+def _one_pass(system: System, name: str) -> Case:
+    def contender(way: str, text: str, kind: str) -> Contender:
+        work = job(system, "xtc", what="one-pass", way=way)
+        made = python("analyses.one_pass", text, work, family=way, needs="python:mdreel")
+        return replace(made, key=way, kind=kind)
+
+    contenders = (
+        contender("together", "mdreel, RMSD of Cα, radius of gyration, phi and psi in one pass, serial", "ours"),
+        contender("apart", "floor: the costliest reading of the three alone, and the computing of all", "floor"),
+    )
+    goals = (Goal("one pass against its floor", ("together",), ("apart",), ONE_PASS, at_least=False),)
+    return Case(name, "Three analyses in one pass", system, "xtc", contenders, goals)
+
+
+ANALYSES = {
+    **{f"analysis-{what}": Plan(one.system, ("xtc",), partial(_analysis, what)) for what, one in QUESTIONS.items()},
+    "one-pass": Plan("adk", ("xtc",), _one_pass),
+}
 """The cases by name."""

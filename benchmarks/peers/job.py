@@ -105,11 +105,14 @@ class Found:
         A number in which all of the result takes part, such as its mean.
     within
         How far it may lie from what others find, as a share of it.
+    seconds
+        What counts instead of the clock, where that is another time than all of the work took.
     """
 
     n_frames: int
     value: float
     within: float = RELATIVE
+    seconds: float | None = None
 
 
 Series = npt.NDArray[np.float64]
@@ -137,7 +140,7 @@ def measure(prepare: Callable[[Job], Work]) -> None:
         result = result()
     report: dict[str, object] = {"seconds": seconds}
     if isinstance(result, Found):
-        report |= asdict(result)
+        report |= {name: value for name, value in asdict(result).items() if value is not None}
     elif isinstance(result, Read):
         report |= asdict(result)
         if job.what == "read-selected":
