@@ -13,10 +13,11 @@ import boundaries
 import neighbours
 import structures
 import superposed
+import surfaces
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures, superposed, neighbours, boundaries)
+FAMILIES = (structures, superposed, neighbours, surfaces, boundaries)
 
 
 def table(rows: list[Compared]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import MDAnalysis
+import mdtraj
 import numpy as np
 from MDAnalysisTests import datafiles
 
@@ -54,3 +56,16 @@ def apart_round(ours: Any, theirs: Any) -> float:
     """Return the largest difference of angles in degrees, round the circle."""
     difference = np.abs(np.asarray(ours, float) - np.asarray(theirs, float)) % 360
     return float(np.minimum(difference, 360 - difference).max())
+
+
+def loaded_by_mdtraj(
+    universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup, folder: Path
+) -> tuple[MDAnalysis.Universe, mdtraj.Trajectory]:
+    """Write a protein into a folder, and return it alone, as a Universe and as mdtraj has it."""
+    structure, trajectory = folder / "protein.pdb", folder / "protein.dcd"
+    universe.trajectory[0]
+    protein.write(structure)
+    with MDAnalysis.Writer(str(trajectory), len(protein)) as writer:
+        for _ in universe.trajectory:
+            writer.write(protein)
+    return MDAnalysis.Universe(structure, trajectory), mdtraj.load(trajectory, top=structure)

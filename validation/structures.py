@@ -11,7 +11,7 @@ from pathlib import Path
 import MDAnalysis
 import mdtraj
 import numpy as np
-from comparison import ANGLE, EXACT, SINGLE, Compared, apart, apart_round, systems
+from comparison import ANGLE, EXACT, SINGLE, Compared, apart, apart_round, loaded_by_mdtraj, systems
 from MDAnalysis.analysis import dihedrals, rms
 from MDAnalysis.lib.distances import distance_array
 from MDAnalysisTests import datafiles
@@ -93,14 +93,7 @@ def with_mdtraj(
 ) -> Iterator[Compared]:
     """Compare with mdtraj, which computes in single precision, in nm."""
     note = "the peer computes in single precision"
-    structure, trajectory = folder / "protein.pdb", folder / "protein.dcd"
-    universe.trajectory[0]
-    protein.write(structure)
-    with MDAnalysis.Writer(str(trajectory), len(protein)) as writer:
-        for _ in universe.trajectory:
-            writer.write(protein)
-    loaded = mdtraj.load(trajectory, top=structure)
-    alone = MDAnalysis.Universe(structure, trajectory)
+    alone, loaded = loaded_by_mdtraj(universe, protein, folder)
     alpha = alone.select_atoms("name CA")
     theirs = 10 * mdtraj.rmsd(loaded, loaded, 0, atom_indices=alpha.ix)
     # Of single precision, the square root of what is left of a frame and itself is 1e-3.

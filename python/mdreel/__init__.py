@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.rg import Rg
     from mdreel.analysis.rmsd import RMSD
     from mdreel.analysis.rmsf import RMSF
+    from mdreel.analysis.sasa import SASA
     from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
@@ -39,6 +40,7 @@ __all__ = [
     "PCA",
     "RMSD",
     "RMSF",
+    "SASA",
     "AlignTraj",
     "AnalysisBase",
     "AverageStructure",
@@ -83,6 +85,7 @@ _HOMES = {
     "PCA": "mdreel.analysis.pca",
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",
+    "SASA": "mdreel.analysis.sasa",
     "Contacts": "mdreel.analysis.contacts",
     "AlignTraj": "mdreel.storage.align",
     "AnalysisBase": "mdreel.analysis.base",

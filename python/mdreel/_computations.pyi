@@ -32,6 +32,7 @@ __all__ = [
     "rmsd",
     "site_distribution",
     "superposed_fluctuation",
+    "surface_area",
 ]
 
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
@@ -101,6 +102,14 @@ def site_distribution(
 ) -> Computation: ...
 def superposed_fluctuation(
     n_atoms: int, fitted: _Group, atoms: NDArray[np.uint32], reference: NDArray[np.float64]
+) -> Computation: ...
+def surface_area(
+    radii: NDArray[np.float64],
+    probe: float,
+    n_points: int,
+    measured: NDArray[np.uint32],
+    is_periodic: bool,
+    keep: str,
 ) -> Computation: ...
 def contacts_of(
     first: NDArray[np.float64],

@@ -64,6 +64,7 @@ __all__ = [
     "split",
     "superposed",
     "superposed_fluctuation",
+    "surface_area",
     "version",
     "whole",
     "without_jumps",

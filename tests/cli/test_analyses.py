@@ -237,6 +237,31 @@ def test_end_to_end_writes_a_column_for_each_chain(run, universe: MDAnalysis.Uni
     assert run("end-to-end", *INPUT, "--chains", "fragments", "-q").stdout.startswith("frames")
 
 
+def test_sasa_writes_a_row_for_each_frame_residue_or_atom(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "resid 1:20", "--points", "60", "--step", "9")
+    done = run("sasa", *INPUT, *options, "-o", tmp_path / "s.csv", "--plot", tmp_path / "s.png")
+    assert done.returncode == 0, done.stderr
+    atoms = universe.select_atoms(options[1])
+    expected = mdreel.SASA(atoms, n_sphere_points=60, trajectory=DCD).run(step=9).results
+    head, rows = table(tmp_path / "s.csv")
+    assert head == ["frame", "time_ps", "sasa_angstrom2"]
+    np.testing.assert_allclose(rows[:, 2], expected.total_area, rtol=1e-12)
+    assert f"{expected.total_area.mean():.3f}" in run("sasa", *INPUT, *options, "-q").stdout
+    done = run("sasa", *INPUT, *options, "--mode", "atom", "-o", tmp_path / "a.csv", "--plot", tmp_path / "a.png")
+    assert done.returncode == 0, done.stderr
+    head, rows = table(tmp_path / "a.csv")
+    assert head == ["atom", "resid", "sasa_angstrom2", "sasa_std_angstrom2"]
+    np.testing.assert_allclose(rows[:, 2], expected.sasa.mean(axis=0), rtol=1e-12)
+    surrounded = ("--mode", "residue", "--surface", "resid 1:30")
+    done = run("sasa", *INPUT, *options, *surrounded, "-o", tmp_path / "r.csv")
+    assert done.returncode == 0, done.stderr
+    found = mdreel.SASA(atoms, 1.4, 60, "residue", surface=universe.select_atoms("resid 1:30"), trajectory=DCD)
+    np.testing.assert_allclose(
+        table(tmp_path / "r.csv")[1][:, 1], found.run(step=9).results.sasa.mean(axis=0), rtol=1e-9
+    )
+    assert run("sasa", *INPUT, *options, "--surface", "resid 1:10").returncode == 3
+
+
 def test_density_writes_a_row_for_each_bin(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     options = ("--select", "name CA", "--delta", "4", "--plot", tmp_path / "d.png")
     for grid in ("d.dx", "d.mrc"):

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import CONTACT, FARTHEST, HYDROGEN, N_BINS, OXYGEN, SALT_BRIDGE, SALT_BRIDGES
+from peers.analyses.questions import (
+    CONTACT,
+    FARTHEST,
+    HYDROGEN,
+    N_BINS,
+    N_SPHERE_POINTS,
+    OXYGEN,
+    PROBE,
+    SALT_BRIDGE,
+    SALT_BRIDGES,
+)
 from peers.job import Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -61,6 +71,13 @@ def _rdf(universe: Universe, job: Job) -> Any:
     return InterRDF(oxygen, oxygen, N_BINS, (0.0, FARTHEST), exclusion_block=(1, 1), trajectory=job.trajectory)
 
 
+def _sasa(universe: Universe, job: Job) -> Any:
+    from mdreel import SASA
+
+    protein = universe.select_atoms("protein")
+    return SASA(protein, PROBE, N_SPHERE_POINTS, "total", trajectory=job.trajectory)
+
+
 def _contacts(universe: Universe, job: Job) -> Any:
     from mdreel import Contacts
 
@@ -91,6 +108,7 @@ ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]]
     "dihedrals": (_dihedrals, lambda found: np.abs(found.angles).mean()),
     "distances": (_distances, lambda found: found.mean.mean()),
     "rdf": (_rdf, lambda found: found.rdf.mean()),
+    "sasa": (_sasa, lambda found: found.total_area.mean()),
     "contacts": (_contacts, lambda found: found.timeseries[:, 1].mean()),
     "pca": (_pca, lambda found: found.variance[:10].sum()),
     "msd": (_msd, lambda found: found.timeseries.mean()),

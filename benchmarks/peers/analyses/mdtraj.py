@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import CONTACT, FARTHEST, N_BINS
+from peers.analyses.questions import CONTACT, FARTHEST, N_BINS, N_SPHERE_POINTS, PROBE
 from peers.job import ANGSTROM_PER_NM, Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -87,11 +87,24 @@ def _rdf(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, (counts / (n_frames * len(pairs) * shells)).mean()
 
 
+def _sasa(topology: Any, job: Job) -> tuple[int, float]:
+    import mdtraj
+
+    probe = PROBE / ANGSTROM_PER_NM
+    areas = [
+        mdtraj.shrake_rupley(chunk, probe, N_SPHERE_POINTS).sum(axis=1, dtype=float)
+        for chunk in _chunks(topology, job, topology.select("protein"))
+    ]
+    found = np.concatenate(areas)
+    return len(found), ANGSTROM_PER_NM**2 * found.mean()
+
+
 ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
     "rdf": _rdf,
+    "sasa": _sasa,
 }
 """Each gives the number of frames and the number in which all of its result takes part."""
 

@@ -12,3 +12,6 @@ N_BINS, FARTHEST = 100, 10.0
 SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE* OD*")
 SALT_BRIDGE = 6.0
 """The charged atoms whose native contacts are counted, and their distance, Å."""
+
+PROBE, N_SPHERE_POINTS = 1.4, 960
+"""Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""

@@ -27,6 +27,7 @@ pub mod projection;
 pub mod radial_distribution;
 pub mod rmsd;
 pub mod site_distribution;
+pub mod surface;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

@@ -34,6 +34,8 @@ pub trait Lanes: Copy {
     fn mul(self, other: Self) -> Self;
     /// `self * factor + addend`, rounded once.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// Which lanes are above those of `other`, a bit for each, the first one lowest. None is where one is not a number.
+    fn above(self, other: Self) -> u8;
     /// The sum of the lanes: `((l0 + l4) + (l2 + l6)) + ((l1 + l5) + (l3 + l7))`, the tree in which halving a
     /// register adds.
     fn sum(self) -> f64;
@@ -198,6 +200,22 @@ mod tests {
         let expected = Level::available()[0].run(Chain { values: &values, factors: &factors });
         for level in Level::available() {
             assert_eq!(level.run(Chain { values: &values, factors: &factors }), expected, "{}", level.name());
+        }
+    }
+
+    #[test]
+    fn test_above_says_which_lanes_are() {
+        struct Above(Octet, Octet);
+        impl Operation for Above {
+            type Output = u8;
+            fn run<L: Lanes>(self) -> u8 {
+                L::load(&self.0).above(L::load(&self.1))
+            }
+        }
+        let values = [1.0, 2.0, f64::NAN, 0.0, f64::INFINITY, -1.0, 3.0, 5.0];
+        let others = [0.5, 2.0, 0.0, -0.0, 1e300, f64::NEG_INFINITY, f64::NAN, 4.0];
+        for level in Level::available() {
+            assert_eq!(level.run(Above(Octet(values), Octet(others))), 0b1011_0001, "{}", level.name());
         }
     }
 

@@ -70,6 +70,7 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::neighbours::{
         contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution, site_distribution,
+        surface_area,
     };
     #[pymodule_export]
     use crate::kernels::positions::{fluctuation, gyration, rmsd};

@@ -18,6 +18,7 @@ from mdreel.cli.rg import rg
 from mdreel.cli.rmsd import rmsd
 from mdreel.cli.rmsd2d import rmsd2d
 from mdreel.cli.rmsf import rmsf
+from mdreel.cli.sasa import sasa
 
 _COMMANDS = (
     rmsd,
@@ -30,6 +31,7 @@ _COMMANDS = (
     distances,
     end_to_end,
     helices,
+    sasa,
     rdf,
     contacts,
     hbonds,

@@ -76,6 +76,18 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn above(self, other: Self) -> u8 {
+        let pairs = (0..4).map(|i| {
+            // SAFETY: see above.
+            let above = unsafe { vcgtq_f64(self.0[i], other.0[i]) };
+            // SAFETY: see above.
+            let [first, second] = unsafe { [vgetq_lane_u64::<0>(above), vgetq_lane_u64::<1>(above)] };
+            (((first & 1) | (second & 2)) as u8) << (2 * i)
+        });
+        pairs.fold(0, |bits, pair| bits | pair)
+    }
+
+    #[inline(always)]
     fn sum(self) -> f64 {
         let l = self.0;
         // SAFETY: see above.

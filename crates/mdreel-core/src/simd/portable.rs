@@ -51,6 +51,11 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn above(self, other: Self) -> u8 {
+        (0..LANES).fold(0, |bits, i| bits | (u8::from(self.0[i] > other.0[i]) << i))
+    }
+
+    #[inline(always)]
     fn sum(self) -> f64 {
         let l = self.0;
         ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))

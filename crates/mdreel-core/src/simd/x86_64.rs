@@ -81,6 +81,16 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn above(self, other: Self) -> u8 {
+        // SAFETY: see above.
+        unsafe {
+            let low = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(self.0, other.0));
+            let high = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(self.1, other.1));
+            (low | (high << 4)) as u8
+        }
+    }
+
+    #[inline(always)]
     fn sum(self) -> f64 {
         // SAFETY: see above.
         unsafe { sum_of_four(_mm256_add_pd(self.0, self.1)) }
@@ -128,6 +138,12 @@ impl Lanes for Avx512 {
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         // SAFETY: see above.
         unsafe { Avx512(_mm512_fmadd_pd(self.0, factor.0, addend.0)) }
+    }
+
+    #[inline(always)]
+    fn above(self, other: Self) -> u8 {
+        // SAFETY: see above.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, other.0) }
     }
 
     #[inline(always)]

@@ -1,10 +1,11 @@
-//! What is near to what: radial distributions, contacts, hydrogen bonds.
+//! What is near to what: radial distributions, contacts, hydrogen bonds, surfaces.
 
 use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::contacts::{self, Contact, ContactCount, Measure, NativeContacts};
 use mdreel_core::kernel::hydrogen_bonds::{Criteria, HydrogenBonds};
 use mdreel_core::kernel::radial_distribution::RadialDistribution;
 use mdreel_core::kernel::site_distribution::SiteDistribution;
+use mdreel_core::kernel::surface::{Keep, SurfaceArea};
 use mdreel_core::periodic::Periodic;
 use mdreel_core::unit_cell::UnitCell;
 use numpy::ndarray::Array2;
@@ -143,4 +144,24 @@ pub fn hydrogen_bonds<'py>(
     let masks = masks.map(|(donors, acceptors)| (copied(donors), copied(acceptors)));
     let arguments = (n_atoms, copied(donors), copied(acceptors), masks, distance, angle);
     Computation::new(py, computation, "hydrogen_bonds", arguments)
+}
+
+/// Solvent accessible surface areas of each frame, Å², of atoms with these van der Waals radii and a probe, Å. Of `measured`, shape
+/// (n_measured, 2), each row is an atom and the area that it adds to. Their sum, and with it `all`, or `statistics`: of each area its
+/// sum and that of its squares.
+#[pyfunction]
+pub fn surface_area<'py>(
+    py: Python<'py>,
+    radii: PyReadonlyArray1<'py, f64>,
+    probe: f64,
+    n_points: usize,
+    measured: PyReadonlyArray2<'py, u32>,
+    is_periodic: bool,
+    keep: &str,
+) -> PyResult<Computation> {
+    let (given, atoms) = (radii.as_array().to_vec(), rows::<u32, 2>(&measured, "an atom and its area are 2 numbers")?);
+    let computation =
+        Keep::from_name(keep).and_then(|keep| SurfaceArea::new(&given, probe, n_points, atoms, is_periodic, keep));
+    let arguments = (copied(radii), probe, n_points, copied(measured), is_periodic, keep);
+    Computation::new(py, computation, "surface_area", arguments)
 }

@@ -1,0 +1,280 @@
+//! Solvent accessible surface: how much of the sphere around each atom is inside no sphere around another (Shrake and Rupley,
+//! J. Mol. Biol. 79 (1973) 351).
+
+mod caps;
+mod sphere;
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use caps::Caps;
+use sphere::Sphere;
+
+use super::{Computation, not_finite};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, FrameHeader};
+use crate::neighbours::{Neighbours, Run, Visit};
+use crate::periodic::Periodic;
+use crate::reduce::{Layout, Slots, Sum};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Distances that are computed together.
+const MOST: usize = 64;
+/// Points that a sphere may have.
+const MOST_POINTS: usize = 1 << 20;
+/// The largest radius of a sphere, Å.
+const MOST_RADIUS: f64 = 1000.0;
+
+/// What is left of the areas of each frame, beside their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing.
+    Total,
+    /// All of them.
+    All,
+    /// Of each area the sum over frames, and that of its squares.
+    Statistics,
+}
+
+impl Keep {
+    /// By its name: `total`, `all` or `statistics`.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "total" => Ok(Keep::Total),
+            "all" => Ok(Keep::All),
+            "statistics" => Ok(Keep::Statistics),
+            _ => Err(Error::Unsupported(format!("unknown what to keep: {name:?}; known: total, all, statistics"))),
+        }
+    }
+}
+
+/// Solvent accessible surface areas, Å²: their sum in each frame, and what is kept beside it.
+#[derive(Debug)]
+pub struct SurfaceArea {
+    spheres: Arc<Spheres>,
+    measured: Arc<Vec<[u32; 2]>>,
+    n_areas: usize,
+    is_periodic: bool,
+    keep: Keep,
+    level: Level,
+    memory: Memory,
+}
+
+/// The spheres around all atoms.
+#[derive(Debug)]
+struct Spheres {
+    /// With the radius of the probe, Å.
+    radii: Vec<f64>,
+    largest: f64,
+    points: Sphere,
+}
+
+/// What is written while frames are looked at.
+#[derive(Debug, Default)]
+struct Memory {
+    /// x, y and z of all atoms.
+    columns: [Vec<f64>; 3],
+    neighbours: Neighbours,
+    caps: Caps,
+    areas: Vec<f64>,
+}
+
+impl SurfaceArea {
+    /// Of atoms with these van der Waals radii and a probe, Å, with `n_points` points on the sphere around each. `measured` is which
+    /// atoms are measured, and the number of the area that each adds to. With `is_periodic` images in the cell, which every frame needs
+    /// to have then, are neighbours as well. Fails where radii or numbers mean nothing, or an atom is not there.
+    pub fn new(
+        radii: &[f64],
+        probe: f64,
+        n_points: usize,
+        measured: Vec<[u32; 2]>,
+        is_periodic: bool,
+        keep: Keep,
+    ) -> Result<Self> {
+        let mismatch = |message: String| Err(Error::Mismatch(message));
+        if !(1..=MOST_POINTS).contains(&n_points) {
+            return mismatch(format!("a sphere has {n_points} points: expected 1 to {MOST_POINTS}"));
+        }
+        if !(0.0..=MOST_RADIUS).contains(&probe) {
+            return mismatch(format!("the probe has a radius of {probe} Å: expected 0 to {MOST_RADIUS}"));
+        }
+        if let Some(atom) = radii.iter().position(|radius| !(0.0..=MOST_RADIUS).contains(radius)) {
+            let radius = radii[atom];
+            return mismatch(format!("atom {atom} has a radius of {radius} Å: expected 0 to {MOST_RADIUS}"));
+        }
+        if let Some([atom, _]) = measured.iter().find(|[atom, _]| *atom as usize >= radii.len()) {
+            return mismatch(format!("a surface needs atom {atom} of {}", radii.len()));
+        }
+        let n_areas = measured.iter().map(|[_, area]| *area as usize + 1).max().unwrap_or(0);
+        if measured.is_empty() || n_areas > measured.len() {
+            return mismatch(format!("{} atoms have no {n_areas} areas", measured.len()));
+        }
+        let radii: Vec<f64> = radii.iter().map(|radius| radius + probe).collect();
+        let largest = radii.iter().copied().fold(0.0, f64::max);
+        let spheres = Arc::new(Spheres { radii, largest, points: Sphere::new(n_points) });
+        let (measured, level, memory) = (Arc::new(measured), Level::detect(), Memory::default());
+        Ok(SurfaceArea { spheres, measured, n_areas, is_periodic, keep, level, memory })
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        SurfaceArea { level, ..self }
+    }
+
+    /// The images of a frame.
+    fn images(&self, header: &FrameHeader) -> Result<Option<Periodic>> {
+        if !self.is_periodic {
+            return Ok(None);
+        }
+        let (frame, reach) = (header.index, self.spheres.reach());
+        match Periodic::new(header.unit_cell.as_ref()) {
+            None => Err(Error::Mismatch(format!("frame {frame} has no periodic cell: there are no images"))),
+            Some(cell) if cell.half_height() < reach => Err(Error::Mismatch(format!(
+                "frame {frame}: half the least height of the cell is {} Å, below the reach of an atom, {reach} Å: several \
+                 images of an atom would be its neighbours",
+                cell.half_height()
+            ))),
+            cell => Ok(cell),
+        }
+    }
+
+    /// Computes the areas of the i-th frame.
+    #[inline(always)]
+    fn measure<L: Lanes>(&mut self, batch: &FrameBatch, i: usize) -> Result<()> {
+        let images = self.images(batch.header(i))?;
+        let (columns, spheres) = (batch.columns(i), &*self.spheres);
+        let Memory { columns: points, neighbours, caps, areas } = &mut self.memory;
+        for (point, column) in points.iter_mut().zip([columns.x, columns.y, columns.z]) {
+            point.clear();
+            point.extend(column.iter().map(|&value| f64::from(value)));
+        }
+        if !neighbours.place(points.each_ref().map(|column| &column[..]), images, spheres.reach()) {
+            return Err(not_finite(batch, i, "surface"));
+        }
+        areas.clear();
+        areas.resize(self.n_areas, 0.0);
+        let mut collect = Collect { radius: 0.0, radii: &spheres.radii, caps, squares: [0.0; MOST] };
+        for &[atom, area] in &*self.measured {
+            let (number, point) = (atom as usize, points.each_ref().map(|column| column[atom as usize]));
+            collect.begin(spheres.radii[number]);
+            neighbours.near(atom, point, &mut collect);
+            let n_open = collect.caps.n_open::<L>(&spheres.points);
+            areas[area as usize] += f64::from(n_open) * spheres.area_of_point(number);
+        }
+        Ok(())
+    }
+
+    /// Leaves what is kept of the areas of the i-th frame.
+    fn leave(&self, batch: &FrameBatch, i: usize, slots: &mut Slots<'_>) -> Result<()> {
+        let (areas, row) = (&self.memory.areas, slots.row(i));
+        row[0] = areas.iter().sum();
+        match self.keep {
+            Keep::Total => {}
+            Keep::All => row[1..].copy_from_slice(areas),
+            Keep::Statistics => {
+                for (area, [sum, sum_of_squares]) in areas.iter().zip(slots.sums.as_chunks_mut::<2>().0) {
+                    let square = area * area;
+                    if square > Sum::MOST {
+                        let frame = batch.header(i).index;
+                        return Err(Error::Mismatch(format!(
+                            "frame {frame}: an area is {area} Å²: expected 262 144 Å² at most"
+                        )));
+                    }
+                    *sum += Sum::of(*area);
+                    *sum_of_squares += Sum::of(square);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Spheres {
+    /// How far an atom may be from another with whose sphere its own has something in common, Å.
+    fn reach(&self) -> f64 {
+        2.0 * self.largest
+    }
+
+    /// What one point on the sphere around an atom stands for, Å².
+    fn area_of_point(&self, atom: usize) -> f64 {
+        4.0 * PI * self.radii[atom] * self.radii[atom] / self.points.n_points as f64
+    }
+}
+
+impl Computation for SurfaceArea {
+    fn n_atoms(&self) -> usize {
+        self.spheres.radii.len()
+    }
+
+    fn layout(&self) -> Layout {
+        match self.keep {
+            Keep::Total => Layout::columns(1),
+            Keep::All => Layout::columns(1 + self.n_areas),
+            Keep::Statistics => Layout { n_columns: 1, n_sums: 2 * self.n_areas, ..Layout::default() },
+        }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        let (spheres, measured) = (self.spheres.clone(), self.measured.clone());
+        Box::new(SurfaceArea { spheres, measured, memory: Memory::default(), ..*self })
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        for i in 0..batch.len() {
+            self.level.run(Measure { surface: self, batch, i })?;
+            self.leave(batch, i, slots)?;
+        }
+        Ok(())
+    }
+}
+
+struct Measure<'a> {
+    surface: &'a mut SurfaceArea,
+    batch: &'a FrameBatch,
+    i: usize,
+}
+
+impl Operation for Measure<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        self.surface.measure::<L>(self.batch, self.i)
+    }
+}
+
+/// Collects the caps of one atom after the other.
+struct Collect<'a> {
+    radius: f64,
+    radii: &'a [f64],
+    caps: &'a mut Caps,
+    squares: [f64; MOST],
+}
+
+impl Collect<'_> {
+    #[inline(always)]
+    fn begin(&mut self, radius: f64) {
+        self.radius = radius;
+        self.caps.begin(radius);
+    }
+}
+
+impl Visit for Collect<'_> {
+    #[inline(always)]
+    fn visit(&mut self, from: u32, run: Run<'_>) {
+        for run in run.turns(MOST) {
+            run.squares(&mut self.squares);
+            for (k, (&place, &square)) in run.places.iter().zip(&self.squares).enumerate() {
+                let radius = self.radii[place as usize];
+                let reach = self.radius + radius;
+                if square < reach * reach && place != from {
+                    self.caps.add(run.vector(k), square, radius);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Caps: what the spheres around neighbours cut off the sphere around an atom.
+
+use super::sphere::{Patch, Sphere};
+use crate::frame::LANES;
+use crate::simd::{Lanes, Octet};
+
+/// By which share bounds are moved to the safe side of what is rounded.
+const SLACK: f64 = 1e-9;
+/// Into how many classes of size caps are sorted.
+const N_CLASSES: usize = 16;
+
+/// The caps of one atom, about in the order of their size, the largest first.
+///
+/// With the vector d to a neighbour, a point `R u` of the atom's sphere is inside the neighbour's sphere of radius r, where
+/// `|R u - d| < r`, that is where `u . d > (R² + |d|² - r²) / 2R`: on one side of a plane. Of a patch of points about a centre m, all
+/// are on that side where m is far enough on it, and none where m is far enough on the other. Most patches lie wholly inside one
+/// of the largest caps, and caps that do not reach a patch cost an eighth of a vector instruction: points themselves are looked
+/// at only along the edges of caps. What is found does not depend on any of that.
+#[derive(Debug, Default)]
+pub(super) struct Caps {
+    radius: f64,
+    per_twice_radius: f64,
+    found: Vec<Cap>,
+    n_of_class: [u32; N_CLASSES],
+    sorted: Vec<EightCaps>,
+    /// Which of each eight reach into a patch, a bit for each.
+    reaching: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cap {
+    direction: [f64; 3],
+    plane: f64,
+    class: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct EightCaps {
+    direction: [Octet; 3],
+    plane: Octet,
+    /// Above which bound a cap holds all of a patch, and up to which nothing of it: of the centre along the direction.
+    holds: Octet,
+    reaches: Octet,
+}
+
+impl Caps {
+    /// Begins with no caps, of a sphere of this radius, Å.
+    #[inline(always)]
+    pub fn begin(&mut self, radius: f64) {
+        (self.radius, self.per_twice_radius) = (radius, 0.5 / radius);
+        self.found.clear();
+        self.n_of_class = [0; N_CLASSES];
+    }
+
+    /// Adds the cap of a neighbour: the vector to it, the square of its length (Å²), and the radius of its sphere (Å).
+    #[inline(always)]
+    pub fn add(&mut self, direction: [f64; 3], square: f64, radius: f64) {
+        let plane = (self.radius * self.radius + square - radius * radius) * self.per_twice_radius;
+        // Only the order of the caps goes by that.
+        let cosine = plane as f32 / (square as f32).sqrt();
+        let class = (((1.0 + cosine) * (N_CLASSES / 2) as f32) as u32).min(N_CLASSES as u32 - 1);
+        self.n_of_class[class as usize] += 1;
+        self.found.push(Cap { direction, plane, class });
+    }
+
+    /// How many points of a sphere of radius 1 are in none of the caps.
+    #[inline(always)]
+    pub fn n_open<L: Lanes>(&mut self, sphere: &Sphere) -> u32 {
+        self.sort();
+        self.set_bounds(sphere.spread);
+        let mut n_open = 0;
+        for patch in &sphere.patches {
+            n_open += self.open::<L>(patch).count_ones();
+        }
+        n_open
+    }
+
+    /// Sorts the caps by class, counting.
+    #[inline(always)]
+    fn sort(&mut self) {
+        let mut next = [0; N_CLASSES];
+        for class in 1..N_CLASSES {
+            next[class] = next[class - 1] + self.n_of_class[class - 1] as usize;
+        }
+        let n_eights = self.found.len().div_ceil(LANES);
+        self.sorted.resize_with(n_eights, EightCaps::default);
+        self.reaching.resize(n_eights, 0);
+        for cap in &self.found {
+            let at = &mut next[cap.class as usize];
+            self.sorted[*at / LANES].set(*at % LANES, cap.direction, cap.plane);
+            *at += 1;
+        }
+        for k in self.found.len()..n_eights * LANES {
+            self.sorted[n_eights - 1].set(k % LANES, [0.0; 3], f64::MAX);
+        }
+    }
+
+    /// Computes the bounds. With the angle t of a cap and the spread s of patches, a cap holds a patch whose centre is not farther
+    /// than t - s from its direction, and reaches one that is not farther than t + s.
+    #[inline(always)]
+    fn set_bounds(&mut self, spread: Option<[f64; 2]>) {
+        for caps in &mut self.sorted {
+            let Some([cosine, sine]) = spread else {
+                (caps.holds, caps.reaches) = (Octet([f64::INFINITY; LANES]), Octet([f64::NEG_INFINITY; LANES]));
+                continue;
+            };
+            let ([x, y, z], plane) = (caps.direction.each_ref().map(|column| column.0), caps.plane.0);
+            let (mut holds, mut reaches) = ([0.0; LANES], [0.0; LANES]);
+            for k in 0..LANES {
+                let square = x[k] * x[k] + y[k] * y[k] + z[k] * z[k];
+                let across = sine * (square - plane[k] * plane[k]).max(0.0).sqrt();
+                let slack = SLACK * (1.0 + square + plane[k].abs());
+                // Smaller than a patch, or all but as large as the sphere: t - s is below 0°, or t + s above 180°.
+                let is_extreme = plane[k] * plane[k] > square * (cosine * cosine);
+                let along = cosine * plane[k];
+                holds[k] = if is_extreme & (plane[k] > 0.0) { f64::INFINITY } else { along + across + slack };
+                reaches[k] = if is_extreme & (plane[k] < 0.0) { f64::NEG_INFINITY } else { along - across - slack };
+            }
+            (caps.holds, caps.reaches) = (Octet(holds), Octet(reaches));
+        }
+    }
+
+    /// Which points of a patch are in none of the caps, a bit for each.
+    #[inline(always)]
+    fn open<L: Lanes>(&mut self, patch: &Patch) -> u8 {
+        let centre = splat::<L>(patch.centre);
+        for (caps, reaching) in self.sorted.iter().zip(&mut self.reaching) {
+            let along = dot(centre, load(&caps.direction));
+            if along.above(L::load(&caps.holds)) != 0 {
+                return 0;
+            }
+            *reaching = along.above(L::load(&caps.reaches));
+        }
+        let (mut open, points) = (patch.present, load::<L>(&patch.points));
+        for (caps, mut reaching) in self.sorted.iter().zip(self.reaching.iter().copied()) {
+            while reaching != 0 {
+                let k = reaching.trailing_zeros() as usize;
+                reaching &= reaching - 1;
+                let [x, y, z] = &caps.direction;
+                open &= !dot(points, splat([x.0[k], y.0[k], z.0[k]])).above(L::splat(caps.plane.0[k]));
+                if open == 0 {
+                    return 0;
+                }
+            }
+        }
+        open
+    }
+}
+
+impl EightCaps {
+    #[inline(always)]
+    fn set(&mut self, k: usize, direction: [f64; 3], plane: f64) {
+        self.direction.iter_mut().zip(direction).for_each(|(column, value)| column.0[k] = value);
+        self.plane.0[k] = plane;
+    }
+}
+
+#[inline(always)]
+fn splat<L: Lanes>([x, y, z]: [f64; 3]) -> [L; 3] {
+    [L::splat(x), L::splat(y), L::splat(z)]
+}
+
+#[inline(always)]
+fn load<L: Lanes>([x, y, z]: &[Octet; 3]) -> [L; 3] {
+    [L::load(x), L::load(y), L::load(z)]
+}
+
+#[inline(always)]
+fn dot<L: Lanes>([x, y, z]: [L; 3], [a, b, c]: [L; 3]) -> L {
+    z.mul_add(c, y.mul_add(b, x.mul(a)))
+}
