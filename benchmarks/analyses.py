@@ -56,6 +56,9 @@ QUESTIONS = {
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
     "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
+    "linear-density": Question(
+        "Mass and charge of water along the axes", ("mdanalysis",), is_parallel=True, step=10, system="water"
+    ),
     "hbonds": Question("Hydrogen bonds of water", ("mdanalysis",), is_parallel=True, step=50, system="water"),
 }
 """The analyses by what a job calls them."""

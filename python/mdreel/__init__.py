@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+    from mdreel.analysis.linear_density import LinearDensity
     from mdreel.analysis.msd import EinsteinMSD
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.pca import PCA
@@ -57,6 +58,7 @@ __all__ = [
     "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
+    "LinearDensity",
     "Mpi",
     "Processes",
     "Ramachandran",
@@ -102,6 +104,7 @@ _HOMES = {
     "HydrogenBondAnalysis": "mdreel.analysis.hydrogen_bonds",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
+    "LinearDensity": "mdreel.analysis.linear_density",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
     "Ramachandran": "mdreel.analysis.dihedrals",

@@ -24,6 +24,7 @@ __all__ = [
     "helix_eigenvalues",
     "hydrogen_bonds",
     "kept_positions",
+    "linear_density",
     "mean_squares",
     "native_contacts",
     "paths",
@@ -81,6 +82,13 @@ def hydrogen_bonds(
     angle: float,
 ) -> Computation: ...
 def kept_positions(n_atoms: int) -> Computation: ...
+def linear_density(
+    masses: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    labels: NDArray[np.uint32] | None,
+    edges: NDArray[np.float64],
+    per_volume: Sequence[float],
+) -> Computation: ...
 def native_contacts(
     n_atoms: int,
     references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],

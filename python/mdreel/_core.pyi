@@ -49,6 +49,7 @@ __all__ = [
     "hydrogen_bonds",
     "is_hdf5",
     "kept_positions",
+    "linear_density",
     "map_blocks",
     "mean_squares",
     "native_contacts",

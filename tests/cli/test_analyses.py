@@ -277,3 +277,20 @@ def test_density_writes_a_row_for_each_bin(run, universe: MDAnalysis.Universe, t
     done = run("density", *INPUT, "--grid", tmp_path / "d.dx")
     assert (done.returncode, "exists already" in done.stderr) == (2, True)
     assert run("density", *INPUT, "--grid", tmp_path / "d.cube").returncode == 2
+
+
+def test_linear_density_writes_a_row_for_each_bin(run, tmp_path: Path) -> None:
+    files = ("-s", TPR, "-f", XTC, "--step", "5")
+    options = ("--select", "resname SOL", "--binsize", "2", "--grouping", "residues")
+    done = run("linear-density", *files, *options, "-o", tmp_path / "l.csv", "--plot", tmp_path / "l.png")
+    assert done.returncode == 0, done.stderr
+    water = MDAnalysis.Universe(TPR).select_atoms("resname SOL")
+    expected = mdreel.LinearDensity(water, "residues", 2.0, trajectory=XTC).run(step=5).results
+    head, rows = table(tmp_path / "l.csv")
+    assert head[:3] == ["position_angstrom", "mass_density_x_g_per_cm3", "mass_density_x_stddev_g_per_cm3"]
+    assert head[-1] == "charge_density_z_stddev_e_mol_per_cm3"
+    assert rows.shape == (len(expected.x.hist_bin_edges) - 1, 13)
+    np.testing.assert_allclose(rows[:, 9], expected.z.mass_density, rtol=1e-12)
+    assert "along z   highest" in run("linear-density", *files, *options, "-q").stdout
+    done = run("linear-density", *INPUT)
+    assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import CONTACT, FARTHEST, HYDROGEN, N_BINS, OXYGEN, SALT_BRIDGE, SALT_BRIDGES
+from peers.analyses.questions import (
+    CONTACT,
+    FARTHEST,
+    HYDROGEN,
+    N_BINS,
+    OXYGEN,
+    SALT_BRIDGE,
+    SALT_BRIDGES,
+    SLAB,
+    charge,
+    mean_height,
+)
 from peers.job import Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -91,6 +102,13 @@ def _contacts(universe: Universe, job: Job) -> tuple[int, float]:
     return analysis.n_frames, analysis.results.timeseries[:, 1].mean()
 
 
+def _linear_density(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.lineardensity import LinearDensity
+
+    analysis = _run(LinearDensity(charge(universe), binsize=SLAB), job)
+    return analysis.n_frames, mean_height(analysis.results.z)
+
+
 def _pca(universe: Universe, job: Job) -> tuple[int, float]:
     from MDAnalysis.analysis.pca import PCA
 
@@ -120,6 +138,7 @@ ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
     "distances": _distances,
     "rdf": _rdf,
     "contacts": _contacts,
+    "linear-density": _linear_density,
     "pca": _pca,
     "msd": _msd,
     "hbonds": _hbonds,

@@ -16,6 +16,9 @@ from peers.analyses.questions import (
     PROBE,
     SALT_BRIDGE,
     SALT_BRIDGES,
+    SLAB,
+    charge,
+    mean_height,
 )
 from peers.job import Found, Job, Work, measure
 
@@ -84,6 +87,12 @@ def _contacts(universe: Universe, job: Job) -> Any:
     return Contacts(universe, SALT_BRIDGES, 0, radius=SALT_BRIDGE, trajectory=job.trajectory)
 
 
+def _linear_density(universe: Universe, job: Job) -> Any:
+    from mdreel import LinearDensity
+
+    return LinearDensity(charge(universe), binsize=SLAB, trajectory=job.trajectory)
+
+
 def _pca(universe: Universe, job: Job) -> Any:
     from mdreel import PCA
 
@@ -110,6 +119,7 @@ ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]]
     "rdf": (_rdf, lambda found: found.rdf.mean()),
     "sasa": (_sasa, lambda found: found.total_area.mean()),
     "contacts": (_contacts, lambda found: found.timeseries[:, 1].mean()),
+    "linear-density": (_linear_density, lambda found: mean_height(found.z)),
     "pca": (_pca, lambda found: found.variance[:10].sum()),
     "msd": (_msd, lambda found: found.timeseries.mean()),
     "hbonds": (_hbonds, lambda found: len(found.hbonds)),

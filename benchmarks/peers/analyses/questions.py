@@ -1,5 +1,14 @@
 """What all libraries are asked."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
 CONTACT = 8.0
 """Distance below which two atoms are in contact, Å."""
 
@@ -15,3 +24,20 @@ SALT_BRIDGE = 6.0
 
 PROBE, N_SPHERE_POINTS = 1.4, 960
 """Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""
+
+CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
+"""Of water (SPC), e: the topology of the benchmark has none."""
+
+SLAB = 0.5
+"""Width of the bins of profiles, Å."""
+
+
+def charge(universe: Universe) -> AtomGroup:
+    """Give water its charges, and return it."""
+    universe.add_TopologyAttr("charges", [CHARGES.get(name, 0.0) for name in universe.atoms.names])
+    return universe.select_atoms("resname SOL")
+
+
+def mean_height(profile: Any) -> float:
+    """Return where the middle of the mass is along z, Å: libraries do not agree on the volume of a triclinic cell."""
+    return float(np.average(profile.hist_bin_edges[1:], weights=profile.mass_density))

@@ -114,6 +114,19 @@ impl Periodic {
     }
 }
 
+/// The image of a point within the brick of the diagonal of a cell, given by its row vectors, or on the faces of that. With a along x
+/// and b in the xy plane, images of this brick fill space as those of the cell do. Vectors of a cell have the bits of a float32: where
+/// coordinates have, nothing is rounded.
+#[inline(always)]
+pub fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 3] {
+    for axis in [2, 1, 0] {
+        let row = vectors[axis];
+        let n = (point[axis] / row[axis]).floor();
+        point = std::array::from_fn(|k| point[k] - n * row[k]);
+    }
+    point
+}
+
 fn square([x, y, z]: [f64; 3]) -> f64 {
     x * x + y * y + z * z
 }

@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
     #[pymodule_export]
-    use crate::kernels::motion::{density, end_to_end, kept_positions, mean_squares, paths};
+    use crate::kernels::motion::{density, end_to_end, kept_positions, linear_density, mean_squares, paths};
     #[pymodule_export]
     use crate::kernels::neighbours::{
         contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution, site_distribution,

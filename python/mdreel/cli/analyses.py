@@ -11,6 +11,7 @@ from mdreel.cli.distances import distances
 from mdreel.cli.end_to_end import end_to_end
 from mdreel.cli.hbonds import hbonds
 from mdreel.cli.helices import helices
+from mdreel.cli.linear_density import linear_density
 from mdreel.cli.msd import msd
 from mdreel.cli.pca import pca
 from mdreel.cli.rdf import rdf
@@ -36,6 +37,7 @@ _COMMANDS = (
     contacts,
     hbonds,
     density,
+    linear_density,
     msd,
 )
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_SPELLED_OUT = {"Å": "angstrom", "Å^2": "angstrom2", "Å^-3": "per_angstrom3", "°": "degree"}
+_SPELLED_OUT = {
+    "Å": "angstrom",
+    "Å^2": "angstrom2",
+    "Å^-3": "per_angstrom3",
+    "g/cm^3": "g_per_cm3",
+    "e mol/cm^3": "e_mol_per_cm3",
+    "°": "degree",
+}
 
 
 @dataclass(frozen=True)

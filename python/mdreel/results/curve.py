@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.results.canvas import canvas, figure_of
-from mdreel.results.style import INK, RAW_ALONE
+from mdreel.results.style import INK, RAW, RAW_ALONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ def curve(
     ax: "Axes | None" = None,
     *,
     level: float | None = None,
+    spread: NDArray[np.float64] | None = None,
 ) -> "Figure":
     """Draw a function that is nowhere negative.
 
@@ -37,6 +38,8 @@ def curve(
         Axes to draw into; otherwise a new figure is made.
     level : float, optional
         A value with which it is compared, drawn as a line.
+    spread : ndarray, shape (n_points,), float64, optional
+        How far values deviate from these, drawn as a band.
 
     Returns
     -------
@@ -46,9 +49,12 @@ def curve(
     with canvas(ax, title) as axes:
         if level is not None:
             axes.axhline(level, color=INK, linewidth=1.0, linestyle="--")
+        high = values if spread is None else values + spread
+        if spread is not None:
+            axes.fill_between(x, np.maximum(values - spread, 0.0), high, color=RAW, alpha=0.6, linewidth=0.0)
         axes.plot(x, values, color=RAW_ALONE, linewidth=2.0, marker="o" if len(x) == 1 else None)
         axes.set_xlabel(x_label)
         axes.set_ylabel(label)
-        axes.set_ylim(0.0, 1.08 * float(values.max()) or 1.0)
+        axes.set_ylim(0.0, 1.08 * float(high.max()) or 1.0)
         axes.margins(x=0.0)
     return figure_of(axes)

@@ -58,6 +58,22 @@ impl Bins {
         (1..=self.n_bins()).contains(&place).then(|| place - 1)
     }
 
+    /// The places of eight distances: 0 below all bins, the number of a bin from 1 on, one more above all.
+    #[inline(always)]
+    pub fn places(&self, distances: &[f64; LANES]) -> [u32; LANES] {
+        let mut places = [0; LANES];
+        let mut is_near = false;
+        for k in 0..LANES {
+            let (apart, place) = self.guess(distances[k]);
+            places[k] = place;
+            is_near |= apart < NEAR;
+        }
+        if is_near {
+            correct(self, distances, &mut places);
+        }
+        places
+    }
+
     /// How far a distance is from an edge, in widths, and its place among the edges if that is not near.
     #[inline(always)]
     fn guess(&self, distance: f64) -> (f64, u32) {
@@ -122,17 +138,11 @@ impl Histogram {
         self.n_squares = 0;
         let n_places = self.bins.n_bins() + 2;
         for squares in self.squares[..whole].as_chunks::<LANES>().0 {
-            let mut places = [0; LANES];
-            let mut is_near = false;
-            for k in 0..LANES {
-                let (apart, place) = self.bins.guess(squares[k].sqrt());
-                places[k] = place;
-                is_near |= apart < NEAR;
+            let mut distances = [0.0; LANES];
+            for (distance, square) in distances.iter_mut().zip(squares) {
+                *distance = square.sqrt();
             }
-            if is_near {
-                correct(&self.bins, squares, &mut places);
-            }
-            for (k, &place) in places.iter().enumerate() {
+            for (k, place) in self.bins.places(&distances).into_iter().enumerate() {
                 self.counts[k % PARTS * n_places + place as usize] += 1;
             }
         }
@@ -150,9 +160,9 @@ impl Histogram {
 }
 
 #[cold]
-fn correct(bins: &Bins, squares: &[f64; LANES], places: &mut [u32; LANES]) {
-    for (place, square) in places.iter_mut().zip(squares) {
-        *place = bins.corrected(square.sqrt(), *place as usize) as u32;
+fn correct(bins: &Bins, distances: &[f64; LANES], places: &mut [u32; LANES]) {
+    for (place, &distance) in places.iter_mut().zip(distances) {
+        *place = bins.corrected(distance, *place as usize) as u32;
     }
 }
 

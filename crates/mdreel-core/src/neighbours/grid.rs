@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::periodic::into_brick;
+
 /// Points for a cell, about.
 const POINTS: f64 = 1.0;
 /// Into how many columns the distance is cut: more fit the sphere better, and are shorter.
@@ -9,8 +11,7 @@ const COLUMNS: f64 = 3.0;
 /// Cells for a point, at most.
 const MOST_CELLS: f64 = 4.0;
 
-/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do. With a along x and b in the
-/// xy plane, the brick of their diagonal is such a one, for every triclinic cell.
+/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do ([`into_brick`]).
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     origin: [f64; 3],
@@ -59,16 +60,9 @@ impl Grid {
         self.n.iter().product::<i64>() as usize
     }
 
-    /// The image of a point within the brick, or on its faces. The vectors of a cell and coordinates have the bits of a float32:
-    /// nothing is rounded.
-    pub fn wrapped(&self, mut point: [f64; 3]) -> [f64; 3] {
-        if let Some(vectors) = &self.vectors {
-            for axis in [2, 1, 0] {
-                let row = vectors[axis];
-                point = shifted(point, row, (point[axis] / row[axis]).floor());
-            }
-        }
-        point
+    /// The image of a point within the brick, or on its faces.
+    pub fn wrapped(&self, point: [f64; 3]) -> [f64; 3] {
+        self.vectors.as_ref().map_or(point, |vectors| into_brick(vectors, point))
     }
 
     /// The cell of a point within the brick.

@@ -1,8 +1,10 @@
-//! Where atoms go: positions of all frames, paths, displacements; density; ends of chains.
+//! Where atoms go: positions of all frames, paths, displacements; densities; ends of chains.
 
+use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::density::Density;
 use mdreel_core::kernel::displacement;
 use mdreel_core::kernel::end_to_end::EndToEnd;
+use mdreel_core::kernel::linear_density::LinearDensity;
 use mdreel_core::kernel::positions::{self, Positions};
 use mdreel_core::transform::Scheme;
 use mdreel_core::{Error, Result};
@@ -90,4 +92,25 @@ pub fn end_to_end<'py>(py: Python<'py>, n_atoms: usize, ends: PyReadonlyArray2<'
     }
     let given = rows.rows().into_iter().map(|row| [row[0], row[1]]).collect();
     Computation::new(py, EndToEnd::new(n_atoms, given), "end_to_end", (n_atoms, copied(ends)))
+}
+
+/// Densities of mass and charge of each frame in slabs between these edges, Å, across x, y and z, added up over all frames: for each
+/// slab mass, its square, charge, its square. Atoms count where they are, or where the centre of mass of those with the same label is;
+/// an amount in a slab across x, y or z is multiplied by `per_volume`.
+#[pyfunction]
+#[pyo3(signature = (masses, charges, labels, edges, per_volume))]
+pub fn linear_density<'py>(
+    py: Python<'py>,
+    masses: PyReadonlyArray1<'py, f64>,
+    charges: PyReadonlyArray1<'py, f64>,
+    labels: Option<PyReadonlyArray1<'py, u32>>,
+    edges: PyReadonlyArray1<'py, f64>,
+    per_volume: [f64; 3],
+) -> PyResult<Computation> {
+    let vector = |array: &PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
+    let given = labels.as_ref().map(|labels| labels.as_array().to_vec());
+    let computation = Bins::new(&vector(&edges))
+        .and_then(|bins| LinearDensity::new(&vector(&masses), &vector(&charges), given.as_deref(), bins, per_volume));
+    let arguments = (copied(masses), copied(charges), labels.map(copied), copied(edges), per_volume);
+    Computation::new(py, computation, "linear_density", arguments)
 }

@@ -1,0 +1,231 @@
+//! Linear density: how much mass and charge is in each of many slabs across x, y and z.
+
+use std::sync::Arc;
+
+use super::bins::Bins;
+use super::{Computation, not_finite};
+use crate::error::{Error, Result};
+use crate::frame::{Columns, FrameBatch, LANES};
+use crate::periodic::{Periodic, into_brick};
+use crate::reduce::{Layout, Slots, Sum};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass, that of its
+/// square, and the same of charge.
+#[derive(Debug)]
+pub struct LinearDensity {
+    compounds: Arc<Compounds>,
+    bins: Arc<Bins>,
+    per_volume: [f64; 3],
+    level: Level,
+    memory: Memory,
+}
+
+/// What is counted where its centre of mass is.
+#[derive(Debug)]
+struct Compounds {
+    n_atoms: usize,
+    /// Of which each atom is, and its share of the mass; none where each atom is one.
+    shares: Option<Vec<(u32, f64)>>,
+    /// Mass and charge of each; nothing behind the last up to a whole octet.
+    amounts: Vec<[f64; 2]>,
+}
+
+/// What is written while frames are looked at.
+#[derive(Debug, Default)]
+struct Memory {
+    /// x, y and z of atoms or compounds, up to a whole octet.
+    centres: [Vec<f64>; 3],
+    /// Mass and charge below all slabs, in each, and above all; across x, y and z.
+    slabs: [Vec<[f64; 2]>; 3],
+}
+
+impl LinearDensity {
+    /// Sums of each slab.
+    pub const N_SUMS: usize = 4;
+
+    /// Of atoms with these masses and charges, where each is, or where the centre of mass of all with the same label is, as an image
+    /// in the cell. Slabs are between the edges of `bins`, Å, along each axis; an amount in a slab across x, y or z is multiplied by
+    /// `per_volume`. Fails where these do not fit each other, or a compound has no mass.
+    pub fn new(
+        masses: &[f64],
+        charges: &[f64],
+        labels: Option<&[u32]>,
+        bins: Bins,
+        per_volume: [f64; 3],
+    ) -> Result<Self> {
+        if !per_volume.iter().all(|factor| factor.is_normal() && *factor > 0.0) {
+            return Err(Error::Mismatch(format!("slabs have no volume: {per_volume:?}")));
+        }
+        let compounds = Arc::new(Compounds::new(masses, charges, labels)?);
+        Ok(LinearDensity {
+            compounds,
+            bins: Arc::new(bins),
+            per_volume,
+            level: Level::detect(),
+            memory: Memory::default(),
+        })
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        LinearDensity { level, ..self }
+    }
+
+    /// Adds the densities of a frame.
+    fn add_up(&self, frame: u64, sums: &mut [Sum]) -> Result<()> {
+        let factors = self.per_volume.iter().zip(&self.memory.slabs);
+        let amounts = factors.flat_map(|(factor, slabs)| {
+            let inside = &slabs[1..slabs.len() - 1];
+            inside.iter().map(move |amounts| amounts.map(|x| x * factor))
+        });
+        for (densities, sums) in amounts.zip(sums.as_chunks_mut::<{ LinearDensity::N_SUMS }>().0) {
+            for (density, sums) in densities.into_iter().zip(sums.as_chunks_mut::<2>().0) {
+                let square = density * density;
+                if square > Sum::MOST {
+                    return Err(Error::Mismatch(format!(
+                        "frame {frame}: a density is {density}: expected 262 144 at most"
+                    )));
+                }
+                sums[0] += Sum::of(density);
+                sums[1] += Sum::of(square);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Compounds {
+    fn new(masses: &[f64], charges: &[f64], labels: Option<&[u32]>) -> Result<Self> {
+        let mismatch = |message: String| Err(Error::Mismatch(message));
+        let n_atoms = masses.len();
+        if n_atoms == 0 || charges.len() != n_atoms || labels.is_some_and(|labels| labels.len() != n_atoms) {
+            let message = format!("{n_atoms} atoms have {} charges, or other labels", charges.len());
+            return mismatch(message);
+        }
+        if let Some(atom) = (0..n_atoms).find(|&atom| !(masses[atom].is_finite() && charges[atom].is_finite())) {
+            let (mass, charge) = (masses[atom], charges[atom]);
+            return mismatch(format!("atom {atom} has the mass {mass} and the charge {charge}: expected numbers"));
+        }
+        let atoms = masses.iter().copied().zip(charges.iter().copied());
+        let Some(labels) = labels else {
+            let mut amounts: Vec<[f64; 2]> = atoms.map(|(mass, charge)| [mass, charge]).collect();
+            amounts.resize(n_atoms.next_multiple_of(LANES), [0.0; 2]);
+            return Ok(Compounds { n_atoms, shares: None, amounts });
+        };
+        let n_compounds = labels.iter().map(|&label| label as usize + 1).max().unwrap_or(0);
+        if n_compounds > n_atoms {
+            return mismatch(format!("{n_atoms} atoms are no {n_compounds} compounds"));
+        }
+        let mut amounts = vec![[0.0; 2]; n_compounds];
+        for ((mass, charge), &label) in atoms.zip(labels) {
+            let [total_mass, total_charge] = &mut amounts[label as usize];
+            *total_mass += mass;
+            *total_charge += charge;
+        }
+        if let Some(compound) = amounts.iter().position(|[mass, _]| *mass <= 0.0) {
+            return mismatch(format!("compound {compound} has no mass, and no centre of it"));
+        }
+        let shares =
+            labels.iter().zip(masses).map(|(&label, mass)| (label, mass / amounts[label as usize][0])).collect();
+        amounts.resize(n_compounds.next_multiple_of(LANES), [0.0; 2]);
+        Ok(Compounds { n_atoms, shares: Some(shares), amounts })
+    }
+
+    /// Where they are, Å; says whether all are somewhere.
+    #[inline(always)]
+    fn locate(&self, columns: Columns<'_>, centres: &mut [Vec<f64>; 3]) -> bool {
+        let mut is_finite = true;
+        for (column, centres) in [columns.x, columns.y, columns.z].into_iter().zip(centres) {
+            centres.clear();
+            match &self.shares {
+                None => centres.extend(column.iter().map(|&at| f64::from(at))),
+                Some(shares) => {
+                    centres.resize(self.amounts.len(), 0.0);
+                    for (&at, &(compound, share)) in column.iter().zip(shares) {
+                        centres[compound as usize] += share * f64::from(at);
+                    }
+                }
+            }
+            centres.resize(self.amounts.len(), 0.0);
+            is_finite &= centres.iter().fold(true, |all, at| all & at.is_finite());
+        }
+        is_finite
+    }
+}
+
+impl Computation for LinearDensity {
+    fn n_atoms(&self) -> usize {
+        self.compounds.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { n_sums: 3 * self.bins.n_bins() * LinearDensity::N_SUMS, ..Layout::default() }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        let (compounds, bins) = (self.compounds.clone(), self.bins.clone());
+        Box::new(LinearDensity { compounds, bins, memory: Memory::default(), ..*self })
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        for i in 0..batch.len() {
+            let frame = batch.header(i).index;
+            let Some(cell) = Periodic::new(batch.header(i).unit_cell.as_ref()) else {
+                return Err(Error::Mismatch(format!(
+                    "frame {frame} has no periodic cell: there are no slabs across it"
+                )));
+            };
+            let level = self.level;
+            if !level.run(FillSlabs { density: self, columns: batch.columns(i), vectors: cell.vectors() }) {
+                return Err(not_finite(batch, i, "density"));
+            }
+            self.add_up(frame, slots.sums)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds what is in each slab; says whether all are somewhere.
+struct FillSlabs<'a> {
+    density: &'a mut LinearDensity,
+    columns: Columns<'a>,
+    vectors: [[f64; 3]; 3],
+}
+
+impl Operation for FillSlabs<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> bool {
+        let FillSlabs { density: LinearDensity { compounds, bins, memory, .. }, columns, vectors } = self;
+        let Memory { centres, slabs } = memory;
+        if !compounds.locate(columns, centres) {
+            return false;
+        }
+        for slabs in &mut *slabs {
+            slabs.clear();
+            slabs.resize(bins.n_bins() + 2, [0.0; 2]);
+        }
+        let [x, y, z] = centres.each_ref().map(|column| column.as_chunks::<LANES>().0);
+        for (((x, y), z), amounts) in x.iter().zip(y).zip(z).zip(compounds.amounts.as_chunks::<LANES>().0) {
+            let mut images = [[0.0; LANES]; 3];
+            for k in 0..LANES {
+                let [x, y, z] = into_brick(&vectors, [x[k], y[k], z[k]]);
+                (images[0][k], images[1][k], images[2][k]) = (x, y, z);
+            }
+            for (images, slabs) in images.iter().zip(&mut *slabs) {
+                for (place, [mass, charge]) in bins.places(images).into_iter().zip(amounts) {
+                    let [total_mass, total_charge] = &mut slabs[place as usize];
+                    *total_mass += mass;
+                    *total_charge += charge;
+                }
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;
