@@ -94,3 +94,7 @@ def bonds(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
     yield Compared(
         "Hydrogen bonds, distances", name, "MDAnalysis", apart(found[:, 4], expected[:, 4]), SINGLE, "Å", note
     )
+    for intermittency in (0, 2):
+        given = {"tau_max": min(20, ours.n_frames - 1), "intermittency": intermittency}
+        moved = apart(ours.lifetime(**given), theirs.lifetime(**given))
+        yield Compared(f"Hydrogen bonds, lifetime, {intermittency} away", name, "MDAnalysis", moved, 0, "", "the same bits")

@@ -79,6 +79,36 @@ def test_counts_are_in_the_order_of_the_frames(adk: MDAnalysis.Universe) -> None
     assert (none.results.hbonds.shape, none.count_by_time().tolist()) == ((0, 6), [0, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("files", "selections", "between"),
+    [((PSF, DCD), BACKBONE, None), ((TPR, XTC), (), ["protein", "resname SOL"])],
+)
+@pytest.mark.parametrize("options", [{}, {"window_step": 3}, {"intermittency": 2}, {"tau_max": 3, "intermittency": 1}])
+def test_lifetimes_are_those_of_mdanalysis_to_the_last_bit(
+    files: tuple, selections: tuple, between: list | None, options: dict
+) -> None:
+    universe = MDAnalysis.Universe(*files)
+    options = {"tau_max": min(20, universe.trajectory.n_frames)} | options
+    ours = mdreel.HydrogenBondAnalysis(universe, *selections, between=between).run()
+    universe.trajectory[0]
+    theirs = HydrogenBondAnalysis(universe, *selections, between=between, update_selections=False).run()
+    found = ours.lifetime(**options)
+    assert found.shape == (2, options["tau_max"] + 1)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found, theirs.lifetime(**options))
+
+
+def test_lifetimes_are_of_the_frames_that_were_analysed(adk: MDAnalysis.Universe) -> None:
+    bonds = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(frames=[40, 3, 5])
+    assert bonds.lifetime(2)[1, 0] == 1
+    with pytest.raises(MismatchError, match="0 to 3, the number of frames"):
+        bonds.lifetime()
+    with pytest.raises(AttributeError, match="call run"):
+        mdreel.HydrogenBondAnalysis(adk, *BACKBONE).lifetime()
+    none = mdreel.HydrogenBondAnalysis(adk, *BACKBONE, d_a_cutoff=1.5).run(stop=3)
+    np.testing.assert_array_equal(none.lifetime(2), [[0, 1, 2], [1, np.nan, np.nan]])
+
+
 def test_what_cannot_be_found_is_refused(adk: MDAnalysis.Universe) -> None:
     for options, error, message in (
         ({"update_selections": True}, UnsupportedError, "same atoms"),
@@ -98,3 +128,9 @@ def test_what_cannot_be_found_is_refused(adk: MDAnalysis.Universe) -> None:
 def test_plot_shows_the_number(adk: MDAnalysis.Universe) -> None:
     figure = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=10).plot()
     assert figure.axes[0].get_ylabel() == "Hydrogen bonds"
+
+
+def test_plot_of_lifetimes_leaves_out_what_is_not_known(adk: MDAnalysis.Universe) -> None:
+    bonds = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=10)
+    (line,) = bonds.plot_lifetime(10).axes[0].lines
+    np.testing.assert_allclose(line.get_xdata(), np.arange(10) * bonds.interval)

@@ -190,6 +190,21 @@ def test_hbonds_writes_a_row_for_each_bond(run, universe: MDAnalysis.Universe, t
     assert run("hbonds", *INPUT, "--hydrogens", "name XX").returncode == 3
 
 
+def test_hbonds_writes_a_row_for_each_lifetime(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    options = ("--select", "resid 1:60", "--lifetime", "12", "--intermittency", "1")
+    done = run("hbonds", *INPUT, *options, "-o", tmp_path / "l.csv", "--plot", tmp_path / "l.png")
+    assert done.returncode == 0, done.stderr
+    expected = mdreel.HydrogenBondAnalysis(universe, between=("resid 1:60",) * 2, trajectory=DCD).run()
+    taus, shares = expected.lifetime(12, intermittency=1)
+    head, rows = table(tmp_path / "l.csv")
+    assert head == ["frames", "lag_time_ps", "bonds_still_there"]
+    np.testing.assert_allclose(rows, np.transpose([taus, taus * expected.interval, shares]), rtol=1e-12)
+    assert "fewer than 1/e" in run("hbonds", *INPUT, *options, "-q").stdout
+    done = run("hbonds", *INPUT, "--lifetime", "99")
+    assert (done.returncode, "the number of frames" in done.stderr) == (3, True)
+    assert run("hbonds", *INPUT, "--intermittency", "1").returncode == 2
+
+
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     done = run("dihedrals", *INPUT, "--select", "name CA and resid 1", "--kind", "phi")
     assert done.returncode == 3

@@ -6,6 +6,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.analysing import Question, Request, Table, analysis_command
+from mdreel.cli.exits import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -17,6 +18,7 @@ EXAMPLES = """\b
 Examples:
   mdreel hbonds -s adk.psf -f adk.xtc -o hbonds.csv --plot hbonds.png
   mdreel hbonds -s system.tpr -f run.xtc --select protein --other "resname SOL" -o hbonds.parquet
+  mdreel hbonds -s system.tpr -f run.xtc --lifetime 50 --intermittency 1 -o lifetime.csv --plot lifetime.png
 """
 
 
@@ -50,8 +52,28 @@ def hbonds(
         float,
         typer.Option(metavar="DEGREES", rich_help_panel=options.ANALYSIS, help="Angle at the hydrogen, at least."),
     ] = 150.0,
+    lifetime: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            rich_help_panel=options.ANALYSIS,
+            help="Write, instead of the bonds, which share of them is still there up to N frames later.",
+        ),
+    ] = None,
+    intermittency: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            rich_help_panel=options.ANALYSIS,
+            help="For how many frames in a row a bond may be away that comes back; with --lifetime.",
+        ),
+    ] = 0,
 ) -> Question:
     """Hydrogen bonds within a selection, or between two, in every frame; the topology needs bonds."""
+    if intermittency and lifetime is None:
+        raise CommandError("--intermittency is for --lifetime", ExitCode.USAGE)
     selection = request.selection
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "HydrogenBondAnalysis":
@@ -68,7 +90,13 @@ def hbonds(
         )
 
     facts = {"other": selection if other is None else other, "distance": distance, "angle": angle}
-    return Question("Hydrogen bonds", prepare, _table, facts)
+    if lifetime is None:
+        return Question("Hydrogen bonds", prepare, _table, facts)
+
+    def tabulate(analysis: "HydrogenBondAnalysis") -> Table:
+        return _table_of_lifetimes(analysis, lifetime, intermittency)
+
+    return Question("Lifetime of hydrogen bonds", prepare, tabulate, {**facts, "intermittency": intermittency})
 
 
 def _table(analysis: "HydrogenBondAnalysis") -> Table:
@@ -88,4 +116,31 @@ def _table(analysis: "HydrogenBondAnalysis") -> Table:
         ],
         series_summary("bonds", "", analysis.times, counts),
         lambda title: analysis.plot(title=title),
+    )
+
+
+def _table_of_lifetimes(analysis: "HydrogenBondAnalysis", most: int, intermittency: int) -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+
+    taus, shares = analysis.lifetime(most, intermittency=intermittency)
+    times = taus * analysis.interval
+    below = np.flatnonzero(shares < 1 / np.e)
+    falls = f"after {times[below[0]]:,.6g} ps" if len(below) else f"not within {times[-1]:,.6g} ps"
+    return Table(
+        [
+            Column("frames", "", taus.astype(np.int64)),
+            Column("lag_time", "ps", times),
+            Column("bonds_still_there", "", shares),
+        ],
+        "\n".join(
+            (
+                f"bonds          {len(analysis.results.hbonds):>12,}   {analysis.n_frames:,} frames",
+                f"still there    {shares[1]:>12.3f}   after {times[1]:,.6g} ps",
+                f"               {shares[-1]:>12.3f}   after {times[-1]:,.6g} ps",
+                f"fewer than 1/e {falls}",
+            )
+        ),
+        lambda title: analysis.plot_lifetime(most, intermittency=intermittency, title=title),
     )
