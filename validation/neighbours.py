@@ -97,4 +97,5 @@ def bonds(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
     for intermittency in (0, 2):
         given = {"tau_max": min(20, ours.n_frames - 1), "intermittency": intermittency}
         moved = apart(ours.lifetime(**given), theirs.lifetime(**given))
-        yield Compared(f"Hydrogen bonds, lifetime, {intermittency} away", name, "MDAnalysis", moved, 0, "", "the same bits")
+        analysis = f"Hydrogen bonds, lifetime, {intermittency} away"
+        yield Compared(analysis, name, "MDAnalysis", moved, 0, "", "the same bits")

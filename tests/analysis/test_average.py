@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel._core import Source
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ALPHA = "protein and name CA"
@@ -74,6 +74,55 @@ def test_selections_may_differ_where_names_do(universe: MDAnalysis.Universe) -> 
     alone = mdreel.AverageStructure(universe, select=ALPHA).run().results
     np.testing.assert_array_equal(both.positions, named.positions)
     np.testing.assert_allclose(both.positions, alone.positions, rtol=0, atol=1e-9)
+
+
+def test_file_is_that_of_mdanalysis_and_whole_or_not_there(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    average = mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb")
+    assert not list(tmp_path.iterdir())
+    average.run()
+    align.AverageStructure(universe, select=ALPHA, filename=str(tmp_path / "theirs.pdb")).run()
+    ours, theirs = (MDAnalysis.Universe(tmp_path / name) for name in ("ours.pdb", "theirs.pdb"))
+    np.testing.assert_allclose(ours.atoms.positions, theirs.atoms.positions, rtol=0, atol=2e-3)
+    assert ours.atoms.names.tolist() == theirs.atoms.names.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.pdb", "theirs.pdb"]
+    with pytest.raises(FileExistsError):
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb")
+    mdreel.AverageStructure(universe, select="name CB", filename=tmp_path / "ours.pdb", force=True).run(stop=2)
+    assert set(MDAnalysis.Universe(tmp_path / "ours.pdb").atoms.names) == {"CB"}
+
+
+def test_nothing_is_left_of_a_file_that_fails(
+    universe: MDAnalysis.Universe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "average.gro"
+    path.write_text("mine")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    average = mdreel.AverageStructure(universe, select=ALPHA, filename=path, force=True)
+    monkeypatch.setattr("MDAnalysis.coordinates.GRO.GROWriter.write", fail)
+    with pytest.raises(OSError, match="No space left"):
+        average.run(stop=3)
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("average.gro", "mine")]
+    with pytest.raises(UnsupportedError, match="no structures with this ending"):
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "average.doc")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "none" / "average.pdb")
+
+
+def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(universe: MDAnalysis.Universe) -> None:
+    select = ("name CA and resid 2:9", "name N and resid 2:9")
+    expected = r"8 of 8 atoms do not match .* (CA).* 12.01.* (N).* 14.0.*match_atoms=False"
+    with pytest.raises(MismatchError, match=expected):
+        mdreel.AverageStructure(universe, universe, select)
+    for options in ({"match_atoms": False}, {"tol_mass": 2.1}):
+        ours = mdreel.AverageStructure(universe, universe, select, **options).run(stop=5).results
+        theirs = align.AverageStructure(universe, universe, select, **options).run(stop=5).results
+        np.testing.assert_allclose(ours.positions, theirs.positions, rtol=0, atol=SINGLE)
+    plain = MDAnalysis.Universe.empty(8, trajectory=True)
+    with pytest.warns(UserWarning, match="no masses"):
+        mdreel.AverageStructure(universe, plain, ("name CA and resid 2:9", "all"))
 
 
 def test_what_cannot_be_averaged_is_refused(universe: MDAnalysis.Universe) -> None:

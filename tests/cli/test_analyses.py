@@ -66,6 +66,14 @@ def test_average_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, 
     assert head == ["atom", "resid", "x_angstrom", "y_angstrom", "z_angstrom", "rmsf_angstrom"]
     np.testing.assert_allclose(rows[:, 2:5], expected.positions, rtol=1e-12)
     assert f"{expected.rmsd:.3f}" in run("average", *INPUT, "-q").stdout
+    options = ("average", *INPUT, "--structure", tmp_path / "a.pdb", "-q")
+    assert run(*options).returncode == 0
+    found = MDAnalysis.Universe(tmp_path / "a.pdb").atoms.positions
+    np.testing.assert_allclose(found, expected.positions, rtol=0, atol=6e-4)
+    again = run(*options)
+    assert (again.returncode, "--force replaces it" in again.stderr) == (2, True)
+    assert run(*options, "--force").returncode == 0
+    assert run("average", *INPUT, "--structure", tmp_path / "a.doc").returncode == 2
 
 
 def test_pca_writes_variances_or_components(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:

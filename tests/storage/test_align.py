@@ -69,6 +69,14 @@ def test_file_has_the_same_bytes_for_any_number_of_workers(tmp_path: Path, adk_x
     assert len(contents) == 1
 
 
+def test_selections_may_differ_where_atoms_match(tmp_path: Path) -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    for name, options in (("a.dcd", {}), ("b.dcd", {"match_atoms": False})):
+        both = ("name CA and resid 1:30", "name CA and resid 2:31")
+        mdreel.AlignTraj(universe, universe, both, tmp_path / name, **options).run(stop=3)
+    assert (tmp_path / "a.dcd").read_bytes() == (tmp_path / "b.dcd").read_bytes()
+
+
 def test_what_cannot_be_aligned_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     universe = MDAnalysis.Universe(PSF, DCD)
     with pytest.raises(MismatchError, match="filename"):
@@ -80,6 +88,8 @@ def test_what_cannot_be_aligned_is_refused_and_leaves_nothing(tmp_path: Path) ->
     other = MDAnalysis.Universe(TPR)
     with pytest.raises(MismatchError, match="reference has"):
         mdreel.AlignTraj(universe, other.select_atoms("resid 1:50"), "backbone", tmp_path / "a.xtc")
+    with pytest.raises(MismatchError, match="do not match those of the reference"):
+        mdreel.AlignTraj(universe, universe, ("name CA", "name N"), tmp_path / "a.xtc")
     with pytest.raises(MismatchError, match="shape"):
         mdreel.fit_rot_trans(universe.select_atoms("name CA"), np.zeros((3, 3)))
     assert list(tmp_path.iterdir()) == []

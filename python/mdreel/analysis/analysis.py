@@ -187,6 +187,14 @@ class Analysis:
         raise NotImplementedError(f"{type(self).__name__} does not say what its results are")
 
     @property
+    def leaves_file(self) -> bool:
+        """Whether a run leaves a file besides the results."""
+        return False
+
+    def leave_file(self) -> None:
+        """Write that file; called in one process of a run, when there are results."""
+
+    @property
     def atomgroup(self) -> "AtomGroup":
         """The atoms as they were given."""
         return self._atomgroup

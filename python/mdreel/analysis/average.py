@@ -1,5 +1,7 @@
 """Average structures: mean positions after superposition."""
 
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from numpy.typing import ArrayLike
@@ -8,8 +10,11 @@ from mdreel._core import Computation, Source
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.groups import ComparedAtoms
+from mdreel.analysis.matching import check_masses
 from mdreel.analysis.selection import select_both
 from mdreel.analysis.tally import Tally
+from mdreel.errors import UnsupportedError
+from mdreel.results.atomic import check_target, replacing_by_ending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +34,19 @@ class AverageStructure(Analysis):
     select : str, (str, str) or dict
         Atoms that are superposed and averaged, in MDAnalysis's selection language; or one selection for `mobile` and
         one for `reference`, as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+    filename : path, optional
+        A file of the mean structure that `run` leaves; its ending is its format, of those that MDAnalysis writes. It is
+        there when it is whole.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         How much each atom counts in the superposition.
+    tol_mass : float
+        By how much the masses of two atoms may differ that match, amu.
+    match_atoms : bool
+        Whether atoms must have the masses of those of the reference that they are compared with.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
+    force : bool
+        Whether an existing file may be replaced. It stays until the new one is whole.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -52,14 +66,18 @@ class AverageStructure(Analysis):
     SelectionError
         If there are no atoms, or a selection cannot be understood.
     MismatchError
-        If the selections have different numbers of atoms, or weights do not fit them.
+        If the selections have different numbers of atoms, or atoms of different masses, or weights do not fit them.
+    UnsupportedError
+        If MDAnalysis writes no format with the ending of the file.
+    OSError
+        If the file exists and is not to be replaced, or cannot be written.
 
     Notes
     -----
     ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the rotation and translation of each frame that `mdreel.RMSD` finds
     (QCP). Moved positions are float64; their displacements from the reference are added up exactly, in steps of 2^-36
-    Å: the result has the same bits whichever the executor. Memory does not grow with the number of frames, beyond 24
-    bytes for number, time and RMSD of each.
+    Å: the result has the same bits whichever the executor. Atoms are compared in the order of the selections, as
+    MDAnalysis does. Memory does not grow with the number of frames, beyond 24 bytes for number, time and RMSD of each.
 
     Examples
     --------
@@ -77,14 +95,24 @@ class AverageStructure(Analysis):
         mobile: "Universe | AtomGroup",
         reference: "Universe | AtomGroup | None" = None,
         select: str | tuple[str, str] | dict[str, str] = "all",
+        filename: str | PathLike[str] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
-        ref_frame: int = 0,
+        tol_mass: float = 0.1,
+        match_atoms: bool = True,
         *,
+        ref_frame: int = 0,
+        force: bool = False,
         trajectory: Trajectory | None = None,
     ) -> None:
         atoms, theirs = select_both(mobile, reference, select)
         super().__init__(atoms, trajectory)
         self._fitted = ComparedAtoms.of(atoms, theirs, ref_frame, weights)
+        if match_atoms and theirs is not None:
+            check_masses(atoms, theirs, tol_mass)
+        self.filename = None if filename is None else Path(filename)
+        self._force = force
+        if self.filename is not None:
+            check_structure(self.filename, force)
 
     def computation(self, source: Source) -> Computation:
         """Return what superposes a frame and adds up displacements."""
@@ -104,8 +132,75 @@ class AverageStructure(Analysis):
         universe.load_new(self.results.positions.reshape(1, -1, 3))
         self.results.universe = universe
 
+    @property
+    def leaves_file(self) -> bool:
+        """Whether a run leaves a file besides the results."""
+        return self.filename is not None
+
+    def leave_file(self) -> None:
+        """Write the file that was asked for."""
+        if self.filename is not None:
+            self.save(self.filename, self._force)
+
+    def save(self, path: str | PathLike[str], force: bool = False) -> None:
+        """Write the mean structure.
+
+        Parameters
+        ----------
+        path : path
+            The file, whole or not there; its ending is its format.
+        force : bool
+            Whether an existing file may be replaced.
+
+        Raises
+        ------
+        UnsupportedError
+            If MDAnalysis writes no format with this ending.
+        OSError
+            If the file exists and is not to be replaced, or cannot be written.
+        """
+        import MDAnalysis
+
+        self._done()
+        path = check_structure(Path(path), force)
+        atoms = self.results.universe.atoms
+        with replacing_by_ending(path, force) as named, MDAnalysis.Writer(str(named), len(atoms)) as writer:
+            writer.write(atoms)
+
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw how far each frame is from the reference after superposition."""
         from mdreel.results.figure import time_series
 
         return time_series(self.times, self._rmsd, "RMSD from reference (Å)", title, ax, frames=self.frames)
+
+
+def check_structure(path: Path, force: bool = False) -> Path:
+    """Check that a structure can be written, without writing it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its ending is its format.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UnsupportedError
+        If MDAnalysis writes no format with this ending.
+    OSError
+        If the file exists and is not to be replaced, or cannot be made.
+    """
+    from MDAnalysis.coordinates.core import get_writer_for
+
+    try:
+        get_writer_for(str(path))
+    except (TypeError, ValueError) as error:
+        raise UnsupportedError(f"{path}: MDAnalysis writes no structures with this ending") from error
+    check_target(path, force)
+    return path

@@ -68,7 +68,7 @@ class HydrogenBondAnalysis(Analysis):
     edge on the other side of it. Atoms are sorted into cells: a frame takes time for each atom and what is near it.
 
     Memory: the result takes 48 bytes for each hydrogen bond, and 16 for number and time of each frame; it has the same
-    bits whichever the executor, with however many workers and blocks. `lifetime` takes about 50 for each bond meanwhile.
+    bits whichever the executor, with however many workers and blocks. `lifetime` takes about 50 for each bond beside.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class HydrogenBondAnalysis(Analysis):
         ax: "Axes | None" = None,
         title: str | None = None,
     ) -> "Figure":
-        """Draw which share of the hydrogen bonds is still there after a time; parameters as of `lifetime` and `plot`."""
+        """Draw which share of the hydrogen bonds is still there after a time; parameters as of `lifetime`, `plot`."""
         from mdreel.results.curve import curve
 
         taus, shares = self.lifetime(tau_max, window_step, intermittency)

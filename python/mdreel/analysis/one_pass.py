@@ -107,4 +107,6 @@ def run(
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
         analysis.take(outcome, tally)
     warn_of_damage(outcome.damage, on_error)
+    if leaving := [analysis for analysis in analyses if analysis.leaves_file]:
+        executor.share(lambda: [analysis.leave_file() for analysis in leaving])
     return tuple(analyses)

@@ -1,5 +1,9 @@
 """``mdreel align``: a trajectory with each frame superposed on a reference."""
 
+from typing import Annotated
+
+import typer
+
 from mdreel.cli import options
 from mdreel.cli.analysing import Selection, Topology
 from mdreel.cli.frames import check_window, frames_in_window
@@ -22,6 +26,10 @@ def align(
     reference: Reference = None,
     reference_frame: ReferenceFrame = None,
     weights: WeightsOption = Weights.NONE,
+    match_atoms: Annotated[
+        bool,
+        typer.Option(rich_help_panel=options.ANALYSIS, help="Refuse atoms of other masses than in the reference."),
+    ] = True,
     begin: options.Begin = None,
     end: options.End = None,
     interval: options.Interval = None,
@@ -55,6 +63,7 @@ def align(
             output,
             "mass" if weights is Weights.MASS else None,
             reference_frame or 0,
+            match_atoms=match_atoms,
             force=force,
             trajectory=source,
         ).run(

@@ -1,11 +1,13 @@
 """``mdreel average``: mean positions after superposition."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mdreel.cli import options
 from mdreel.cli.analysing import Question, Request, Table, analysis_command
+from mdreel.cli.exits import ExitCode, checking_output, failing_with
 from mdreel.cli.weights import Weights
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ EXAMPLES = """\b
 Examples:
   mdreel average -s adk.psf -f adk.xtc --select backbone -o average.csv
   mdreel average -s adk.psf -f adk.xtc --ref-frame 10 --weights mass -o average.parquet --plot rmsd.png
+  mdreel average -s adk.psf -f adk.xtc --select protein --structure average.pdb
 """
 
 
@@ -29,8 +32,22 @@ def average(
         typer.Option("--ref-frame", metavar="N", rich_help_panel=options.ANALYSIS, help="Frame that is superposed on."),
     ] = 0,
     weights: Annotated[Weights, typer.Option(rich_help_panel=options.ANALYSIS, help="How atoms count.")] = Weights.NONE,
+    structure: Annotated[
+        Path | None,
+        typer.Option(
+            "--structure",
+            metavar="FILE",
+            rich_help_panel=options.OUTPUT,
+            help="Structure with the mean positions, as MDAnalysis writes it: .pdb .gro .crd ...",
+        ),
+    ] = None,
 ) -> Question:
     """Mean position of each atom, after each frame was superposed on one of them, and its fluctuation about it."""
+    if structure is not None:
+        from mdreel.analysis.average import check_structure
+
+        with checking_output(structure):
+            check_structure(structure, request.force)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "AverageStructure":
         from mdreel.analysis.average import AverageStructure
@@ -38,8 +55,14 @@ def average(
         mass = "mass" if weights is Weights.MASS else None
         return AverageStructure(atoms, weights=mass, ref_frame=reference_frame, trajectory=source)
 
+    def tabulate(analysis: "AverageStructure") -> Table:
+        if structure is not None:
+            with failing_with(ExitCode.OUTPUT):
+                analysis.save(structure, request.force)
+        return _table(analysis)
+
     facts = {"weights": weights.value, "reference": f"frame {reference_frame}"}
-    return Question("Average structure", prepare, _table, facts)
+    return Question("Average structure", prepare, tabulate, facts)
 
 
 def _table(analysis: "AverageStructure") -> Table:

@@ -64,18 +64,11 @@ def density(
 
 
 def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:
-    from mdreel.results.atomic import replacing
+    from mdreel.results.atomic import replacing_by_ending
 
-    with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary:
-        suffix = path.suffix.lower()
-        # gridData goes by the ending.
-        named = temporary.with_name(temporary.name + suffix)
-        kind = {} if suffix == ".dx" else {"file_format": "MRC"}
-        try:
-            analysis.results.density.export(str(named), **kind)
-            named.replace(temporary)
-        finally:
-            named.unlink(missing_ok=True)
+    kind = {} if path.suffix.lower() == ".dx" else {"file_format": "MRC"}
+    with failing_with(ExitCode.OUTPUT), replacing_by_ending(path, force) as named:
+        analysis.results.density.export(str(named), **kind)
 
 
 def _table(analysis: "DensityAnalysis") -> Table:

@@ -94,5 +94,23 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror or os.strerror(error.errno), str(path)) from error
 
 
+@contextmanager
+def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
+    """Give a temporary name that ends as `path` does, for writers that go by it; see `replacing`.
+
+    Yields
+    ------
+    Path
+        A name in the same directory; there is no file of it yet.
+    """
+    with replacing(path, force) as temporary:
+        named = temporary.with_name(temporary.name + "".join(path.suffixes).lower())
+        try:
+            yield named
+            named.replace(temporary)
+        finally:
+            named.unlink(missing_ok=True)
+
+
 def _refusal(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), str(path))

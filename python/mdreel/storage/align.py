@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from mdreel.analysis.analysis import Frames, Trajectory
 from mdreel.analysis.groups import Weights
+from mdreel.analysis.matching import check_masses
 from mdreel.analysis.rmsd import RMSD
-from mdreel.analysis.selection import selected
+from mdreel.analysis.selection import select_both
 from mdreel.errors import MismatchError
 from mdreel.executors.executor import Executor
 from mdreel.results.results import Results
@@ -31,14 +32,19 @@ class AlignTraj:
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_atoms, 3), float64, optional
         Structure to superpose on, of which the same selection is taken; or positions of the selected atoms, Å. By
         default the mobile atoms themselves.
-    select : str
-        The atoms that are brought closest to the reference; all are moved along.
+    select : str, (str, str) or dict
+        The atoms that are brought closest to the reference; all are moved along. Or one selection for `mobile` and one
+        for `reference`, as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
     filename : path
         The file to be written; its ending is its format.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
         How much each selected atom counts.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
+    tol_mass : float
+        By how much the masses of two atoms may differ that match, amu.
+    match_atoms : bool
+        Whether atoms must have the masses of those of the reference that they are compared with.
     force : bool
         Whether an existing file may be replaced. It stays until the new one is whole.
     trajectory : path, sequence of paths, or Source, optional
@@ -56,7 +62,8 @@ class AlignTraj:
     SelectionError
         If there are no atoms, or atoms without masses are to be weighted by them.
     MismatchError
-        If reference or weights do not fit the atoms; atoms are compared in the order of the selections.
+        If reference or weights do not fit the atoms; atoms are compared in the order of the selections. If some do not
+        match those of the reference.
     UnsupportedError
         If no format has the ending of the file.
     OSError
@@ -85,11 +92,13 @@ class AlignTraj:
         self,
         mobile: "Universe | AtomGroup",
         reference: "Universe | AtomGroup | ArrayLike | None" = None,
-        select: str = "all",
+        select: str | tuple[str, str] | dict[str, str] = "all",
         filename: str | PathLike[str] | None = None,
         weights: Weights = None,
         ref_frame: int = 0,
         *,
+        tol_mass: float = 0.1,
+        match_atoms: bool = True,
         force: bool = False,
         trajectory: Trajectory | None = None,
     ) -> None:
@@ -97,11 +106,12 @@ class AlignTraj:
             raise MismatchError("filename says where the aligned trajectory goes: give one")
         self._path = check_trajectory(filename, None, force)
         self._force = force
-        atoms = selected(mobile, select)
-        chosen: Any = reference
-        if hasattr(reference, "select_atoms"):
-            chosen = selected(chosen, select, "selection in the reference")
-        self._rmsd = RMSD(atoms, chosen, ref_frame, weights, trajectory=trajectory)
+        structure: Any = reference if hasattr(reference, "select_atoms") else None
+        atoms, theirs = select_both(mobile, structure, select)
+        given = theirs if reference is structure else reference
+        self._rmsd = RMSD(atoms, given, ref_frame, weights, trajectory=trajectory)
+        if match_atoms and theirs is not None and given is theirs:
+            check_masses(atoms, theirs, tol_mass)
         self.results = Results()
         self.written: Written | None = None
 
