@@ -60,7 +60,8 @@ def with_mdanalysis(name: str, universe: MDAnalysis.Universe, protein: MDAnalysi
     bound = 1e-3 if triclinic else ANGLE
     yield compared("Dihedral angles", apart_round(ours.results.angles, theirs.results.angles), bound, "degrees", images)
     first, second = alpha[::3], alpha[1::3]
-    for title, options, box in (("Distance array", {}, False), ("Distance array, images", {"pbc": True}, True)):
+    pbc = {"pbc": universe.dimensions is not None}
+    for title, options, box in (("Distance array", {}, False), ("Distance array, images", pbc, True)):
         ours = mdreel.DistanceArray(first, second, **options).run().results.distances
         theirs = [
             distance_array(first.positions, second.positions, box=universe.dimensions if box else None)

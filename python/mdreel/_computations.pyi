@@ -46,7 +46,7 @@ class Computation:
     def arguments(self) -> tuple[Any, ...]: ...
 
 def contact_count(
-    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool
+    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool | None
 ) -> Computation: ...
 def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
@@ -55,7 +55,7 @@ def distances(
     n_atoms: int,
     first: NDArray[np.uint32],
     second: NDArray[np.uint32] | NDArray[np.float64],
-    is_periodic: bool,
+    is_periodic: bool | None,
     cutoff: float | None,
 ) -> Computation: ...
 def end_to_end(n_atoms: int, ends: NDArray[np.uint32]) -> Computation: ...
@@ -93,7 +93,7 @@ def native_contacts(
     n_atoms: int,
     references: Sequence[tuple[NDArray[np.uint32], NDArray[np.float64]]],
     measure: Sequence[float],
-    is_periodic: bool,
+    is_periodic: bool | None,
 ) -> Computation: ...
 def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def radial_distribution(

@@ -22,7 +22,7 @@ def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
     return MDAnalysis.Universe(*request.param)
 
 
-@pytest.mark.parametrize("pbc", [True, False])
+@pytest.mark.parametrize("pbc", [None, False])
 @pytest.mark.parametrize(
     ("method", "options", "bound"),
     [
@@ -33,7 +33,7 @@ def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
     ],
 )
 def test_fractions_are_those_of_mdanalysis(
-    universe: MDAnalysis.Universe, method: str, options: dict, bound: float, pbc: bool
+    universe: MDAnalysis.Universe, method: str, options: dict, bound: float, pbc: bool | None
 ) -> None:
     groups = universe.select_atoms(ACIDIC), universe.select_atoms(BASIC)
     others = MDAnalysis.Universe(universe.filename, universe.trajectory.filename)
@@ -43,7 +43,7 @@ def test_fractions_are_those_of_mdanalysis(
         given = {"method": method, "radius": 7.0, "pbc": pbc, "kwargs": options}
         ours = mdreel.Contacts(universe, (ACIDIC, BASIC), reference, **given).run()
         universe.trajectory[0]
-        expected = theirs.Contacts(universe, (ACIDIC, BASIC), reference, **given).run()
+        expected = theirs.Contacts(universe, (ACIDIC, BASIC), reference, **given | {"pbc": pbc is None}).run()
         assert ours.n_initial_contacts == expected.n_initial_contacts > 20
         # One contact on the edge may be seen on the other side of it in single precision.
         edge = 0.0 if method == "soft_cut" else 1 / expected.n_initial_contacts
@@ -55,7 +55,7 @@ def test_fractions_are_those_of_mdanalysis(
 def test_reference_may_be_a_frame(universe: MDAnalysis.Universe) -> None:
     groups = universe.select_atoms(ACIDIC), universe.select_atoms(BASIC)
     universe.trajectory[3]
-    for pbc in (True, False):
+    for pbc in (None, False):
         expected = mdreel.Contacts(universe, groups, groups, radius=6.0, pbc=pbc).run()
         found = mdreel.Contacts(universe, groups, 3, radius=6.0, pbc=pbc).run()
         np.testing.assert_array_equal(found.results.timeseries, expected.results.timeseries)
@@ -64,11 +64,11 @@ def test_reference_may_be_a_frame(universe: MDAnalysis.Universe) -> None:
 
 def test_counts_are_those_of_all_pairs(universe: MDAnalysis.Universe) -> None:
     alpha, oxygens = universe.select_atoms("name CA"), universe.select_atoms("protein and name O CA")
-    for pbc in (True, False):
+    for pbc in (None, False):
         of_two = mdreel.Contacts(universe, (alpha, oxygens), method="count", radius=8.0, pbc=pbc).run()
         of_one = mdreel.Contacts(universe, (alpha, alpha), method="count", radius=8.0, pbc=pbc).run()
         for i, frame in enumerate(universe.trajectory):
-            box = frame.dimensions if pbc else None
+            box = frame.dimensions if pbc is None else None
             near = distance_array(alpha.positions, oxygens.positions, box=box) <= 8.0
             near &= alpha.ix[:, None] != oxygens.ix
             assert abs(of_two.results.timeseries[i, 1] - near.sum()) <= 1
@@ -88,6 +88,18 @@ def test_contacts_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None
     expected = bits(backend="serial")
     for options in ({"n_parts": 97}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2, "n_parts": 5}):
         assert bits(**options) == expected, options
+
+
+def test_cells_that_must_be_there_are_missed(universe: MDAnalysis.Universe) -> None:
+    groups = universe.select_atoms(ACIDIC), universe.select_atoms(BASIC)
+    ways = ((groups, {}), (3, {}), (None, {"method": "count"}))
+    for reference, options in ways:
+        if universe.dimensions is None:
+            with pytest.raises(MismatchError, match="has no periodic cell: there are no shortest images"):
+                mdreel.Contacts(universe, groups, reference, radius=6.0, pbc=True, **options).run()
+        else:
+            found = [mdreel.Contacts(universe, groups, reference, radius=6.0, pbc=pbc, **options) for pbc in (True, None)]
+            np.testing.assert_array_equal(*(one.run().results.timeseries for one in found))
 
 
 def test_what_has_no_contacts_is_refused(universe: MDAnalysis.Universe) -> None:

@@ -25,13 +25,14 @@ def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
 @pytest.mark.parametrize("pbc", [False, True])
 def test_distances_within_frames_agree_with_mdanalysis(universe: MDAnalysis.Universe, pbc: bool) -> None:
     first, second = universe.select_atoms("name CA and resid 1:30"), universe.select_atoms("name CB and resid 20:50")
-    ours = mdreel.DistanceArray(first, second, pbc=pbc).run(step=4).results.distances
+    has_images = pbc and universe.dimensions is not None
+    ours = mdreel.DistanceArray(first, second, pbc=has_images).run(step=4).results.distances
     theirs = [
-        distance_array(first.positions, second.positions, box=universe.dimensions if pbc else None)
+        distance_array(first.positions, second.positions, box=universe.dimensions if has_images else None)
         for _ in universe.trajectory[::4]
     ]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=SINGLE)
-    if not pbc:
+    if not has_images:
         universe.trajectory[4]
         between = first.positions.astype(float)[:, None] - second.positions.astype(float)
         np.testing.assert_allclose(ours[1], np.linalg.norm(between, axis=-1), rtol=0, atol=1e-9)
@@ -85,3 +86,7 @@ def test_what_has_no_distances_is_refused(universe: MDAnalysis.Universe) -> None
         mdreel.DistanceArray(alpha, reference=np.zeros((4, 2))).run()
     with pytest.raises(MismatchError, match="not finite"):
         mdreel.DistanceArray(alpha, reference=np.full((4, 3), np.nan)).run()
+    if universe.dimensions is None:
+        for cutoff in (None, CUTOFF):
+            with pytest.raises(MismatchError, match="frame 0 has no periodic cell"):
+                mdreel.DistanceArray(alpha, cutoff=cutoff, pbc=True).run()

@@ -184,6 +184,8 @@ def test_contacts_writes_a_row_for_each_frame(run, universe: MDAnalysis.Universe
     np.testing.assert_allclose(rows[:, ::2], expected.results.timeseries, rtol=1e-12)
     done = run("contacts", *INPUT, *options, "--method", "count", "-o", tmp_path / "n.csv")
     assert (done.returncode, table(tmp_path / "n.csv")[0][2]) == (0, "contacts")
+    done = run("contacts", *INPUT, *options, "--pbc")
+    assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)
 
 
 def test_hbonds_writes_a_row_for_each_bond(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ select = "resid 3:9"
 kind = ["phi", "chi1"]
 
 [[analysis]]
+type = "contacts"
+pbc = false
+output = "contacts.csv"
+
+[[analysis]]
 type = "helices"
 segment = ["13:24", "31:40"]
 pairs = true
@@ -54,6 +59,7 @@ def test_recipe_gives_what_its_analyses_give_alone(run, tmp_path: Path) -> None:
     for name, arguments in (
         ("rmsd", ("--weights", "mass", "--ref-frame", "3")),
         ("rg", ("--select", "name CA")),
+        ("contacts", ("--no-pbc",)),
         ("helices", ("--segment", "13:24", "--segment", "31:40", "--pairs")),
     ):
         assert run(name, *inputs, *arguments, "-o", f"alone-{name}.csv").returncode == 0
@@ -87,7 +93,7 @@ def test_files_are_named_from_the_folder_of_the_recipe(run, tmp_path: Path) -> N
         (('backend = "threads"', 'backend = "gpu"'), "backend: expected one of serial, threads, processes, dask, mpi"),
         (('type = "rg"', 'type = "radius"'), "analysis 2: type must be one of rmsd, rmsf"),
         (("ref-frame = 3", "frame = 3"), "analysis 1 (rmsd): unknown name 'frame'"),
-        (("pairs = true", 'pairs = "yes"'), "analysis 4 (helices): pairs: expected true or false"),
+        (("pairs = true", 'pairs = "yes"'), "analysis 5 (helices): pairs: expected true or false"),
         (('["phi", "chi1"]', '["phi", "chi7"]'), "analysis 3 (dihedrals): kind: expected one of phi"),
         ((f'topology = "{PSF}"', ""), "topology is missing"),
         (("[run]", "[run"), "no TOML"),

@@ -19,6 +19,7 @@ pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
 pub mod hydrogen_bonds;
+pub mod images;
 pub mod linear_density;
 mod moved;
 pub mod pairs;

@@ -46,8 +46,9 @@ class Contacts(OfTwoGroups):
         the groups that are no farther apart than `radius` count, and no reference is needed.
     radius : float
         Up to which distance two atoms of the reference are in contact, Å.
-    pbc : bool
-        Whether the shortest image counts, where a frame, or a reference, has a cell.
+    pbc : bool, optional
+        Whether the shortest image counts: in every frame and reference, all of which must have a cell, or in none. By
+        default where there is a cell, as with MDAnalysis.
     kwargs : mapping, optional
         Of ``"soft_cut"``: ``beta`` (5, Å^-1) and ``lambda_constant`` (1.8).
     trajectory : path, sequence of paths, or Source, optional
@@ -65,7 +66,8 @@ class Contacts(OfTwoGroups):
     SelectionError
         If a group has no atoms, or cannot be understood.
     MismatchError
-        If a reference has another number of atoms, or no contacts, or the method is unknown.
+        If a reference has another number of atoms, or no contacts, or the method is unknown; with ``pbc=True`` if a
+        reference, or when it is run a frame, has no periodic cell.
 
     Notes
     -----
@@ -73,7 +75,10 @@ class Contacts(OfTwoGroups):
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as of
     `MDAnalysis.analysis.contacts.Contacts`. In float64; the peer's single precision can find a contact on the edge on
     the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
-    into cells. The result takes 8 bytes for each frame and column.
+    into cells.
+
+    Memory: the result takes 8 bytes for each frame and column, and 16 more for number and time of each frame; contacts of
+    references 16 each.
 
     Examples
     --------
@@ -95,7 +100,7 @@ class Contacts(OfTwoGroups):
         refgroup: "Groups | Sequence[Groups] | int | None" = None,
         method: Method = "hard_cut",
         radius: float = 4.5,
-        pbc: bool = True,
+        pbc: bool | None = None,
         kwargs: Mapping[str, float] | None = None,
         *,
         trajectory: Trajectory | None = None,
@@ -173,7 +178,9 @@ class Contacts(OfTwoGroups):
         self, first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return which atoms of the groups, at these positions (Å), are in contact, and their distances (Å)."""
-        places, distances = contacts_of(first, second, cell if self._pbc else None, self._radius)
+        if self._pbc and cell is None:
+            raise MismatchError("the reference has no periodic cell: there are no shortest images")
+        places, distances = contacts_of(first, second, None if self._pbc is False else cell, self._radius)
         if not len(places):
             raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
         return np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1), distances

@@ -46,8 +46,13 @@ def contacts(
         typer.Option(metavar="Å", min=0, rich_help_panel=options.ANALYSIS, help="Up to it two atoms are in contact."),
     ] = 4.5,
     pbc: Annotated[
-        bool, typer.Option("--pbc/--no-pbc", rich_help_panel=options.ANALYSIS, help="Take the shortest image.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--pbc/--no-pbc",
+            rich_help_panel=options.ANALYSIS,
+            help="Take the shortest image, for which every frame needs a cell.  [default: where there is a cell]",
+        ),
+    ] = None,
 ) -> Question:
     """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::images::Shortest;
 use super::pairs::Pairs;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
@@ -55,13 +56,13 @@ pub struct NativeContacts {
     n_atoms: usize,
     references: Arc<Vec<Vec<Contact>>>,
     measure: Measure,
-    is_periodic: bool,
+    shortest: Shortest,
 }
 
 impl NativeContacts {
-    /// Of atoms among `n_atoms`; by their shortest distances where `is_periodic`. Fails where a reference has no contacts, or an atom
+    /// Of atoms among `n_atoms`, and the images that `shortest` says. Fails where a reference has no contacts, or an atom
     /// is not there.
-    pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, is_periodic: bool) -> Result<Self> {
+    pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, shortest: Shortest) -> Result<Self> {
         let mut atoms = references.iter().flatten().flat_map(|contact| contact.atoms);
         if let Some(atom) = atoms.find(|&atom| atom as usize >= n_atoms) {
             return Err(Error::Mismatch(format!("a contact needs atom {atom} of {n_atoms}")));
@@ -69,7 +70,7 @@ impl NativeContacts {
         if let Some(empty) = references.iter().position(Vec::is_empty) {
             return Err(Error::Mismatch(format!("reference {empty} has no contacts: is the radius too short?")));
         }
-        Ok(NativeContacts { n_atoms, references: Arc::new(references), measure, is_periodic })
+        Ok(NativeContacts { n_atoms, references: Arc::new(references), measure, shortest })
     }
 }
 
@@ -88,7 +89,7 @@ impl Computation for NativeContacts {
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         for i in 0..batch.len() {
-            let cell = if self.is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            let cell = self.shortest.of(batch, i)?;
             let columns = batch.columns(i);
             for (share, contacts) in slots.row(i).iter_mut().zip(&*self.references) {
                 let mut sum = 0.0;
@@ -115,17 +116,17 @@ pub struct ContactCount {
     n_atoms: usize,
     pairs: Pairs,
     radius: f64,
-    is_periodic: bool,
+    shortest: Shortest,
     level: Level,
 }
 
 impl ContactCount {
     /// Of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å; an atom and itself are none. Fails where
     /// a group has no atoms, or an atom is not there, or the radius is no length.
-    pub fn new(n_atoms: usize, [from, to]: [Vec<u32>; 2], radius: f64, is_periodic: bool) -> Result<Self> {
+    pub fn new(n_atoms: usize, [from, to]: [Vec<u32>; 2], radius: f64, shortest: Shortest) -> Result<Self> {
         check_radius(radius)?;
         let (pairs, level) = (Pairs::new(n_atoms, from, to)?, Level::detect());
-        Ok(ContactCount { n_atoms, pairs, radius, is_periodic, level })
+        Ok(ContactCount { n_atoms, pairs, radius, shortest, level })
     }
 
     /// The same with the vector instructions of `level`. The counts do not depend on it.
@@ -164,11 +165,11 @@ impl Operation for Count<'_, '_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
-        let Count { contacts: ContactCount { pairs, radius, is_periodic, .. }, batch, slots } = self;
+        let Count { contacts: ContactCount { pairs, radius, shortest, .. }, batch, slots } = self;
         let once = pairs.is_of_one_group();
         let mut near = Near { radius: *radius, n_near: 0, squares: [0.0; MOST] };
         for i in 0..batch.len() {
-            let images = if *is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            let images = shortest.of(batch, i)?;
             near.n_near = 0;
             pairs.visit(batch, i, images, (*radius, once), &mut near)?;
             slots.row(i)[0] = (near.n_near - if once { 0 } else { pairs.n_alike() }) as f64;

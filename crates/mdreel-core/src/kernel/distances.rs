@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::images::Shortest;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
@@ -41,7 +42,7 @@ pub struct Distances {
     n_atoms: usize,
     from: Arc<Vec<u32>>,
     to: Arc<Other>,
-    is_periodic: bool,
+    shortest: Shortest,
     keep: Keep,
     level: Level,
     memory: Memory,
@@ -59,9 +60,9 @@ struct Memory {
 }
 
 impl Distances {
-    /// From atoms among `n_atoms` to others; of the shortest images where `is_periodic`. Fails where there are none on one side, or an
+    /// From atoms among `n_atoms` to others, or the images that `shortest` says. Fails where there are none on one side, or an
     /// atom is not there.
-    pub fn new(n_atoms: usize, from: Vec<u32>, to: Other, is_periodic: bool, keep: Keep) -> Result<Self> {
+    pub fn new(n_atoms: usize, from: Vec<u32>, to: Other, shortest: Shortest, keep: Keep) -> Result<Self> {
         let level = Level::detect();
         let of_frame = match &to {
             Other::Atoms(atoms) => atoms.as_slice(),
@@ -74,7 +75,7 @@ impl Distances {
             n_atoms,
             from: Arc::new(from),
             to: Arc::new(to),
-            is_periodic,
+            shortest,
             keep,
             level,
             memory: Memory::default(),
@@ -116,7 +117,7 @@ impl Distances {
         mut take: impl FnMut(usize, &[f64], &mut Memory) -> Result<()>,
     ) -> Result<()> {
         self.place(batch, i);
-        let cell = if self.is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+        let cell = self.shortest.of(batch, i)?;
         let columns = batch.columns(i);
         let mut row = std::mem::take(&mut self.memory.row);
         row.resize(self.n_to(), 0.0);

@@ -25,7 +25,8 @@ pub fn dihedrals<'py>(
 }
 
 /// Distances of each frame, Å, from atoms among `n_atoms` to others of the frame, or to points, shape (n_points, 3), Å: all of
-/// them, or with a `cutoff` (Å) for each pair their sum, that of their squares, and in how many frames they are below it.
+/// them, or with a `cutoff` (Å) for each pair their sum, that of their squares, and in how many frames they are below it. Of shortest
+/// images in every frame, in none, or (`None`) where a frame has a cell.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, is_periodic, cutoff))]
 pub fn distances<'py>(
@@ -33,7 +34,7 @@ pub fn distances<'py>(
     n_atoms: usize,
     first: PyReadonlyArray1<'py, u32>,
     second: To<'py>,
-    is_periodic: bool,
+    is_periodic: Option<bool>,
     cutoff: Option<f64>,
 ) -> PyResult<Computation> {
     let other = match &second {
@@ -41,7 +42,7 @@ pub fn distances<'py>(
         To::Points(positions) => Other::Points(points(positions)?),
     };
     let keep = cutoff.map_or(Keep::All, Keep::Statistics);
-    let computation = Distances::new(n_atoms, first.as_array().to_vec(), other, is_periodic, keep);
+    let computation = Distances::new(n_atoms, first.as_array().to_vec(), other, is_periodic.into(), keep);
     let second = match second {
         To::Atoms(atoms) => copied(atoms).into_any(),
         To::Points(positions) => copied(positions).into_any(),

@@ -61,14 +61,16 @@ pub fn site_distribution<'py>(
 type Reference<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, f64>);
 
 /// The share of the contacts of each reference that is there, in each frame: while distances are no longer than in the reference
-/// (no `measure`), than a radius, Å (one number), or smoothly (beta, Å⁻¹, and lambda).
+/// (no `measure`), than a radius, Å (one number), or smoothly (beta, Å⁻¹, and lambda). Of shortest images in every frame, in none, or
+/// (`None`) where a frame has a cell.
 #[pyfunction]
+#[pyo3(signature = (n_atoms, references, measure, is_periodic))]
 pub fn native_contacts<'py>(
     py: Python<'py>,
     n_atoms: usize,
     references: Vec<Reference<'py>>,
     measure: Vec<f64>,
-    is_periodic: bool,
+    is_periodic: Option<bool>,
 ) -> PyResult<Computation> {
     let given = match measure[..] {
         [] => Measure::Hard,
@@ -81,24 +83,26 @@ pub fn native_contacts<'py>(
         let pairs = atoms.zip(distances.as_array());
         contacts.push(pairs.map(|(atoms, &reference)| Contact { atoms, reference }).collect());
     }
-    let computation = NativeContacts::new(n_atoms, contacts, given, is_periodic);
+    let computation = NativeContacts::new(n_atoms, contacts, given, is_periodic.into());
     let references: Vec<_> =
         references.into_iter().map(|(atoms, distances)| (copied(atoms), copied(distances))).collect();
     Computation::new(py, computation, "native_contacts", (n_atoms, references, measure, is_periodic))
 }
 
-/// The number of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å, in each frame.
+/// The number of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å, in each frame; images as of
+/// `native_contacts`.
 #[pyfunction]
+#[pyo3(signature = (n_atoms, first, second, radius, is_periodic))]
 pub fn contact_count<'py>(
     py: Python<'py>,
     n_atoms: usize,
     first: Indices<'py>,
     second: Indices<'py>,
     radius: f64,
-    is_periodic: bool,
+    is_periodic: Option<bool>,
 ) -> PyResult<Computation> {
     let groups = [first.as_array().to_vec(), second.as_array().to_vec()];
-    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic);
+    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic.into());
     let arguments = (n_atoms, copied(first), copied(second), radius, is_periodic);
     Computation::new(py, computation, "contact_count", arguments)
 }

@@ -49,7 +49,7 @@ proptest! {
             pairs.filter(|&atoms| distance(cell.as_ref(), &frames[0], atoms) <= radius).collect();
         prop_assert_eq!(contacts.iter().map(|contact| contact.atoms).collect::<Vec<_>>(), expected);
         prop_assume!(!contacts.is_empty());
-        let computation = || NativeContacts::new(24, vec![contacts.clone()], measure, true).unwrap();
+        let computation = || NativeContacts::new(24, vec![contacts.clone()], measure, Shortest::WherePossible).unwrap();
         let (left, right) = frames.split_at(cut.min(frames.len() - 1));
         let batches = [batch(0, left, cell), batch(left.len() as u64, right, cell)];
         let found = mapped(computation(), &batches).unwrap();
@@ -76,7 +76,7 @@ proptest! {
         for groups in [groups.clone(), [groups[0].clone(), groups[0].clone()]] {
             let is_one = groups[0] == groups[1];
             for level in Level::available() {
-                let computation = ContactCount::new(24, groups.clone(), radius, true).unwrap().at_level(level);
+                let computation = ContactCount::new(24, groups.clone(), radius, Shortest::WherePossible).unwrap().at_level(level);
                 let found = mapped(computation, &[batch(0, &frames, cell)]).unwrap();
                 for (frame, count) in frames.iter().zip(found.rows.column(0)) {
                     let pairs = groups[0].iter().flat_map(|&from| groups[1].iter().map(move |&to| [from, to]));
@@ -95,8 +95,8 @@ proptest! {
 #[test]
 fn what_has_no_contacts_is_refused_or_named() {
     let contact = Contact { atoms: [0, 1], reference: 3.0 };
-    let native = |references| NativeContacts::new(2, references, Measure::Hard, true).map(|_| ());
-    let count = |groups, radius| ContactCount::new(2, groups, radius, true).map(|_| ());
+    let native = |references| NativeContacts::new(2, references, Measure::Hard, Shortest::Always).map(|_| ());
+    let count = |groups, radius| ContactCount::new(2, groups, radius, Shortest::Always).map(|_| ());
     let of = |point, radius| contacts_of([&[[0.0; 3]], &[[point, 0.0, 0.0]]], None, radius).map(|_| ());
     for (result, expected) in [
         (native(vec![vec![contact], vec![]]), "reference 1 has no contacts"),
@@ -110,10 +110,15 @@ fn what_has_no_contacts_is_refused_or_named() {
         assert!(message.contains(expected), "{message}");
     }
     let frames = [batch(7, &[vec![[0.0; 3], [0.0, f32::INFINITY, 0.0]]], None)];
-    let native = NativeContacts::new(2, vec![vec![contact]], Measure::Hard, true).unwrap();
-    let count = ContactCount::new(2, [vec![0], vec![1]], 3.0, true).unwrap();
-    for result in [mapped(native, &frames), mapped(count, &frames)] {
-        let message = result.unwrap_err().to_string();
-        assert!(message.contains("frame 7: atom 1 of the 2 selected"), "{message}");
+    for (shortest, expected) in [
+        (Shortest::WherePossible, "frame 7: atom 1 of the 2 selected"),
+        (Shortest::Always, "frame 7 has no periodic cell"),
+    ] {
+        let native = NativeContacts::new(2, vec![vec![contact]], Measure::Hard, shortest).unwrap();
+        let count = ContactCount::new(2, [vec![0], vec![1]], 3.0, shortest).unwrap();
+        for result in [mapped(native, &frames), mapped(count, &frames)] {
+            let message = result.unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
     }
 }

@@ -39,7 +39,7 @@ proptest! {
         let from = vec![4, 0, 1];
         let points: Vec<[f64; 3]> = vec![[1.0, 2.0, 3.0], [-30.0, 0.5, 9.0]];
         let to = if to_points { Other::Points(points.clone()) } else { Other::Atoms(vec![2, 4, 5, 1]) };
-        let all = Distances::new(N_ATOMS, from.clone(), to.clone(), true, Keep::All).unwrap();
+        let all = Distances::new(N_ATOMS, from.clone(), to.clone(), Shortest::WherePossible, Keep::All).unwrap();
         let rows = of_parts(&all, &[&frames], cell).unwrap().rows;
         let images = Periodic::new(cell.as_ref());
         let expected: Vec<Vec<f64>> = frames
@@ -63,7 +63,7 @@ proptest! {
                 prop_assert!((found - expected).abs() < 1e-9 * (1.0 + expected), "{} and {}", found, expected);
             }
         }
-        let reduced = Distances::new(N_ATOMS, from, to, true, Keep::Statistics(CUTOFF)).unwrap();
+        let reduced = Distances::new(N_ATOMS, from, to, Shortest::WherePossible, Keep::Statistics(CUTOFF)).unwrap();
         let whole = of_parts(&reduced, &[&frames], cell).unwrap();
         let (left, right) = frames.split_at(cut % frames.len());
         let parts = of_parts(&reduced, &[right, left], cell).unwrap();
@@ -83,15 +83,25 @@ fn frame_without_distances_is_named() {
     for (wrong, expected) in [(f32::NAN, "atom 1 of the 6"), (1e9, "262 144 Å at most")] {
         let mut frames = vec![vec![[0.0; 3]; N_ATOMS]; 3];
         frames[1][1][0] = wrong;
-        let distances = Distances::new(N_ATOMS, vec![0], Other::Atoms(vec![1]), false, Keep::Statistics(1.0)).unwrap();
+        let keep = Keep::Statistics(1.0);
+        let distances = Distances::new(N_ATOMS, vec![0], Other::Atoms(vec![1]), Shortest::Never, keep).unwrap();
         let message = of_parts(&distances, &[&frames], None).unwrap_err().to_string();
         assert!(message.contains("frame 1: ") && message.contains(expected), "{message}");
     }
 }
 
 #[test]
+fn frame_without_a_cell_that_must_have_one_is_named() {
+    for keep in [Keep::All, Keep::Statistics(1.0)] {
+        let distances = Distances::new(2, vec![0], Other::Atoms(vec![1]), Shortest::Always, keep).unwrap();
+        let message = of_parts(&distances, &[&[vec![[0.0; 3]; 2]]], None).unwrap_err().to_string();
+        assert!(message.contains("frame 0 has no periodic cell"), "{message}");
+    }
+}
+
+#[test]
 fn new_refuses_what_has_no_distances() {
-    let message = |from, to| Distances::new(3, from, to, false, Keep::All).unwrap_err().to_string();
+    let message = |from, to| Distances::new(3, from, to, Shortest::Never, Keep::All).unwrap_err().to_string();
     assert!(message(vec![], Other::Atoms(vec![1])).contains("no distances"));
     assert!(message(vec![1], Other::Points(vec![])).contains("no distances"));
     assert!(message(vec![1], Other::Atoms(vec![3])).contains("atom 3 of 3"));
