@@ -77,8 +77,8 @@ class Contacts(OfTwoGroups):
     the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
     into cells.
 
-    Memory: the result takes 8 bytes for each frame and column, and 16 more for number and time of each frame; contacts of
-    references 16 each.
+    Memory: the result takes 8 bytes for each frame and column, and 16 more for number and time of each frame; contacts
+    of references 16 each.
 
     Examples
     --------

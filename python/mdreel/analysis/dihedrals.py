@@ -75,6 +75,8 @@ class Dihedral(_Angles):
     frame has a cell, the shortest image of each bond counts. Four atoms of which three lie on one line have no angle:
     that is an error.
 
+    Memory: the result takes 8 bytes for each angle and frame, and 16 for number and time of each frame.
+
     References
     ----------
     .. [1] A. Blondel, M. Karplus, "New formulation for derivatives of torsion angles and improper torsion angles in
@@ -144,7 +146,7 @@ class Dihedrals(_Angles):
     Notes
     -----
     As of `Dihedral`. A torsion that a residue does not have, as phi at the beginning of a chain or chi1 of glycine, has
-    no column. Memory grows with 8 bytes for each feature and frame: that is the result.
+    no column. Memory: the result takes 8 bytes for each feature and frame, and 16 for number and time of each frame.
 
     Examples
     --------
@@ -216,6 +218,11 @@ class Ramachandran(_Angles):
     ------
     SelectionError
         If no residue has both.
+
+    Notes
+    -----
+    As of `Dihedral`. Memory: the result takes 16 bytes for each residue and frame, and 16 for number and time of each
+    frame.
     """
 
     def __init__(self, atomgroup: "AtomGroup", *, trajectory: Trajectory | None = None) -> None:

@@ -53,6 +53,8 @@ class HelixEigenvalues(Analysis):
     5 x 5, found in O(n) operations. Of two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
     eigenvalue is the largest singular value of D [1]_.
 
+    Memory: the result takes 8 bytes for each segment, or pair, and frame, and 16 for number and time of each frame.
+
     References
     ----------
     .. [1] T. Johnston, B. Zhang, A. Liwo, S. Crivelli, M. Taufer, "In situ data analytics and indexing of protein

@@ -68,8 +68,10 @@ class EinsteinMSD(Analysis):
     -----
     ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for windows of m of N frames. By Fourier transforms it is a sum of
     squares less twice an autocorrelation (Calandrini et al., Collection SFN 12 (2011) 201), of positions about the mean
-    of each particle, in float64. Positions take 12 bytes for each atom and frame until the end; those of each particle
-    8 for each lag more.
+    of each particle, in float64.
+
+    Memory: positions take 12 bytes for each atom and frame until the end, number, time and cell of each frame 40, and
+    the displacements of each particle 8 for each lag; 8 MB and what a transform takes for each worker.
 
     Examples
     --------

@@ -36,6 +36,11 @@ class Projection(Analysis):
     ----------
     results.projection : ndarray, shape (n_frames, n_components), float64
         Displacements along each direction, Å.
+
+    Notes
+    -----
+    Memory: the result takes 8 bytes for each direction and frame, twice while it is taken out of the rows, and 16 for
+    number and time of each frame.
     """
 
     def __init__(

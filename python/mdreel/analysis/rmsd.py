@@ -67,6 +67,8 @@ class RMSD(Analysis):
     the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). The times of a trajectory of several
     files are those in the files (MDAnalysis's RMSD adds up the lengths of the files).
 
+    Memory: the result takes 24 bytes for each frame, and 8 for each group and frame.
+
     References
     ----------
     .. [1] D. L. Theobald, "Rapid calculation of RMSDs using a quaternion-based characteristic polynomial",
