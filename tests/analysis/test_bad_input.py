@@ -1,0 +1,224 @@
+"""Bad input of every analysis: what cannot be analysed is an error that says where, and what is little is analysed.
+
+What one analysis alone refuses is tested with it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysisTests.datafiles import PSF
+
+import mdreel
+from every_analysis import CASES, Spread, System, arrays_in, everything, peptide, peptide_positions, spread
+from mdreel._core import Source
+from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.projection import Projection
+from mdreel.errors import FunctionError, MismatchError, SelectionError
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
+N_FRAMES = 6
+OWN_CODE = ("AnalysisBase", "FunctionAnalysis")
+CLASSES = {name.partition(",")[0] for name in CASES}
+Made = Callable[[MDAnalysis.AtomGroup, Any], Analysis]
+
+
+def in_memory(positions: np.ndarray, cells: np.ndarray | None = None) -> Source:
+    return Source.memory(positions, np.arange(len(positions), dtype=float), cells)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("name", CASES)
+def test_frame_whose_coordinates_are_no_numbers_is_named(name: str, wrong: float) -> None:
+    positions = peptide_positions()[:N_FRAMES].copy()
+    positions[3] = wrong
+    analysis = CASES[name].make(System(peptide(), in_memory(positions)))
+    if name in OWN_CODE:  # sees what is in the file
+        (values,) = everything(analysis.run())
+        np.testing.assert_array_equal(np.isfinite(values), np.arange(N_FRAMES) != 3)
+        return
+    with pytest.raises((MismatchError, FunctionError), match="frame 3"):
+        analysis.run()
+
+
+NONE: dict[str, Made] = {
+    "AnalysisBase": lambda none, _: Spread(none),
+    "AverageStructure": lambda none, _: mdreel.AverageStructure(none),
+    "Contacts": lambda none, u: mdreel.Contacts(u, (none, "name CA"), 0),
+    "DensityAnalysis": lambda none, _: mdreel.DensityAnalysis(none),
+    "Dihedral": lambda none, _: mdreel.Dihedral([none][:0]),
+    "Dihedrals": lambda none, _: mdreel.Dihedrals(none),
+    "DistanceArray": lambda none, _: mdreel.DistanceArray(none),
+    "DistanceMatrix": lambda none, _: mdreel.DistanceMatrix(none),
+    "EinsteinMSD": lambda none, _: mdreel.EinsteinMSD(none),
+    "EndToEnd": lambda none, _: mdreel.EndToEnd([none]),
+    "FunctionAnalysis": lambda none, _: mdreel.from_function(spread, none),
+    "HelixEigenvalues": lambda none, _: mdreel.HelixEigenvalues([none]),
+    "HydrogenBondAnalysis": lambda _, u: mdreel.HydrogenBondAnalysis(u, hydrogens_sel="name NONE"),
+    "InterRDF": lambda none, u: mdreel.InterRDF(u.atoms, none),
+    "InterRDF_s": lambda none, u: mdreel.InterRDF_s(u, [(none, u.atoms)]),
+    "PCA": lambda none, _: mdreel.PCA(none),
+    "Projection": lambda none, _: Projection(none, np.zeros((0, 3)), np.zeros((1, 0, 3))),
+    "RMSD": lambda none, _: mdreel.RMSD(none),
+    "RMSF": lambda none, _: mdreel.RMSF(none),
+    "Ramachandran": lambda none, _: mdreel.Ramachandran(none),
+    "Rg": lambda none, _: mdreel.Rg(none),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_no_atoms_are_refused(name: str) -> None:
+    universe = peptide()
+    with pytest.raises(SelectionError):
+        NONE[name](universe.atoms[:0], universe)
+
+
+def zeros(*names: str) -> Callable[[Analysis], None]:
+    def check(analysis: Analysis) -> None:
+        values = [value for name in names for value in arrays_in(analysis.results[name])]
+        np.testing.assert_allclose(np.concatenate([value.ravel() for value in values]), 0, atol=1e-5)
+
+    return check
+
+
+def finite(*names: str) -> Callable[[Analysis], None]:
+    def check(analysis: Analysis) -> None:
+        assert all(np.isfinite(value).all() and value.size for name in names for value in arrays_in(analysis.results[name]))
+
+    return check
+
+
+def counted(analysis: Analysis) -> None:
+    assert sum(int(np.sum(value)) for value in arrays_in(analysis.results.count)) == N_FRAMES
+
+
+ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
+    "AnalysisBase": (lambda one, s: Spread(one, trajectory=s), zeros("spread")),
+    "AverageStructure": (lambda one, s: mdreel.AverageStructure(one, trajectory=s), zeros("rmsd", "rmsf")),
+    "Contacts": (
+        lambda one, s: mdreel.Contacts(one.universe, (one, one.universe.atoms[:1]), method="count", trajectory=s),
+        finite("timeseries"),
+    ),
+    "DensityAnalysis": (lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s), finite("counts")),
+    "Dihedral": (lambda one, s: mdreel.Dihedral([one], trajectory=s), "has 1 atoms"),
+    "Dihedrals": (lambda one, s: mdreel.Dihedrals(one, trajectory=s), finite("angles")),
+    "DistanceArray": (lambda one, s: mdreel.DistanceArray(one, trajectory=s), zeros("distances")),
+    "DistanceMatrix": (lambda one, s: mdreel.DistanceMatrix(one, trajectory=s), zeros("dist_matrix")),
+    "EinsteinMSD": (lambda one, s: mdreel.EinsteinMSD(one, trajectory=s), finite("timeseries")),
+    "EndToEnd": (lambda one, s: mdreel.EndToEnd(one, trajectory=s), zeros("distances", "vectors")),
+    "FunctionAnalysis": (lambda one, s: mdreel.from_function(spread, one, trajectory=s), zeros("timeseries")),
+    "HelixEigenvalues": (lambda one, s: mdreel.HelixEigenvalues([one], trajectory=s), "segment 0 has 1 atoms"),
+    "HydrogenBondAnalysis": (
+        lambda one, s: mdreel.HydrogenBondAnalysis(one.universe, between=["index 0", "all"], trajectory=s),
+        finite(),
+    ),
+    "InterRDF": (lambda one, s: mdreel.InterRDF(one, one, norm="none", trajectory=s), counted),
+    "InterRDF_s": (lambda one, s: mdreel.InterRDF_s(one.universe, [(one, one)], norm="none", trajectory=s), counted),
+    "PCA": (lambda one, s: mdreel.PCA(one, align=True, trajectory=s), zeros("variance")),
+    "Projection": (lambda one, s: Projection(one, np.zeros((1, 3)), np.ones((1, 1, 3)), None, s), finite("projection")),
+    "RMSD": (lambda one, s: mdreel.RMSD(one, trajectory=s), lambda a: zeros("left")(_left(a))),
+    "RMSF": (lambda one, s: mdreel.RMSF(one, superposition=True, trajectory=s), zeros("rmsf")),
+    "Ramachandran": (lambda one, s: mdreel.Ramachandran(one, trajectory=s), "no residue of the 1 atoms"),
+    "Rg": (lambda one, s: mdreel.Rg(one, trajectory=s), lambda a: zeros("left")(_left(a))),
+}
+
+
+def _left(analysis: Any) -> Any:
+    """Values without numbers and times of frames."""
+    (values,) = everything(analysis)
+    analysis.results.left = values[:, 2:]
+    return analysis
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_one_atom_has_a_clear_answer(name: str) -> None:
+    make, expected = ONE[name]
+    atom = peptide().select_atoms("name CA")[:1]
+    source = in_memory(peptide_positions()[:N_FRAMES])
+    if isinstance(expected, str):
+        with pytest.raises((MismatchError, SelectionError), match=expected):
+            make(atom, source).run()
+    else:
+        expected(make(atom, source).run())
+
+
+@pytest.mark.parametrize("given", ["atoms", "positions"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda atoms, other: mdreel.RMSD(atoms, other),
+        lambda atoms, other: mdreel.RMSF(atoms, superposition=True, reference=other),
+        lambda atoms, other: mdreel.fit_rot_trans(atoms, other),
+    ],
+    ids=["RMSD", "RMSF", "fit_rot_trans"],
+)
+def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], given: str) -> None:
+    atoms = peptide().select_atoms("name CA")
+    other = atoms[1:] if given == "atoms" else np.zeros((len(atoms) - 1, 3))
+    with pytest.raises(MismatchError, match="14.*13|13.*14"):
+        make(atoms, other)
+
+
+@pytest.mark.parametrize("lost", [np.zeros(6), [30, 30, 0, 90, 90, 90]], ids=["none", "flat"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), 0, pbc=True, trajectory=s),
+        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), method="count", pbc=True, trajectory=s),
+        lambda u, s: mdreel.DistanceArray(u.atoms[:5], pbc=True, trajectory=s),
+        lambda u, s: mdreel.DistanceArray(u.atoms[:5], pbc=True, cutoff=3.0, trajectory=s),
+        lambda u, s: mdreel.InterRDF(u.atoms[:5], u.atoms, trajectory=s),
+        lambda u, s: mdreel.InterRDF_s(u, [(u.atoms[:5], u.atoms[:3])], trajectory=s),
+        lambda u, s: mdreel.EinsteinMSD(u.atoms[:5], nojump="lattice", trajectory=s),
+        lambda u, s: mdreel.EinsteinMSD(u.atoms[:5], nojump="toroidal", trajectory=s),
+    ],
+    ids=["contacts", "counted", "distances", "statistics", "rdf", "rdf_s", "msd", "msd, toroidal"],
+)
+def test_frame_that_has_lost_its_cell_is_named(make: Callable[[Any, Any], Analysis], lost: Any) -> None:
+    cells = np.tile(np.array([60, 60, 60, 90, 90, 90], np.float32), (N_FRAMES, 1))
+    positions = peptide_positions()[:N_FRAMES]
+    make(peptide(), in_memory(positions, cells)).run()
+    cells[4] = lost
+    with pytest.raises(MismatchError, match=r"frame 4 .*cell"):
+        make(peptide(), in_memory(positions, cells)).run()
+
+
+def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
+    universe = peptide()
+    source = in_memory(peptide_positions()[:N_FRAMES])
+    first, last = universe.residues[0], universe.residues[-1]
+    some = mdreel.Ramachandran(universe.atoms, trajectory=source).run()
+    assert {first, last}.isdisjoint(some.residues) and some.results.angles.shape == (N_FRAMES, 12, 2)
+    ends = mdreel.Dihedrals(first.atoms + last.atoms, trajectory=source).run()
+    assert ends.names == [f"psi {first.resname} {first.resid}", f"phi {last.resname} {last.resid}"]
+    for residue, kind in ((first, "phi"), (last, "psi")):
+        with pytest.raises(SelectionError, match=f"has a torsion {kind}"):
+            mdreel.Dihedrals(residue.atoms, [kind])
+        with pytest.raises(SelectionError, match="has all of the torsions phi, psi"):
+            mdreel.Ramachandran(residue.atoms)
+
+
+class Talks(Spread):
+    """Prints as it looks at frames."""
+
+    def _single_frame(self) -> None:
+        print("frame", self._frame_index, flush=True)
+        super()._single_frame()
+
+
+def talks(positions: np.ndarray) -> float:
+    """Prints as it is called."""
+    print("frame of", len(positions), "atoms", flush=True)
+    return spread(positions)
+
+
+@pytest.mark.parametrize("backend", ["serial", "threads", "processes"])
+def test_what_own_code_prints_is_no_answer_of_a_worker(backend: str, adk_xtc: Any) -> None:
+    atoms = MDAnalysis.Universe(PSF).atoms[:30]
+    expected = mdreel.from_function(spread, atoms, trajectory=adk_xtc).run().results.timeseries
+    own, function = Talks(atoms, trajectory=adk_xtc), mdreel.from_function(talks, atoms, trajectory=adk_xtc)
+    mdreel.run([own, function], backend=backend, n_workers=None if backend == "serial" else 2, n_parts=5)
+    np.testing.assert_array_equal(function.results.timeseries, expected)
+    np.testing.assert_array_equal(own.results.spread, expected)

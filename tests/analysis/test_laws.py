@@ -1,0 +1,104 @@
+"""Laws that every analysis obeys: no way of running it changes a bit, motions and numbers of atoms do not matter."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mdreel
+from every_analysis import CASES, System, analyses, everything, peptide, peptide_positions, write_peptide
+from mdreel._core import Source
+from mdreel.analysis.analysis import Analysis
+from mdreel.executors.processes import Processes
+from mdreel.executors.serial import Serial
+from mdreel.executors.threads import Threads
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+WAYS: dict[str, dict[str, Any]] = {
+    "2 parts": {"backend": Serial(), "n_parts": 2},
+    "7 parts": {"backend": Threads(2), "n_parts": 7},
+    "98 parts": {"backend": Threads(3), "n_parts": 98},
+    "3 static shares": {"backend": Threads(3, "static")},
+    "static shares of 13 parts": {"backend": Threads(2, "static"), "n_parts": 13},
+    "processes": {"backend": Processes(2), "n_parts": 5},
+    "static processes": {"backend": Processes(2, "static"), "n_parts": 11},
+}
+N_FRAMES = 98
+
+
+@pytest.fixture(scope="module")
+def trajectory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("laws") / "peptide.xtc"
+    write_peptide(path, N_FRAMES)
+    return path
+
+
+@cache
+def run_together(trajectory: Path, way: str) -> dict[str, Analysis]:
+    """Run all analyses in one pass: processes take their time to start."""
+    system = System(peptide(), trajectory)
+    made = {name: case.make(system) for name, case in CASES.items()}
+    mdreel.run(list(made.values()), **WAYS[way])
+    return made
+
+
+def test_every_analysis_is_listed() -> None:
+    listed = {name.partition(",")[0] for name in CASES}
+    assert listed == {kind.__name__ for kind in analyses()}
+
+
+@pytest.mark.parametrize("name", [kind.__name__ for kind in analyses()])
+def test_docstring_says_what_memory_it_takes(name: str) -> None:
+    (kind,) = (kind for kind in analyses() if kind.__name__ == name)
+    assert "Memory" in (kind.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_way_of_running_changes_a_bit(name: str, trajectory: Path) -> None:
+    alone = CASES[name].make(System(peptide(), trajectory))
+    expected = everything(alone.run(backend="serial", n_parts=1))
+    assert sum(array.size for array in expected) > 0
+    for way in WAYS:
+        found = everything(run_together(trajectory, way)[name])
+        assert [array.shape for array in found] == [array.shape for array in expected], way
+        assert [array.tobytes() for array in found] == [array.tobytes() for array in expected], way
+
+
+def motions(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations, shape (n_frames, 3, 3), and translations, shape (n_frames, 1, 3), of each frame or of all alike."""
+    rng = np.random.default_rng(11)
+    rotations, _ = np.linalg.qr(rng.normal(size=(N_FRAMES, 3, 3)))
+    rotations *= np.linalg.det(rotations)[:, None, None]
+    shifts = rng.uniform(-30, 30, (N_FRAMES, 1, 3))
+    chosen = np.zeros(N_FRAMES, int) if kind == "all" else np.arange(N_FRAMES)
+    return rotations[chosen], shifts[chosen]
+
+
+def in_memory(positions: np.ndarray) -> Source:
+    return Source.memory(np.ascontiguousarray(positions, np.float32), np.arange(len(positions), dtype=float))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.motion in ("each", "all")])
+def test_rigid_motion_does_not_matter(name: str) -> None:
+    case, positions = CASES[name], peptide_positions().astype(np.float64)
+    rotations, shifts = motions(case.motion)
+    unmoved = case.unmoved or case.renumbered
+    expected, found = (
+        unmoved(case.make(System(peptide(), in_memory(frames))).run())
+        for frames in (positions, positions @ rotations + shifts)
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_of_atoms_do_not_matter(name: str) -> None:
+    case, positions = CASES[name], peptide_positions()
+    order = np.random.default_rng(4).permutation(positions.shape[1])
+    expected = case.renumbered(case.make(System(peptide(), in_memory(positions))).run())
+    found = case.renumbered(case.make(System(peptide(order), in_memory(positions[:, order]))).run())
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6)

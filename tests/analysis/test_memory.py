@@ -1,0 +1,61 @@
+"""Memory of every analysis is flat in the number of frames, beyond what its docstring says that results take."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import memory_probe
+from every_analysis import CASES, write_peptide
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is asked of Linux"),
+]
+N_FRAMES = 2_000, 8_000
+ALLOWED = 4 << 20  # bytes: what the allocators of threads keep, which changes from run to run
+Measure = Callable[[str], list[dict[str, int]]]
+
+
+@pytest.fixture(scope="module")
+def measure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measure]:
+    folder = tmp_path_factory.mktemp("memory")
+    paths = [folder / f"{n_frames}.xtc" for n_frames in N_FRAMES]
+    for path, n_frames in zip(paths, N_FRAMES, strict=True):
+        write_peptide(path, n_frames)
+    command = [sys.executable, memory_probe.__file__, *map(str, paths)]
+    folders = os.pathsep.join([str(Path(memory_probe.__file__).parent), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": folders, "XDG_CACHE_HOME": str(folder)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as probe:
+        assert probe.stdin is not None and probe.stdout is not None
+        asked, said = probe.stdin, probe.stdout
+
+        def ask(name: str) -> list[dict[str, int]]:
+            print(name, file=asked, flush=True)
+            answers: list[dict[str, int]] = json.loads(said.readline())
+            assert not any("failed" in answer for answer in answers), answers
+            return answers
+
+        yield ask
+        asked.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_memory_grows_as_the_results_do(name: str, measure: Measure) -> None:
+    case = CASES[name]
+    few, many = measure(name)
+    more = {what: many[what] - few[what] for what in few}
+    of_frame, of_atom = case.beside
+    stated = case.copies * more["bytes"] + more["frames"] * (of_frame + of_atom * many["atoms"])
+    assert more["peak"] <= stated + ALLOWED, f"{more['peak']:,} bytes more, stated are {stated:,}"
+
+
+def test_memory_that_grows_is_seen(measure: Measure) -> None:
+    few, many = measure("EinsteinMSD")  # keeps positions
+    kept = 12 * many["atoms"] * (many["frames"] - few["frames"])
+    assert many["peak"] - few["peak"] > max(0.8 * kept, 2 * ALLOWED)

@@ -1,0 +1,267 @@
+"""Every analysis, on a small peptide: how it is made, what it finds, and which laws that obeys.
+
+A new analysis belongs into `CASES`: `test_laws.py` fails where one is missing.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import MDAnalysis
+import numpy as np
+from MDAnalysis.lib.formats.libdcd import DCDFile
+from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+import mdreel.analysis
+from mdreel._core import Source
+from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.projection import Projection
+
+N_RESIDUES = 14
+CELL = 60.0  # Å
+
+
+@cache
+def peptide_positions() -> np.ndarray:
+    """Positions of the first residues of adenylate kinase, shape (98, n_atoms, 3), float32, Å."""
+    n_atoms = len(_first_residues())
+    with DCDFile(DCD) as file:
+        return np.asarray(file.readframes().xyz[:, :n_atoms], np.float32)
+
+
+@cache
+def _first_residues() -> MDAnalysis.AtomGroup:
+    return MDAnalysis.Universe(PSF, DCD).select_atoms(f"resid 1:{N_RESIDUES}")
+
+
+def peptide(order: np.ndarray | None = None) -> MDAnalysis.Universe:
+    """The first residues of adenylate kinase: a topology, whose atoms may be numbered in another order."""
+    atoms = _first_residues()
+    return MDAnalysis.Merge(atoms if order is None else atoms[order])
+
+
+def write_peptide(path: Path, n_frames: int) -> None:
+    """Write an XTC file of as many frames: those of the peptide again and again, with noise, in a cell."""
+    positions, rng = peptide_positions(), np.random.default_rng(5)
+    with XTCFile(str(path), "w") as file:
+        for i in range(n_frames):
+            frame = positions[i % len(positions)] + rng.normal(0, 0.1, positions.shape[1:])
+            file.write(frame.astype(np.float32) / 10, np.eye(3, dtype=np.float32) * CELL / 10, i, float(i), 1000)
+
+
+@dataclass(frozen=True)
+class System:
+    """A peptide and its trajectory."""
+
+    universe: MDAnalysis.Universe
+    trajectory: Path | Source
+
+    def pick(self, selection: str = "all") -> MDAnalysis.AtomGroup:
+        """Atoms in the order of the residues, however they are numbered."""
+        atoms = self.universe.select_atoms(selection)
+        return atoms[np.argsort(atoms.ids)]
+
+
+def arrays_in(value: Any) -> list[np.ndarray]:
+    """Numbers in what an analysis has found."""
+    if isinstance(value, (list, tuple)):
+        return [array for one in value for array in arrays_in(one)]
+    return [np.asarray(value)] if isinstance(value, (np.ndarray, float, int, np.generic)) else []
+
+
+def everything(analysis: Analysis) -> list[np.ndarray]:
+    """All that it has found."""
+    return [array for name in sorted(analysis.results) for array in arrays_in(analysis.results[name])]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An analysis.
+
+    `renumbered` is what of its results does not depend on how atoms are numbered, `unmoved` what a rigid motion leaves:
+    one of each frame, one of all frames, or, where there is no such law, why. `tolerance` is what the rounding of moved
+    coordinates may do. Of memory, the docstring says that results are there `copies` times, with so many bytes for each
+    frame, and for each atom of it, `beside` them. `step` leaves out frames where memory grows with their square.
+    """
+
+    make: Callable[[System], Analysis]
+    renumbered: Callable[[Analysis], list[np.ndarray]] = everything
+    unmoved: Callable[[Analysis], list[np.ndarray]] | None = None
+    motion: Literal["each", "all"] | str = "each"
+    tolerance: float = 1e-3
+    copies: int = 1
+    beside: tuple[int, int] = (16, 0)
+    step: int = 1
+
+
+class Spread(mdreel.AnalysisBase):
+    """An analysis of a user's: how far atoms are from their centre."""
+
+    def _prepare(self) -> None:
+        self.results.spread = np.zeros(self.n_frames)
+
+    def _single_frame(self) -> None:
+        self.results.spread[self._frame_index] = spread(self.atomgroup.positions)
+
+
+def spread(positions: np.ndarray) -> float:
+    """A function of a user's: how far atoms are from their centre."""
+    return float(np.sqrt(((positions - positions.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean()))
+
+
+def by_ids(analysis: Analysis, name: str) -> np.ndarray:
+    """Values of atoms in the order of the residues."""
+    values: np.ndarray = analysis.results[name][np.argsort(analysis.atomgroup.ids)]
+    return values
+
+
+def on_the_circle(analysis: Analysis) -> list[np.ndarray]:
+    """Angles where 180 degrees are -180."""
+    angles = np.radians(analysis.results.angles)
+    return [np.cos(angles), np.sin(angles)]
+
+
+def fours(system: System) -> list[MDAnalysis.AtomGroup]:
+    """The atoms of the torsions psi."""
+
+    def atom(resid: int, name: str) -> MDAnalysis.AtomGroup:
+        return system.universe.select_atoms(f"resid {resid} and name {name}")
+
+    return [atom(k, "N") + atom(k, "CA") + atom(k, "C") + atom(k + 1, "N") for k in range(1, N_RESIDUES)]
+
+
+def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Hydrogen bonds whose atoms go by the order of the residues."""
+    hbonds = analysis.results.hbonds.copy()
+    hbonds[:, 1:4] = analysis.atomgroup.universe.atoms.ids[hbonds[:, 1:4].astype(int)]
+    return [hbonds[np.lexsort(hbonds[:, 3::-1].T)]]
+
+
+def projection(system: System) -> Projection:
+    """Displacements from the first frame along directions of no meaning."""
+    ranks = system.universe.atoms.ids - 1
+    origin = peptide_positions()[0].astype(np.float64)[ranks]
+    directions = np.random.default_rng(2).normal(0, 0.05, (2, *origin.shape))
+    fitted = (np.arange(len(origin), dtype=np.uint32), origin, None)
+    return Projection(system.universe.atoms, origin, np.ascontiguousarray(directions[:, ranks]), fitted, system.trajectory)
+
+
+def result(*names: str) -> Callable[[Analysis], list[np.ndarray]]:
+    """Some of the results."""
+    return lambda analysis: [np.asarray(analysis.results[name]) for name in names]
+
+
+CASES = {
+    "AnalysisBase": Case(lambda s: Spread(s.pick(), trajectory=s.trajectory), copies=2),
+    "AverageStructure": Case(
+        lambda s: mdreel.AverageStructure(s.universe, trajectory=s.trajectory),
+        lambda a: [by_ids(a, "positions"), by_ids(a, "rmsf"), np.array(a.results.rmsd)],
+        lambda a: [by_ids(a, "rmsf"), np.array(a.results.rmsd)],
+        beside=(32, 0),
+    ),
+    "Contacts": Case(
+        lambda s: mdreel.Contacts(
+            s.universe, (s.pick("name C*"), s.pick("name O* N*")), 0, "soft_cut", 9.0, trajectory=s.trajectory
+        )
+    ),
+    "Contacts, counted": Case(
+        lambda s: mdreel.Contacts(
+            s.universe, (s.pick(), s.pick("name O*")), method="count", radius=6.0, trajectory=s.trajectory
+        ),
+        tolerance=2,
+    ),
+    "DensityAnalysis": Case(
+        lambda s: mdreel.DensityAnalysis(s.pick(), 2.0, trajectory=s.trajectory),
+        motion="a grid stays where it is",
+    ),
+    "Dihedral": Case(lambda s: mdreel.Dihedral(fours(s), trajectory=s.trajectory), unmoved=on_the_circle),
+    "Dihedrals": Case(lambda s: mdreel.Dihedrals(s.universe.atoms, features="cos_sin", trajectory=s.trajectory)),
+    "Ramachandran": Case(lambda s: mdreel.Ramachandran(s.universe.atoms, trajectory=s.trajectory), unmoved=on_the_circle),
+    "DistanceArray": Case(
+        lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick("name O"), trajectory=s.trajectory)
+    ),
+    "DistanceArray, statistics": Case(
+        lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick(), cutoff=8.0, trajectory=s.trajectory),
+        unmoved=result("mean", "variance"),
+    ),
+    "DistanceMatrix": Case(
+        lambda s: mdreel.DistanceMatrix(s.universe, trajectory=s.trajectory), beside=(40, 48), step=8
+    ),
+    "EinsteinMSD": Case(
+        lambda s: mdreel.EinsteinMSD(s.pick(), fft=False, max_lag=20, trajectory=s.trajectory),
+        motion="all",
+        tolerance=1e-2,
+        beside=(40, 12),
+    ),
+    "EinsteinMSD, by transforms": Case(
+        lambda s: mdreel.EinsteinMSD(s.pick(), max_lag=20, trajectory=s.trajectory),
+        motion="all",
+        tolerance=1e-2,
+        beside=(40, 12),
+        step=4,
+    ),
+    "EndToEnd": Case(
+        lambda s: mdreel.EndToEnd([s.pick(), s.pick("name CA")], trajectory=s.trajectory),
+        unmoved=result("distances"),
+        copies=2,
+    ),
+    "FunctionAnalysis": Case(lambda s: mdreel.from_function(spread, s.pick(), trajectory=s.trajectory)),
+    "FunctionAnalysis, reduced": Case(
+        lambda s: mdreel.from_function(spread, s.pick(), reduce="std", trajectory=s.trajectory)
+    ),
+    "HelixEigenvalues": Case(
+        lambda s: mdreel.HelixEigenvalues(
+            [s.pick("resid 1:4"), s.pick("resid 5:8"), s.pick("resid 9:14")], pairs=True, trajectory=s.trajectory
+        )
+    ),
+    "HydrogenBondAnalysis": Case(
+        lambda s: mdreel.HydrogenBondAnalysis(
+            s.universe, d_a_cutoff=3.6, d_h_a_angle_cutoff=120, trajectory=s.trajectory
+        ),
+        bonds_by_ids,
+        lambda a: [a.count_by_time()],
+        tolerance=1,
+    ),
+    "InterRDF": Case(
+        lambda s: mdreel.InterRDF(s.pick("name C*"), s.pick(), 40, (0, 12), "density", trajectory=s.trajectory),
+        unmoved=result("count"),
+        tolerance=10,
+    ),
+    "InterRDF_s": Case(
+        lambda s: mdreel.InterRDF_s(
+            s.universe, [(s.pick("resid 1:2"), s.pick("resid 9:14"))], 20, (0, 30), "density", trajectory=s.trajectory
+        ),
+        unmoved=result("count"),
+        tolerance=2,
+    ),
+    "PCA": Case(
+        lambda s: mdreel.PCA(s.universe, "backbone", align=True, trajectory=s.trajectory), result("variance")
+    ),
+    "Projection": Case(projection, copies=2),
+    "RMSD": Case(lambda s: mdreel.RMSD(s.pick(), trajectory=s.trajectory)),
+    "RMSD, of groups": Case(
+        lambda s: mdreel.RMSD(s.pick("name CA"), groupselections=["name O", "resid 3:9"], trajectory=s.trajectory)
+    ),
+    "RMSF": Case(
+        lambda s: mdreel.RMSF(s.pick(), superposition="name CA", trajectory=s.trajectory), unmoved=result("rmsf")
+    ),
+    "Rg": Case(
+        lambda s: mdreel.Rg(s.pick(), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]]
+    ),
+}
+
+
+def analyses() -> Iterator[type[Analysis]]:
+    """The classes of analyses that there are."""
+    for module in pkgutil.iter_modules(mdreel.analysis.__path__, "mdreel.analysis."):
+        for name, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            is_one = issubclass(kind, Analysis) and kind.computation is not Analysis.computation
+            if is_one and kind.__module__ == module.name and not name.startswith("_"):
+                yield kind
