@@ -2,7 +2,8 @@
 
 Reads names of cases from its input, and answers each with a line: for both files the most memory that the run took
 beyond what there was before, bytes of its results, and frames; and atoms that were read. Modules are loaded once: each
-process is a copy of this one, which has run nothing.
+process is a copy of this one, which has run nothing. What is counted are addresses, for the pages of a file that is
+mapped, which the system takes back when it likes, come and go; the map itself, as long as the file, is left out.
 """
 
 import json
@@ -13,6 +14,8 @@ import traceback
 import warnings
 from pathlib import Path
 from typing import Any
+
+FRAMES_OF_A_BLOCK = 250
 
 
 def kilobytes(name: str) -> int:
@@ -25,15 +28,17 @@ def kilobytes(name: str) -> int:
 def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
     from every_analysis import CASES, System, everything, peptide
+    from mdreel.sources.open import open_source
 
     case = CASES[name]
     analysis = case.make(System(peptide(), Path(trajectory)))
-    before = kilobytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
-    analysis.run(step=case.step, n_workers=2)
-    peak = kilobytes("VmHWM") - before
+    n_frames = open_source(trajectory).n_frames
+    before = kilobytes("VmSize")
+    # Blocks of as many frames each: as planned, they grow with the file until they are large enough.
+    analysis.run(step=case.step, n_workers=2, n_parts=n_frames // FRAMES_OF_A_BLOCK)
+    peak = 1024 * (kilobytes("VmPeak") - before) - Path(trajectory).stat().st_size
     n_bytes = sum(array.nbytes for array in everything(analysis))
-    return {"peak": 1024 * peak, "bytes": n_bytes, "frames": analysis.n_frames, "atoms": len(analysis.atoms)}
+    return {"peak": peak, "bytes": n_bytes, "frames": analysis.n_frames, "atoms": len(analysis.atoms)}
 
 
 def in_a_copy(name: str, trajectory: str) -> Any:
@@ -43,10 +48,10 @@ def in_a_copy(name: str, trajectory: str) -> Any:
     if not child:
         try:
             os.write(writing, json.dumps(measure(name, trajectory)).encode())
-        except BaseException:
+            os._exit(0)
+        finally:
             traceback.print_exc()
             os._exit(1)
-        os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
         said = file.read()

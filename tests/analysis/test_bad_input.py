@@ -85,7 +85,9 @@ def zeros(*names: str) -> Callable[[Analysis], None]:
 
 def finite(*names: str) -> Callable[[Analysis], None]:
     def check(analysis: Analysis) -> None:
-        assert all(np.isfinite(value).all() and value.size for name in names for value in arrays_in(analysis.results[name]))
+        assert all(
+            np.isfinite(value).all() and value.size for name in names for value in arrays_in(analysis.results[name])
+        )
 
     return check
 
@@ -101,7 +103,10 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         lambda one, s: mdreel.Contacts(one.universe, (one, one.universe.atoms[:1]), method="count", trajectory=s),
         finite("timeseries"),
     ),
-    "DensityAnalysis": (lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s), finite("counts")),
+    "DensityAnalysis": (
+        lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s),
+        finite("counts"),
+    ),
     "Dihedral": (lambda one, s: mdreel.Dihedral([one], trajectory=s), "has 1 atoms"),
     "Dihedrals": (lambda one, s: mdreel.Dihedrals(one, trajectory=s), finite("angles")),
     "DistanceArray": (lambda one, s: mdreel.DistanceArray(one, trajectory=s), zeros("distances")),
@@ -148,16 +153,16 @@ def test_one_atom_has_a_clear_answer(name: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda atoms, other: mdreel.RMSD(atoms, other),
+        mdreel.RMSD,
         lambda atoms, other: mdreel.RMSF(atoms, superposition=True, reference=other),
-        lambda atoms, other: mdreel.fit_rot_trans(atoms, other),
+        mdreel.fit_rot_trans,
     ],
     ids=["RMSD", "RMSF", "fit_rot_trans"],
 )
 def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], given: str) -> None:
     atoms = peptide().select_atoms("name CA")
     other = atoms[1:] if given == "atoms" else np.zeros((len(atoms) - 1, 3))
-    with pytest.raises(MismatchError, match="14.*13|13.*14"):
+    with pytest.raises(MismatchError, match=r"14.*13|13.*14"):
         make(atoms, other)
 
 
@@ -190,7 +195,8 @@ def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
     source = in_memory(peptide_positions()[:N_FRAMES])
     first, last = universe.residues[0], universe.residues[-1]
     some = mdreel.Ramachandran(universe.atoms, trajectory=source).run()
-    assert {first, last}.isdisjoint(some.residues) and some.results.angles.shape == (N_FRAMES, 12, 2)
+    assert {first, last}.isdisjoint(some.residues)
+    assert some.results.angles.shape == (N_FRAMES, 12, 2)
     ends = mdreel.Dihedrals(first.atoms + last.atoms, trajectory=source).run()
     assert ends.names == [f"psi {first.resname} {first.resid}", f"phi {last.resname} {last.resid}"]
     for residue, kind in ((first, "phi"), (last, "psi")):

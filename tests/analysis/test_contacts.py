@@ -98,7 +98,9 @@ def test_cells_that_must_be_there_are_missed(universe: MDAnalysis.Universe) -> N
             with pytest.raises(MismatchError, match="has no periodic cell: there are no shortest images"):
                 mdreel.Contacts(universe, groups, reference, radius=6.0, pbc=True, **options).run()
         else:
-            found = [mdreel.Contacts(universe, groups, reference, radius=6.0, pbc=pbc, **options) for pbc in (True, None)]
+            found = [
+                mdreel.Contacts(universe, groups, reference, radius=6.0, pbc=pbc, **options) for pbc in (True, None)
+            ]
             np.testing.assert_array_equal(*(one.run().results.timeseries for one in found))
 
 

@@ -43,7 +43,12 @@ def test_whoever_is_there_twice_counts_once() -> None:
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [((4,), "0 to 3, the number of frames, not 4"), ((-1,), "not -1"), ((2, 0), "window_step"), ((2, 1, -1), "or more")],
+    [
+        ((4,), "0 to 3, the number of frames, not 4"),
+        ((-1,), "not -1"),
+        ((2, 0), "window_step"),
+        ((2, 1, -1), "or more"),
+    ],
 )
 def test_what_means_nothing_is_refused(given: tuple[int, ...], message: str) -> None:
     with pytest.raises(MismatchError, match=message):

@@ -48,8 +48,10 @@ class EndToEnd(Analysis):
     Notes
     -----
     ``R = x_last - x_first``, in float64. Chains must be whole: ``run(transformations=[mdreel.unwrap(...)])``. How long
-    R remembers its direction: ``autocorrelation(vectors, legendre=1)``. Memory: the result takes 32 bytes for each chain
-    and frame, twice while vectors and distances are told apart, and 16 for number and time of each frame.
+    R remembers its direction: ``autocorrelation(vectors, legendre=1)``.
+
+    Memory: the result takes 32 bytes for each chain and frame, twice while vectors and distances are told apart, and 16
+    for number and time of each frame.
 
     Examples
     --------

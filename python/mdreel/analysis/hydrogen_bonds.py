@@ -235,7 +235,6 @@ class HydrogenBondAnalysis(Analysis):
         return order[np.searchsorted(frames, self.results.hbonds[:, 0].astype(np.int64), sorter=order)]
 
 
-
 def _resnames(atoms: "AtomGroup") -> NDArray[np.str_]:
     return np.asarray(getattr(atoms, "resnames", ["None"] * len(atoms)), str)
 
