@@ -80,16 +80,14 @@ def test_counts_are_in_the_order_of_the_frames(adk: MDAnalysis.Universe) -> None
 
 
 @pytest.mark.parametrize(
-    ("files", "selections", "between"),
-    [((PSF, DCD), BACKBONE, None), ((TPR, XTC), (), ["protein", "resname SOL"])],
+    ("files", "selections"),
+    [((PSF, DCD), BACKBONE), ((TPR, XTC), ("protein and name N", "protein and name H", "protein and name O"))],
 )
-def test_lifetimes_are_those_of_mdanalysis_to_the_last_bit(
-    files: tuple, selections: tuple, between: list | None
-) -> None:
+def test_lifetimes_are_those_of_mdanalysis_to_the_last_bit(files: tuple, selections: tuple) -> None:
     universe = MDAnalysis.Universe(*files)
-    ours = mdreel.HydrogenBondAnalysis(universe, *selections, between=between).run()
+    ours = mdreel.HydrogenBondAnalysis(universe, *selections).run()
     universe.trajectory[0]
-    theirs = HydrogenBondAnalysis(universe, *selections, between=between, update_selections=False).run()
+    theirs = HydrogenBondAnalysis(universe, *selections, update_selections=False).run()
     tau_max = min(20, universe.trajectory.n_frames - 1)
     for options in ({}, {"window_step": 3}, {"intermittency": 2}, {"tau_max": 3, "intermittency": 1}):
         found = ours.lifetime(**{"tau_max": tau_max} | options)
