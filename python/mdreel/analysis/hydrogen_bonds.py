@@ -232,7 +232,8 @@ class HydrogenBondAnalysis(Analysis):
         """Return which of the frames that were analysed each hydrogen bond is in, from 0."""
         frames = self.frames
         order = np.argsort(frames)
-        return order[np.searchsorted(frames, self.results.hbonds[:, 0].astype(np.int64), sorter=order)]
+        places: NDArray[np.int64] = order[np.searchsorted(frames, self.results.hbonds[:, 0], sorter=order)]
+        return places
 
 
 def _resnames(atoms: "AtomGroup") -> NDArray[np.str_]:

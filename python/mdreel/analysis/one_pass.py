@@ -108,5 +108,10 @@ def run(
         analysis.take(outcome, tally)
     warn_of_damage(outcome.damage, on_error)
     if leaving := [analysis for analysis in analyses if analysis.leaves_file]:
-        executor.share(lambda: [analysis.leave_file() for analysis in leaving])
+        executor.share(lambda: _leave_files(leaving))
     return tuple(analyses)
+
+
+def _leave_files(analyses: Sequence[Analysis]) -> None:
+    for analysis in analyses:
+        analysis.leave_file()

@@ -75,11 +75,18 @@ def _stays(
     """Return for each frame of each stay, short absences filled in, which it is, and how many frames of it follow."""
     # One number for member and frame; from one member to the next it is farther than any absence that is filled in.
     width = n_frames + intermittency + 1
-    names, numbers = np.unique(members, return_inverse=True)
-    present = np.unique(numbers * width + places)
+    names = _distinct(members)
+    present = _distinct(np.searchsorted(names, members) * width + places)
     bounded = np.concatenate([[-width], present, [(len(names) + 1) * width]])
     is_apart = np.diff(bounded) > intermittency + 1
     first, last = present[is_apart[:-1]], present[is_apart[1:]]
     lengths = last - first + 1
     remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(1, lengths.sum() + 1)
     return np.repeat(last % width, lengths) - remaining, remaining
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers in ascending order, each once; `numpy.unique` hashes them, which takes longer than to sort."""
+    ordered = np.sort(numbers)
+    distinct: NDArray[np.int64] = ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
+    return distinct

@@ -1,5 +1,6 @@
 """``mdreel hbonds``: hydrogen bonds within a selection, or between two."""
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -126,7 +127,7 @@ def _table_of_lifetimes(analysis: "HydrogenBondAnalysis", most: int, intermitten
 
     taus, shares = analysis.lifetime(most, intermittency=intermittency)
     times = taus * analysis.interval
-    below = np.flatnonzero(shares < 1 / np.e)
+    below = np.flatnonzero(shares < math.exp(-1))
     falls = f"after {times[below[0]]:,.6g} ps" if len(below) else f"not within {times[-1]:,.6g} ps"
     return Table(
         [
