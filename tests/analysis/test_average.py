@@ -86,7 +86,7 @@ def test_file_is_that_of_mdanalysis_and_whole_or_not_there(universe: MDAnalysis.
     assert ours.atoms.names.tolist() == theirs.atoms.names.tolist()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.pdb", "theirs.pdb"]
     with pytest.raises(FileExistsError):
-        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb")
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb").run()
     mdreel.AverageStructure(universe, select="name CB", filename=tmp_path / "ours.pdb", force=True).run(stop=2)
     assert set(MDAnalysis.Universe(tmp_path / "ours.pdb").atoms.names) == {"CB"}
 
@@ -108,7 +108,7 @@ def test_nothing_is_left_of_a_file_that_fails(
     with pytest.raises(UnsupportedError, match="no structures with this ending"):
         mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "average.doc")
     with pytest.raises(FileNotFoundError, match="does not exist"):
-        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "none" / "average.pdb")
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "none" / "average.pdb").run()
 
 
 def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(universe: MDAnalysis.Universe) -> None:

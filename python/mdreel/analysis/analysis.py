@@ -191,6 +191,9 @@ class Analysis:
         """Whether a run leaves a file besides the results."""
         return False
 
+    def check_file(self) -> None:
+        """Check that it can be written; called in one process of a run, before anything is read."""
+
     def leave_file(self) -> None:
         """Write that file; called in one process of a run, when there are results."""
 

@@ -70,7 +70,7 @@ class AverageStructure(Analysis):
     UnsupportedError
         If MDAnalysis writes no format with the ending of the file.
     OSError
-        If the file exists and is not to be replaced, or cannot be written.
+        When it is run: if the file exists and is not to be replaced, or cannot be written.
 
     Notes
     -----
@@ -112,7 +112,7 @@ class AverageStructure(Analysis):
         self.filename = None if filename is None else Path(filename)
         self._force = force
         if self.filename is not None:
-            check_structure(self.filename, force)
+            _check_ending(self.filename)
 
     def computation(self, source: Source) -> Computation:
         """Return what superposes a frame and adds up displacements."""
@@ -136,6 +136,11 @@ class AverageStructure(Analysis):
     def leaves_file(self) -> bool:
         """Whether a run leaves a file besides the results."""
         return self.filename is not None
+
+    def check_file(self) -> None:
+        """Check that the file that was asked for can be written."""
+        if self.filename is not None:
+            check_structure(self.filename, self._force)
 
     def leave_file(self) -> None:
         """Write the file that was asked for."""
@@ -196,11 +201,15 @@ def check_structure(path: Path, force: bool = False) -> Path:
     OSError
         If the file exists and is not to be replaced, or cannot be made.
     """
+    _check_ending(path)
+    check_target(path, force)
+    return path
+
+
+def _check_ending(path: Path) -> None:
     from MDAnalysis.coordinates.core import get_writer_for
 
     try:
         get_writer_for(str(path))
     except (TypeError, ValueError) as error:
         raise UnsupportedError(f"{path}: MDAnalysis writes no structures with this ending") from error
-    check_target(path, force)
-    return path

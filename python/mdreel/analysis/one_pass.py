@@ -64,9 +64,10 @@ def run(
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> alpha, backbone = run([RMSD(u.select_atoms("name CA")), RMSD(u.select_atoms("backbone"))])
+    >>> alpha, backbone = mdreel.run([mdreel.RMSD(u.select_atoms(name)) for name in ("name CA", "backbone")])
     >>> backbone.results.rmsd.shape
     (98, 3)
     """
@@ -80,7 +81,11 @@ def run(
     executor = find_executor(backend, n_workers)
     budget = None if memory is None else bytes_of(memory)
 
+    leaving = [analysis for analysis in analyses if analysis.leaves_file]
+
     def compute() -> tuple[Outcome, Pass]:
+        for analysis in leaving:
+            analysis.check_file()
         source = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(source, executor, n_parts, checkpoint is not None)
         selected = select_frames(source, start, stop, step, frames)
@@ -107,7 +112,7 @@ def run(
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
         analysis.take(outcome, tally)
     warn_of_damage(outcome.damage, on_error)
-    if leaving := [analysis for analysis in analyses if analysis.leaves_file]:
+    if leaving:
         executor.share(lambda: _leave_files(leaving))
     return tuple(analyses)
 
