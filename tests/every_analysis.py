@@ -229,6 +229,7 @@ CASES = {
         bonds_by_ids,
         lambda a: [a.count_by_time()],
         tolerance=1,
+        copies=2,
     ),
     "InterRDF": Case(
         lambda s: mdreel.InterRDF(s.pick("name C*"), s.pick(), 40, (0, 12), "density", trajectory=s.trajectory),

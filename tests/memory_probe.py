@@ -2,8 +2,11 @@
 
 Reads names of cases from its input, and answers each with a line: for both files the most memory that the run took
 beyond what there was before, bytes of its results, and frames; and atoms that were read. Modules are loaded once: each
-process is a copy of this one, which has run nothing. What is counted are addresses, for the pages of a file that is
-mapped, which the system takes back when it likes, come and go; the map itself, as long as the file, is left out.
+process is a copy of this one, which has run nothing.
+
+What is counted are addresses: the pages of a mapped file come and go as the system likes. One worker, and blocks of as
+many frames each: how many blocks wait to be merged, which is bounded, depends on who is faster, and blocks as they are
+planned grow with the file until they are large enough.
 """
 
 import json
@@ -28,15 +31,16 @@ def kilobytes(name: str) -> int:
 def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
     from every_analysis import CASES, System, everything, peptide
+    from mdreel._core import FrameSet
     from mdreel.sources.open import open_source
 
-    case = CASES[name]
-    analysis = case.make(System(peptide(), Path(trajectory)))
-    n_frames = open_source(trajectory).n_frames
+    case, source = CASES[name], open_source(trajectory)
+    analysis = case.make(System(peptide(), source))
+    source.read(FrameSet.range(0, 1, 1), analysis.atoms)  # from now on the file is mapped
+    n_parts = source.n_frames // FRAMES_OF_A_BLOCK
     before = kilobytes("VmSize")
-    # Blocks of as many frames each: as planned, they grow with the file until they are large enough.
-    analysis.run(step=case.step, n_workers=2, n_parts=n_frames // FRAMES_OF_A_BLOCK)
-    peak = 1024 * (kilobytes("VmPeak") - before) - Path(trajectory).stat().st_size
+    analysis.run(step=case.step, n_workers=1, n_parts=n_parts)
+    peak = 1024 * (kilobytes("VmPeak") - before)
     n_bytes = sum(array.nbytes for array in everything(analysis))
     return {"peak": peak, "bytes": n_bytes, "frames": analysis.n_frames, "atoms": len(analysis.atoms)}
 

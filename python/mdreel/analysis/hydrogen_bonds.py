@@ -67,8 +67,9 @@ class HydrogenBondAnalysis(Analysis):
     where a frame has a cell, in float64; the peer computes distances in single precision, and may see a bond on the
     edge on the other side of it. Atoms are sorted into cells: a frame takes time for each atom and what is near it.
 
-    Memory: the result takes 48 bytes for each hydrogen bond, and 16 for number and time of each frame; it has the same
-    bits whichever the executor, with however many workers and blocks. `lifetime` takes about 50 for each bond beside.
+    Memory: the result takes 48 bytes for each hydrogen bond, twice while it is put together, and 16 for number and time
+    of each frame; it has the same bits whichever the executor, with however many workers and blocks. `lifetime` takes
+    about 50 for each bond beside.
 
     Examples
     --------
