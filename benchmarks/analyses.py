@@ -49,6 +49,8 @@ QUESTIONS = {
     "rg": Question("Radius of gyration of a protein", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
     "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj"), is_parallel=True),
     "distances": Question("Distances of all pairs of Cα: mean, variance, contacts", ("mdanalysis", "mdtraj")),
+    "dssp": Question("Secondary structure, three states", ("mdanalysis",), is_parallel=True, step=10),
+    "dssp8": Question("Secondary structure, eight states", ("mdtraj",)),
     "rdf": Question(
         "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=200, system="water"
     ),

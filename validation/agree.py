@@ -12,13 +12,14 @@ from pathlib import Path
 import boundaries
 import neighbours
 import profiles
+import secondary
 import structures
 import superposed
 import surfaces
 from comparison import SYSTEMS, Compared
 
 HERE = Path(__file__).parent
-FAMILIES = (structures, superposed, neighbours, surfaces, profiles, boundaries)
+FAMILIES = (structures, superposed, neighbours, surfaces, secondary, profiles, boundaries)
 
 
 def table(rows: list[Compared]) -> str:

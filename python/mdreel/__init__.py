@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.dihedrals import Dihedral, Dihedrals, Ramachandran
     from mdreel.analysis.distance_matrix import DistanceMatrix
     from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.dssp import DSSP
     from mdreel.analysis.end_to_end import EndToEnd
     from mdreel.analysis.function import from_function
     from mdreel.analysis.helices import HelixEigenvalues
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from mdreel.storage.align import AlignTraj
 
 __all__ = [
+    "DSSP",
     "PCA",
     "RMSD",
     "RMSF",
@@ -84,6 +86,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DSSP": "mdreel.analysis.dssp",
     "PCA": "mdreel.analysis.pca",
     "RMSD": "mdreel.analysis.rmsd",
     "RMSF": "mdreel.analysis.rmsf",

@@ -31,6 +31,7 @@ __all__ = [
     "projection",
     "radial_distribution",
     "rmsd",
+    "secondary_structure",
     "site_distribution",
     "superposed_fluctuation",
     "surface_area",
@@ -105,6 +106,14 @@ def radial_distribution(
     needs_cell: bool,
 ) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
+def secondary_structure(
+    n_atoms: int,
+    residues: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.bool_]],
+    hydrogens: NDArray[np.uint32] | None,
+    is_simplified: bool,
+    longest_bond: float | None,
+    is_periodic: bool,
+) -> Computation: ...
 def site_distribution(
     n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
 ) -> Computation: ...

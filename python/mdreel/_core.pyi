@@ -60,6 +60,7 @@ __all__ = [
     "radial_distribution",
     "rmsd",
     "run",
+    "secondary_structure",
     "site_distribution",
     "span_kinds",
     "split",

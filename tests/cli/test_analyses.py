@@ -319,3 +319,23 @@ def test_linear_density_writes_a_row_for_each_bin(run, tmp_path: Path) -> None:
     assert "along z   highest" in run("linear-density", *files, *options, "-q").stdout
     done = run("linear-density", *INPUT)
     assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)
+
+
+def test_dssp_writes_a_row_for_each_residue(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    outputs = ("-o", tmp_path / "d.csv", "--plot", tmp_path / "d.png", "--characters", tmp_path / "d.txt")
+    done = run("dssp", *INPUT, "--method", "kabsch-sander", "--step", "20", *outputs)
+    assert done.returncode == 0, done.stderr
+    expected = mdreel.DSSP(universe, method="kabsch-sander", trajectory=DCD).run(step=20).results
+    head, rows = table(tmp_path / "d.csv")
+    assert head == ["resid", "loop", "helix", "bridge", "strand", "helix_3_10", "helix_pi", "turn", "bend"]
+    np.testing.assert_array_equal(rows[:, 0], expected.resids)
+    np.testing.assert_allclose(rows[:, 1:], expected.fraction, rtol=1e-12)
+    lines = (tmp_path / "d.txt").read_text().split("\n")
+    assert lines == [*("".join(states) for states in expected.dssp), ""]
+    assert (
+        f"{100 * expected.fraction[:, 1].mean():.2f} %"
+        in run("dssp", *INPUT, "--method", "kabsch-sander", "--step", "20", "-q").stdout
+    )
+    done = run("dssp", *INPUT, "--characters", tmp_path / "d.txt")
+    assert (done.returncode, "exists already" in done.stderr) == (2, True)
+    assert run("dssp", *INPUT, "--given-hydrogens", "--longest-bond", "2.5", "-q", "--stop", "2").returncode == 0

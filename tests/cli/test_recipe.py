@@ -126,6 +126,7 @@ def test_schema_describes_recipes(run) -> None:
     validator.check_schema(schema)
     recipe = tomllib.loads(RECIPE)
     assert not list(validator.iter_errors(recipe))
+    assert not list(validator.iter_errors({**recipe, "analysis": [{"type": "contacts", "pbc": False}]}))
     for wrong in (
         {**recipe, "more": 1},
         {**recipe, "analysis": []},

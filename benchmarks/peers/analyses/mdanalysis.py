@@ -86,6 +86,13 @@ def _distances(universe: Universe, job: Job) -> tuple[int, float]:
     return n_frames, total.mean() / n_frames
 
 
+def _dssp(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.dssp import DSSP
+
+    analysis = _run(DSSP(universe), job)
+    return analysis.n_frames, (analysis.results.dssp != "-").mean()
+
+
 def _rdf(universe: Universe, job: Job) -> tuple[int, float]:
     from MDAnalysis.analysis.rdf import InterRDF
 
@@ -136,6 +143,7 @@ ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
+    "dssp": _dssp,
     "rdf": _rdf,
     "contacts": _contacts,
     "linear-density": _linear_density,

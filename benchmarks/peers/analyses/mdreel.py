@@ -67,6 +67,18 @@ def _distances(universe: Universe, job: Job) -> Any:
     return DistanceArray(alpha, cutoff=CONTACT, trajectory=job.trajectory)
 
 
+def _dssp(universe: Universe, job: Job) -> Any:
+    from mdreel import DSSP
+
+    return DSSP(universe, trajectory=job.trajectory)
+
+
+def _dssp8(universe: Universe, job: Job) -> Any:
+    from mdreel import DSSP
+
+    return DSSP(universe, method="kabsch-sander", trajectory=job.trajectory)
+
+
 def _rdf(universe: Universe, job: Job) -> Any:
     from mdreel import InterRDF
 
@@ -116,6 +128,8 @@ ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]]
     "rg": (_rg, lambda found: found.rgyr[:, 2].mean()),
     "dihedrals": (_dihedrals, lambda found: np.abs(found.angles).mean()),
     "distances": (_distances, lambda found: found.mean.mean()),
+    "dssp": (_dssp, lambda found: 1 - found.fraction[:, 0].mean()),
+    "dssp8": (_dssp8, lambda found: 1 - found.fraction[:, 0].mean()),
     "rdf": (_rdf, lambda found: found.rdf.mean()),
     "sasa": (_sasa, lambda found: found.total_area.mean()),
     "contacts": (_contacts, lambda found: found.timeseries[:, 1].mean()),

@@ -71,6 +71,14 @@ def _distances(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, ANGSTROM_PER_NM * 2 * total.sum() / n_frames / len(atoms) ** 2
 
 
+def _dssp8(topology: Any, job: Job) -> tuple[int, float]:
+    import mdtraj
+
+    chunks = _chunks(topology, job, topology.select("protein and backbone"))
+    found = np.concatenate([mdtraj.compute_dssp(chunk, simplified=False) for chunk in chunks])
+    return len(found), (found != " ").mean()
+
+
 def _rdf(topology: Any, job: Job) -> tuple[int, float]:
     import mdtraj
 
@@ -103,6 +111,7 @@ ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
+    "dssp8": _dssp8,
     "rdf": _rdf,
     "sasa": _sasa,
 }

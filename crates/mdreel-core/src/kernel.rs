@@ -9,6 +9,7 @@ pub mod density;
 pub mod dihedrals;
 pub mod displacement;
 pub mod distances;
+pub mod dssp;
 pub mod each_frame;
 pub mod end_to_end;
 pub mod fit;

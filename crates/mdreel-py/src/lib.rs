@@ -64,7 +64,7 @@ mod _core {
     #[pymodule_export]
     use crate::function::function;
     #[pymodule_export]
-    use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues};
+    use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues, secondary_structure};
     #[pymodule_export]
     use crate::kernels::motion::{density, end_to_end, kept_positions, linear_density, mean_squares, paths};
     #[pymodule_export]

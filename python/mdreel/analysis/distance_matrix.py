@@ -99,4 +99,4 @@ class DistanceMatrix(Analysis):
         """Draw the matrix as a map over time."""
         from mdreel.results.frame_map import frame_map
 
-        return frame_map(self.times, self.frames, self.results.dist_matrix, "RMSD (Å)", title, ax)
+        return frame_map(self.times, self.results.dist_matrix, "RMSD (Å)", title, ax)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mdreel._core import Computation, Source, helix_eigenvalues
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError
 
@@ -141,20 +142,21 @@ def helices_of(atomgroup: "AtomGroup", least: int = 4) -> list["AtomGroup"]:
     ------
     SelectionError
         If there is none.
+    MismatchError
+        If a residue has no whole backbone.
+    UnsupportedError
+        If the trajectory of the Universe cannot be read by mdreel.
 
     Notes
     -----
-    The simplified DSSP of MDAnalysis, of three states [1]_.
+    By `mdreel.DSSP`, of three states [1]_.
 
     References
     ----------
     .. [1] W. Kabsch, C. Sander, "Dictionary of protein secondary structure", Biopolymers 22 (1983) 2577-2637.
     """
-    from MDAnalysis.analysis.dssp import DSSP
-
-    dssp = DSSP(atomgroup).run(frames=[atomgroup.universe.trajectory.frame])
-    alpha = atomgroup.select_atoms("name CA")
-    is_helix = np.isin(alpha.resids, np.asarray(dssp.results.resids)[dssp.results.dssp[0] == "H"])
+    dssp = DSSP(atomgroup).run(frames=[atomgroup.universe.trajectory.frame], backend="serial")
+    alpha, is_helix = dssp.alphas, dssp.results.dssp[0] == "H"
     goes_on = np.diff(alpha.resindices) == 1
     ends = np.flatnonzero(~(is_helix[1:] & is_helix[:-1] & goes_on)) + 1
     helices = [run for run in np.split(np.arange(len(alpha)), ends) if is_helix[run[0]] and len(run) >= least]

@@ -8,6 +8,7 @@ from mdreel.cli.contacts import contacts
 from mdreel.cli.density import density
 from mdreel.cli.dihedrals import dihedrals
 from mdreel.cli.distances import distances
+from mdreel.cli.dssp import dssp
 from mdreel.cli.end_to_end import end_to_end
 from mdreel.cli.hbonds import hbonds
 from mdreel.cli.helices import helices
@@ -32,6 +33,7 @@ _COMMANDS = (
     distances,
     end_to_end,
     helices,
+    dssp,
     sasa,
     rdf,
     contacts,

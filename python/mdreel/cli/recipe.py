@@ -157,7 +157,8 @@ def _long(parameter: inspect.Parameter) -> str:
     # Of an annotation, typer keeps the first of the names as the default until it has read it.
     names = [option.default, *(option.param_decls or ())]
     spelled = [name for name in names if isinstance(name, str) and name.startswith("--")]
-    return spelled[0].removeprefix("--").partition("/")[0] if spelled else parameter.name.replace("_", "-")
+    # Of a switch with two names, such as --pbc/--no-pbc, the first says what is true.
+    return spelled[0].removeprefix("--").split("/")[0] if spelled else parameter.name.replace("_", "-")
 
 
 def _option(parameter: inspect.Parameter) -> Any:

@@ -197,3 +197,25 @@ def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
     units: Sequence[tuple[str, float]] = (("ms", 1e9), ("µs", 1e6), ("ns", 1e3), ("ps", 1.0))
     longest = float(np.abs(times).max(initial=0.0))
     return next((unit for unit in units if longest >= 1.5 * unit[1]), units[-1])
+
+
+def frame_edges(times: NDArray[np.float64]) -> tuple[float, float, str]:
+    """Say where a picture with a column for each frame begins and ends, and what its axis is called.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n_frames,), float64
+        Times in ps; where they are not evenly apart, frames are counted instead.
+
+    Returns
+    -------
+    tuple of float, float and str
+        Half a column before the first frame, half a column behind the last, and the name with its unit.
+    """
+    unit, per_unit = time_unit(times)
+    at, name = times / per_unit, f"Time ({unit})"
+    steps = np.diff(at)
+    if len(steps) and (steps.min() <= 0 or steps.max() > 1.01 * steps.min()):
+        at, name = np.arange(len(times), dtype=np.float64), "Frame analysed"
+    half = (at[-1] - at[0]) / (len(at) - 1) / 2 if len(at) > 1 else 0.5
+    return float(at[0] - half), float(at[-1] + half), name

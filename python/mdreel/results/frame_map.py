@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.results.canvas import canvas, figure_of
-from mdreel.results.figure import time_unit
+from mdreel.results.figure import frame_edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,6 @@ _SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
 
 def frame_map(
     times: NDArray[np.float64],
-    frames: NDArray[np.integer],
     values: NDArray[np.float64],
     label: str,
     title: str = "",
@@ -28,9 +27,8 @@ def frame_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axes are in ps, ns, µs or ms, whichever gives short numbers.
-    frames : ndarray, shape (n_frames,), int
-        Frame numbers, which the axes show where times are not evenly apart.
+        Times in ps; the axes are in ps, ns, µs or ms, whichever gives short numbers, or count frames where
+        they are not evenly apart.
     values : ndarray, shape (n_frames, n_frames), float64
         The values, in the unit that `label` names.
     label : str
@@ -45,15 +43,9 @@ def frame_map(
     matplotlib.figure.Figure
         The figure; frames that are alike are dark.
     """
-    unit, per_unit = time_unit(times)
-    at, name = times / per_unit, f"Time ({unit})"
-    steps = np.diff(at)
-    if len(steps) and (steps.min() <= 0 or steps.max() > 1.01 * steps.min()):
-        at, name = np.arange(len(frames), dtype=np.float64), "Frame analysed"
-    half = (at[-1] - at[0]) / (len(at) - 1) / 2 if len(at) > 1 else 0.5
-    edges = (float(at[0] - half), float(at[-1] + half))
+    first, last, name = frame_edges(times)
     with canvas(ax, title, _SIZE, grid=None) as axes:
-        drawn = axes.imshow(values, origin="lower", extent=(*edges, *edges), cmap="viridis", aspect="equal")
+        drawn = axes.imshow(values, origin="lower", extent=(first, last, first, last), cmap="viridis", aspect="equal")
         axes.set(xlabel=name, ylabel=name)
         figure_of(axes).colorbar(drawn, ax=axes, label=label)
     return figure_of(axes)

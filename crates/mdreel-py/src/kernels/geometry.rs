@@ -1,12 +1,13 @@
-//! How atoms lie to one another: dihedral angles, distances, eigenvalues of distances.
+//! How atoms lie to one another: dihedral angles, distances, eigenvalues of distances, secondary structure.
 
 use mdreel_core::kernel::dihedrals::{Dihedrals, Measure};
 use mdreel_core::kernel::distances::{Distances, Keep, Other};
+use mdreel_core::kernel::dssp::{Hydrogen, Method, Residue, Rules, SecondaryStructure};
 use mdreel_core::kernel::helices::{HelixEigenvalues, Of};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::{copied, points, rows};
+use super::{Copied1, Copied2, copied, points, rows};
 use crate::computation::Computation;
 
 /// Dihedral angles of each frame, of quadruples among `n_atoms` atoms, shape (n_angles, 4): in degrees, or as pairs of cosine
@@ -71,4 +72,50 @@ pub fn helix_eigenvalues<'py>(
     let of = if of_pairs { Of::Pairs } else { Of::Segments };
     let computation = HelixEigenvalues::new(n_atoms, segments.clone(), of, is_squared);
     Computation::new(py, computation, "helix_eigenvalues", (n_atoms, segments, of_pairs, is_squared))
+}
+
+/// Of each residue N, CA, C and O, shape (n_residues, 4), its chain, and whether its amide has a hydrogen.
+#[derive(FromPyObject)]
+pub struct Residues<'py>(PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, bool>);
+
+impl<'py> Residues<'py> {
+    /// As the core has them: with hydrogens where they must be, or at these atoms.
+    fn given(&self, hydrogens: Option<&[u32]>) -> PyResult<Vec<Residue>> {
+        let Residues(backbone, chains, donors) = self;
+        let backbones = rows::<u32, 4>(backbone, "a backbone has 4 atoms")?;
+        let others = chains.as_array().into_iter().zip(donors.as_array());
+        let residues =
+            backbones.into_iter().zip(others).enumerate().map(|(number, (backbone, (&chain, &is_donor)))| {
+                let atom = hydrogens.and_then(|atoms| atoms.get(number).copied());
+                let hydrogen = if is_donor { atom.map_or(Hydrogen::Placed, Hydrogen::Atom) } else { Hydrogen::Missing };
+                Residue { backbone, chain, hydrogen }
+            });
+        Ok(residues.collect())
+    }
+
+    fn copied(self) -> (Copied2<'py, u32>, Copied1<'py, u32>, Copied1<'py, bool>) {
+        (copied(self.0), copied(self.1), copied(self.2))
+    }
+}
+
+/// The state of each residue of `n_atoms` atoms in each frame, a byte each, eight in a value, by hydrogen bonds; and for each
+/// residue, counts of the frames in which it is in each state. Hydrogens are placed, or atoms, shape (n_residues,). A chain ends
+/// where the bond from C to N is longer than `longest_bond`, Å.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, residues, hydrogens, is_simplified, longest_bond, is_periodic))]
+pub fn secondary_structure<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    residues: Residues<'py>,
+    hydrogens: Option<PyReadonlyArray1<'py, u32>>,
+    is_simplified: bool,
+    longest_bond: Option<f64>,
+    is_periodic: bool,
+) -> PyResult<Computation> {
+    let method = if is_simplified { Method::Simplified } else { Method::KabschSander };
+    let atoms = hydrogens.as_ref().map(|atoms| atoms.as_array().to_vec());
+    let given = residues.given(atoms.as_deref())?;
+    let computation = SecondaryStructure::new(n_atoms, given, Rules { method, longest_bond, is_periodic });
+    let arguments = (n_atoms, residues.copied(), hydrogens.map(copied), is_simplified, longest_bond, is_periodic);
+    Computation::new(py, computation, "secondary_structure", arguments)
 }

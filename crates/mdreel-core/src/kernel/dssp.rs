@@ -1,0 +1,192 @@
+//! Secondary structure: which residues of a protein are in helices, strands, turns and bends, by its hydrogen bonds (DSSP).
+//!
+//! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and geometrical
+//! features", Biopolymers 22 (1983) 2577-2637.
+
+mod backbone;
+mod bonds;
+mod bridges;
+mod candidates;
+mod states;
+
+use std::sync::Arc;
+
+use super::{Computation, not_finite};
+use crate::error::{Error, Result};
+use crate::frame::FrameBatch;
+use crate::periodic::Periodic;
+use crate::reduce::{Layout, Slots};
+use crate::simd::{Lanes, Level, Operation};
+use backbone::Backbone;
+use bonds::Bonds;
+use states::Assignment;
+
+/// States that take the place of a value.
+const PLACE_BYTES: usize = size_of::<f64>();
+
+/// Which states there are, and what of a hydrogen bond counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Loop 0, helix 1, strand 2, or both 3, of all hydrogen bonds, as in PyDSSP: S. Minami,
+    /// <https://github.com/ShintaroMinami/PyDSSP>.
+    Simplified,
+    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen bonds of each
+    /// amide, as in the program of Kabsch and Sander.
+    KabschSander,
+}
+
+impl Method {
+    /// How many states residues are counted in: what is helix and strand is a helix.
+    pub fn n_states(self) -> usize {
+        match self {
+            Method::Simplified => 3,
+            Method::KabschSander => 8,
+        }
+    }
+
+    /// The state that a residue is counted in.
+    fn counted(self, state: u8) -> usize {
+        match self {
+            Method::Simplified if state & states::HELIX != 0 => states::HELIX.into(),
+            _ => state.into(),
+        }
+    }
+}
+
+/// Where the hydrogen of an amide is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hydrogen {
+    /// There is none, as in proline.
+    Missing,
+    /// Where the atoms around it say; there is none at the beginning of a chain.
+    Placed,
+    /// An atom of the frame.
+    Atom(u32),
+}
+
+/// A residue with its backbone.
+#[derive(Debug, Clone, Copy)]
+pub struct Residue {
+    /// N, CA, C and O, among the atoms of a frame.
+    pub backbone: [u32; 4],
+    /// Of which chain it is, whose residues follow one another.
+    pub chain: u32,
+    /// What its amide can give.
+    pub hydrogen: Hydrogen,
+}
+
+/// What else is to be said.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Which states.
+    pub method: Method,
+    /// The longest bond from C to the next N, Å: a chain ends where there is a longer one. `None` for any length.
+    pub longest_bond: Option<f64>,
+    /// Whether the shortest image counts, where frames have a cell.
+    pub is_periodic: bool,
+}
+
+/// The state of each residue in each frame, a byte for each, eight of which take the place of a value; and counts, for each residue,
+/// of the frames in which it is in each state. Bytes of states side by side are always a finite float64: no copy can change them.
+#[derive(Debug)]
+pub struct SecondaryStructure {
+    n_atoms: usize,
+    residues: Arc<Vec<Residue>>,
+    rules: Rules,
+    level: Level,
+    memory: Memory,
+}
+
+/// What is written while frames are looked at.
+#[derive(Debug, Default)]
+struct Memory {
+    backbone: Backbone,
+    bonds: Bonds,
+    assignment: Assignment,
+}
+
+impl SecondaryStructure {
+    /// Of residues of `n_atoms` atoms. Fails where there are none, or an atom is not there, or the longest bond is no length.
+    pub fn new(n_atoms: usize, residues: Vec<Residue>, rules: Rules) -> Result<Self> {
+        if residues.is_empty() {
+            return Err(Error::Mismatch("there are no residues".into()));
+        }
+        for (number, residue) in residues.iter().enumerate() {
+            let hydrogen = if let Hydrogen::Atom(atom) = residue.hydrogen { Some(atom) } else { None };
+            if let Some(atom) = residue.backbone.into_iter().chain(hydrogen).find(|&atom| atom as usize >= n_atoms) {
+                return Err(Error::Mismatch(format!("residue {number} needs atom {atom} of {n_atoms}")));
+            }
+        }
+        if let Some(longest) = rules.longest_bond.filter(|longest| !(longest.is_finite() && *longest > 0.0)) {
+            return Err(Error::Mismatch(format!("the longest peptide bond is {longest} Å: expected a length")));
+        }
+        let (residues, level) = (Arc::new(residues), Level::detect());
+        Ok(SecondaryStructure { n_atoms, residues, rules, level, memory: Memory::default() })
+    }
+
+    /// The same with the vector instructions of `level`. The states do not depend on it.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        SecondaryStructure { level, ..self }
+    }
+}
+
+impl Computation for SecondaryStructure {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        let n_residues = self.residues.len();
+        Layout {
+            n_counts: n_residues * self.rules.method.n_states(),
+            ..Layout::columns(n_residues.div_ceil(PLACE_BYTES))
+        }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        let residues = Arc::clone(&self.residues);
+        Box::new(SecondaryStructure { residues, memory: Memory::default(), ..*self })
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        self.level.run(MapBatch { of: self, batch, slots })
+    }
+}
+
+struct MapBatch<'a, 'b> {
+    of: &'a mut SecondaryStructure,
+    batch: &'a FrameBatch,
+    slots: &'a mut Slots<'b>,
+}
+
+impl Operation for MapBatch<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Result<()> {
+        let MapBatch { of: SecondaryStructure { residues, rules, memory, .. }, batch, slots } = self;
+        let Memory { backbone, bonds, assignment } = memory;
+        let method = rules.method;
+        for i in 0..batch.len() {
+            let images = if rules.is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            let is_finite = backbone.read(residues, rules, batch.columns(i), images);
+            if !(is_finite && bonds.find(backbone, method)) {
+                return Err(not_finite(batch, i, "backbone"));
+            }
+            let states = assignment.of(method, backbone, bonds);
+            for (value, states) in slots.row(i).iter_mut().zip(states.chunks(PLACE_BYTES)) {
+                let mut bytes = [0; PLACE_BYTES];
+                bytes[..states.len()].copy_from_slice(states);
+                *value = f64::from_ne_bytes(bytes);
+            }
+            for (counts, &state) in slots.counts.chunks_exact_mut(method.n_states()).zip(states) {
+                counts[method.counted(state)] += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

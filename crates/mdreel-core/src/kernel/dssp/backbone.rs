@@ -1,0 +1,124 @@
+//! Backbones: what the hydrogen bonds and the bends of a frame depend on.
+
+use super::{Hydrogen, Method, Residue, Rules};
+use crate::frame::Columns;
+use crate::periodic::Periodic;
+
+/// How far a hydrogen is placed from its nitrogen, Å: by PyDSSP, and by Kabsch and Sander.
+const SIMPLIFIED_LENGTH: f64 = 1.01;
+const KABSCH_SANDER_LENGTH: f64 = 1.0;
+
+/// N-H of a residue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amide {
+    /// Of which residue.
+    pub residue: u32,
+    /// Where its middle is, Å.
+    pub middle: [f64; 3],
+    /// From the middle to H, Å.
+    pub half: [f64; 3],
+}
+
+/// The backbone of a frame. A vector within a residue, or to the next one, is the shortest of its images.
+#[derive(Debug, Default)]
+pub(super) struct Backbone {
+    /// Those that have a hydrogen, in the order of the residues.
+    pub amides: Vec<Amide>,
+    /// Where the middle of C=O of each residue is, x, y and z, Å.
+    pub carbonyls: [Vec<f64>; 3],
+    /// From there to O, Å.
+    pub carbonyl_halves: Vec<[f64; 3]>,
+    /// In which chain each residue is. Numbers ascend.
+    pub chains: Vec<u32>,
+    pub images: Option<Periodic>,
+    alphas: Vec<[f64; 3]>,
+}
+
+/// What of a residue the next one must know.
+#[derive(Clone, Copy)]
+struct Before {
+    chain: u32,
+    carbon: [f64; 3],
+    carbonyl: [f64; 3],
+}
+
+impl Backbone {
+    /// Takes it from a frame. Says whether all of it is finite.
+    #[inline(always)]
+    pub fn read(&mut self, residues: &[Residue], rules: &Rules, from: Columns<'_>, images: Option<Periodic>) -> bool {
+        self.clear();
+        self.images = images;
+        let at = |atom: u32| [from.x, from.y, from.z].map(|column| f64::from(column[atom as usize]));
+        let longest = rules.longest_bond.unwrap_or(f64::INFINITY);
+        let (mut before, mut chain, mut is_finite): (Option<Before>, u32, bool) = (None, 0, true);
+        for (number, residue) in (0..).zip(residues) {
+            let [nitrogen, alpha, carbon, oxygen] = residue.backbone.map(at);
+            let carbonyl = shortest(images, carbon, oxygen);
+            let peptide = before
+                .filter(|before| before.chain == residue.chain)
+                .map(|before| (shortest(images, before.carbon, nitrogen), before.carbonyl))
+                .filter(|(bond, _)| square(*bond) <= longest * longest);
+            chain += u32::from(before.is_some() && peptide.is_none());
+            let amide = match (residue.hydrogen, peptide) {
+                (Hydrogen::Atom(hydrogen), _) => Some(shortest(images, nitrogen, at(hydrogen))),
+                (Hydrogen::Placed, Some((bond, carbonyl))) => Some(match rules.method {
+                    Method::Simplified => {
+                        let (a, b) = (scaled(bond, 1.0), scaled(shortest(images, alpha, nitrogen), 1.0));
+                        scaled(std::array::from_fn(|axis| a[axis] + b[axis]), SIMPLIFIED_LENGTH)
+                    }
+                    Method::KabschSander => scaled(carbonyl, -KABSCH_SANDER_LENGTH),
+                }),
+                _ => None,
+            };
+            if let Some(bond) = amide {
+                let half = bond.map(|value| value / 2.0);
+                let middle = std::array::from_fn(|axis| nitrogen[axis] + half[axis]);
+                self.amides.push(Amide { residue: number, middle, half });
+            }
+            let half = carbonyl.map(|value| value / 2.0);
+            for (axis, column) in self.carbonyls.iter_mut().enumerate() {
+                column.push(carbon[axis] + half[axis]);
+            }
+            self.carbonyl_halves.push(half);
+            self.chains.push(chain);
+            self.alphas.push(alpha);
+            let points = [nitrogen, alpha, carbon, oxygen, amide.unwrap_or_default()];
+            is_finite &= points.as_flattened().iter().fold(true, |all, value| all & value.is_finite());
+            before = Some(Before { chain: residue.chain, carbon, carbonyl });
+        }
+        is_finite
+    }
+
+    /// The vector from CA of a residue to that of another, Å.
+    #[inline(always)]
+    pub fn between_alphas(&self, from: usize, to: usize) -> [f64; 3] {
+        shortest(self.images, self.alphas[from], self.alphas[to])
+    }
+
+    fn clear(&mut self) {
+        self.amides.clear();
+        self.carbonyls.iter_mut().for_each(Vec::clear);
+        self.carbonyl_halves.clear();
+        self.chains.clear();
+        self.alphas.clear();
+    }
+}
+
+#[inline(always)]
+fn shortest(images: Option<Periodic>, from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
+    let vector = std::array::from_fn(|axis| to[axis] - from[axis]);
+    images.map_or(vector, |cell| cell.shortest(vector))
+}
+
+/// A vector of this length in the same direction; of one that has no direction, none.
+#[inline(always)]
+fn scaled(vector: [f64; 3], length: f64) -> [f64; 3] {
+    let square = square(vector);
+    let factor = if square == 0.0 { 0.0 } else { length / square.sqrt() };
+    vector.map(|value| value * factor)
+}
+
+#[inline(always)]
+pub(super) fn square([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
+}

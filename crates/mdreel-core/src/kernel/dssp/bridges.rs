@@ -1,0 +1,131 @@
+//! Bridges: pairs of residues that hydrogen bonds lay beside one another; and ladders, which are made of them.
+
+use super::bonds::Bonds;
+
+/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the other strand:
+/// with four extra residues at most, and with one.
+const BULGE: i64 = 6;
+const OTHER_BULGE: i64 = 3;
+
+/// How two strands run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Parallel,
+    Antiparallel,
+}
+
+/// Residues `first` and `second` beside one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bridge {
+    pub first: u32,
+    pub second: u32,
+    pub kind: Kind,
+}
+
+/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues, `first` before
+/// `second`. A pair with bonds of both kinds is a parallel one.
+pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Vec<Bridge>) {
+    bridges.clear();
+    let is_inner = |i: usize| i > 0 && i + 1 < chains.len() && chains[i - 1] == chains[i + 1];
+    let mut add = |i: usize, j: usize, kind| {
+        let (first, second) = (i.min(j), i.max(j));
+        if second - first >= least && is_inner(first) && is_inner(second) {
+            bridges.push(Bridge { first: first as u32, second: second as u32, kind });
+        }
+    };
+    for (donor, acceptor) in bonds.iter() {
+        if bonds.has(acceptor + 2, donor) {
+            add(acceptor + 1, donor, Kind::Parallel);
+        }
+        if bonds.has(acceptor, donor) {
+            add(donor, acceptor, Kind::Antiparallel);
+        }
+        if donor >= 2 && bonds.has(acceptor + 2, donor - 2) {
+            add(donor - 1, acceptor + 1, Kind::Antiparallel);
+        }
+    }
+    bridges.sort_unstable();
+    bridges.dedup_by_key(|bridge| (bridge.first, bridge.second));
+}
+
+/// Bridges of one kind, each beside the one before; or such ladders that bulges have joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ladder {
+    kind: Kind,
+    /// From which residue to which it goes on one strand, and on the other, whose residues ascend too.
+    pub strands: [[u32; 2]; 2],
+    pub n_bridges: u32,
+}
+
+impl Ladder {
+    /// Whether the residues of another one, which begins behind it on the first strand, go on where it ends.
+    fn goes_on(&self, next: &Ladder, chains: &[u32]) -> bool {
+        let [first, second] = self.strands.map(|strand| strand.map(i64::from));
+        let [next_first, next_second] = next.strands.map(|strand| strand.map(i64::from));
+        let is_one_chain = |one: [i64; 2], other: [i64; 2]| {
+            chains[one[0].min(other[0]) as usize] == chains[one[1].max(other[1]) as usize]
+        };
+        let (is_ahead, other_gap) = match self.kind {
+            Kind::Parallel => (next_second[0] > second[0], next_second[0] - second[1]),
+            Kind::Antiparallel => (next_second[0] < second[0], second[0] - next_second[1]),
+        };
+        let gap = next_first[0] - first[1];
+        self.kind == next.kind
+            && gap > 0
+            && is_ahead
+            && (other_gap < OTHER_BULGE || (other_gap < BULGE && gap < OTHER_BULGE))
+            && is_one_chain(first, next_first)
+            && is_one_chain(second, next_second)
+    }
+
+    fn join(&mut self, next: &Ladder) {
+        let [first, second] = &mut self.strands;
+        first[1] = next.strands[0][1];
+        match self.kind {
+            Kind::Parallel => second[1] = next.strands[1][1],
+            Kind::Antiparallel => second[0] = next.strands[1][0],
+        }
+        self.n_bridges += next.n_bridges;
+    }
+}
+
+/// Finds the ladders of bridges, which are in order; `of_bridges` is memory.
+pub(super) fn climb(bridges: &[Bridge], chains: &[u32], of_bridges: &mut Vec<u32>, ladders: &mut Vec<Ladder>) {
+    ladders.clear();
+    of_bridges.clear();
+    // The bridges of the residue before.
+    let (mut before, mut row) = (0..0, 0);
+    for (at, &Bridge { first, second, kind }) in bridges.iter().enumerate() {
+        if first != bridges[row].first {
+            before = if bridges[row].first + 1 == first { row..at } else { at..at };
+            row = at;
+        }
+        let from = if kind == Kind::Parallel { second - 1 } else { second + 1 };
+        let found = before.clone().find(|&k| bridges[k].kind == kind && bridges[k].second == from);
+        let step = Ladder { kind, strands: [[first; 2], [second; 2]], n_bridges: 1 };
+        match found {
+            Some(k) => {
+                of_bridges.push(of_bridges[k]);
+                ladders[of_bridges[k] as usize].join(&step);
+            }
+            None => {
+                of_bridges.push(ladders.len() as u32);
+                ladders.push(step);
+            }
+        }
+    }
+    for at in 0..ladders.len() {
+        let mut next = at + 1;
+        // They are in the order in which they begin.
+        while next < ladders.len()
+            && i64::from(ladders[next].strands[0][0]) - i64::from(ladders[at].strands[0][1]) < BULGE
+        {
+            if ladders[at].goes_on(&ladders[next], chains) {
+                let joined = ladders.remove(next);
+                ladders[at].join(&joined);
+            } else {
+                next += 1;
+            }
+        }
+    }
+}
