@@ -59,6 +59,20 @@ impl Run<'_> {
         }
     }
 
+    /// The vectors from the point to these, Å: x, y and z into `vectors`; as many more as fill an octet mean nothing.
+    #[inline(always)]
+    pub fn vectors(&self, vectors: [&mut [f64]; 3]) {
+        let whole = self.places.len().next_multiple_of(LANES);
+        for ((column, vectors), at) in self.columns.into_iter().zip(vectors).zip(self.point) {
+            let octets = vectors[..whole].as_chunks_mut::<LANES>().0;
+            for (octet, column) in octets.iter_mut().zip(column[..whole].as_chunks::<LANES>().0) {
+                for (value, of_column) in octet.iter_mut().zip(column) {
+                    *value = of_column - at;
+                }
+            }
+        }
+    }
+
     /// The vector from the point to the `k`-th of these, Å.
     #[inline(always)]
     pub fn vector(&self, k: usize) -> [f64; 3] {

@@ -7,19 +7,17 @@ mod sphere;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use caps::Caps;
+use caps::{Candidates, Caps};
 use sphere::Sphere;
 
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader};
-use crate::neighbours::{Neighbours, Run, Visit};
+use crate::neighbours::Neighbours;
 use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Distances that are computed together.
-const MOST: usize = 64;
 /// Points that a sphere may have.
 const MOST_POINTS: usize = 1 << 20;
 /// The largest radius of a sphere, Å.
@@ -75,6 +73,7 @@ struct Memory {
     /// x, y and z of all atoms.
     columns: [Vec<f64>; 3],
     neighbours: Neighbours,
+    candidates: Candidates,
     caps: Caps,
     areas: Vec<f64>,
 }
@@ -144,7 +143,7 @@ impl SurfaceArea {
     fn measure<L: Lanes>(&mut self, batch: &FrameBatch, i: usize) -> Result<()> {
         let images = self.images(batch.header(i))?;
         let (columns, spheres) = (batch.columns(i), &*self.spheres);
-        let Memory { columns: points, neighbours, caps, areas } = &mut self.memory;
+        let Memory { columns: points, neighbours, candidates, caps, areas } = &mut self.memory;
         for (point, column) in points.iter_mut().zip([columns.x, columns.y, columns.z]) {
             point.clear();
             point.extend(column.iter().map(|&value| f64::from(value)));
@@ -154,12 +153,12 @@ impl SurfaceArea {
         }
         areas.clear();
         areas.resize(self.n_areas, 0.0);
-        let mut collect = Collect { radius: 0.0, radii: &spheres.radii, caps, squares: [0.0; MOST] };
         for &[atom, area] in &*self.measured {
             let (number, point) = (atom as usize, points.each_ref().map(|column| column[atom as usize]));
-            collect.begin(spheres.radii[number]);
-            neighbours.near(atom, point, &mut collect);
-            let n_open = collect.caps.n_open::<L>(&spheres.points);
+            candidates.clear();
+            neighbours.near(atom, point, candidates);
+            caps.find::<L>(atom, &spheres.radii, candidates);
+            let n_open = caps.n_open::<L>(&spheres.points);
             areas[area as usize] += f64::from(n_open) * spheres.area_of_point(number);
         }
         Ok(())
@@ -241,38 +240,6 @@ impl Operation for Measure<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
         self.surface.measure::<L>(self.batch, self.i)
-    }
-}
-
-/// Collects the caps of one atom after the other.
-struct Collect<'a> {
-    radius: f64,
-    radii: &'a [f64],
-    caps: &'a mut Caps,
-    squares: [f64; MOST],
-}
-
-impl Collect<'_> {
-    #[inline(always)]
-    fn begin(&mut self, radius: f64) {
-        self.radius = radius;
-        self.caps.begin(radius);
-    }
-}
-
-impl Visit for Collect<'_> {
-    #[inline(always)]
-    fn visit(&mut self, from: u32, run: Run<'_>) {
-        for run in run.turns(MOST) {
-            run.squares(&mut self.squares);
-            for (k, (&place, &square)) in run.places.iter().zip(&self.squares).enumerate() {
-                let radius = self.radii[place as usize];
-                let reach = self.radius + radius;
-                if square < reach * reach && place != from {
-                    self.caps.add(run.vector(k), square, radius);
-                }
-            }
-        }
     }
 }
 

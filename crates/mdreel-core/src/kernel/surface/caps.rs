@@ -2,6 +2,7 @@
 
 use super::sphere::{Patch, Sphere};
 use crate::frame::LANES;
+use crate::neighbours::{Run, Visit};
 use crate::simd::{Lanes, Octet};
 
 /// By which share bounds are moved to the safe side of what is rounded.
@@ -18,13 +19,20 @@ const N_CLASSES: usize = 16;
 /// at only along the edges of caps. What is found does not depend on any of that.
 #[derive(Debug, Default)]
 pub(super) struct Caps {
-    radius: f64,
-    per_twice_radius: f64,
     found: Vec<Cap>,
     n_of_class: [u32; N_CLASSES],
     sorted: Vec<EightCaps>,
     /// Which of each eight reach into a patch, a bit for each.
     reaching: Vec<u8>,
+}
+
+/// Atoms that may be neighbours of one atom.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    n: usize,
+    /// x, y and z of the vectors to them, Å; there is room for more.
+    vectors: [Vec<f64>; 3],
+    atoms: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,23 +52,37 @@ struct EightCaps {
 }
 
 impl Caps {
-    /// Begins with no caps, of a sphere of this radius, Å.
+    /// Finds the caps of atom `from` among candidates, given the radii of all atoms, Å.
     #[inline(always)]
-    pub fn begin(&mut self, radius: f64) {
-        (self.radius, self.per_twice_radius) = (radius, 0.5 / radius);
+    pub fn find<L: Lanes>(&mut self, from: u32, radii: &[f64], candidates: &mut Candidates) {
         self.found.clear();
         self.n_of_class = [0; N_CLASSES];
-    }
-
-    /// Adds the cap of a neighbour: the vector to it, the square of its length (Å²), and the radius of its sphere (Å).
-    #[inline(always)]
-    pub fn add(&mut self, direction: [f64; 3], square: f64, radius: f64) {
-        let plane = (self.radius * self.radius + square - radius * radius) * self.per_twice_radius;
-        // Only the order of the caps goes by that.
-        let cosine = plane as f32 / (square as f32).sqrt();
-        let class = (((1.0 + cosine) * (N_CLASSES / 2) as f32) as u32).min(N_CLASSES as u32 - 1);
-        self.n_of_class[class as usize] += 1;
-        self.found.push(Cap { direction, plane, class });
+        let radius = radii[from as usize];
+        let (own_square, per_twice_radius) = (radius * radius, 0.5 / radius);
+        for ([x, y, z], others) in candidates.octets(from) {
+            let (mut square, mut most) = (Octet::default(), Octet::default());
+            let (mut of_others, mut plane, mut cosine) = ([0.0; LANES], [0.0; LANES], [0f32; LANES]);
+            for (of_other, &other) in of_others.iter_mut().zip(others) {
+                // No atom is a neighbour of its own: none is nearer than nothing.
+                *of_other = if other == from { -radius } else { radii[other as usize] };
+            }
+            for k in 0..LANES {
+                let reach = radius + of_others[k];
+                most.0[k] = reach * reach;
+                square.0[k] = x[k] * x[k] + y[k] * y[k] + z[k] * z[k];
+                plane[k] = (own_square + square.0[k] - of_others[k] * of_others[k]) * per_twice_radius;
+                // Only the order of the caps goes by that.
+                cosine[k] = plane[k] as f32 / (square.0[k] as f32).sqrt();
+            }
+            let mut near = L::load(&most).above(L::load(&square));
+            while near != 0 {
+                let k = near.trailing_zeros() as usize;
+                near &= near - 1;
+                let class = (((1.0 + cosine[k]) * (N_CLASSES / 2) as f32) as u32).min(N_CLASSES as u32 - 1);
+                self.n_of_class[class as usize] += 1;
+                self.found.push(Cap { direction: [x[k], y[k], z[k]], plane: plane[k], class });
+            }
+        }
     }
 
     /// How many points of a sphere of radius 1 are in none of the caps.
@@ -144,6 +166,41 @@ impl Caps {
             }
         }
         open
+    }
+}
+
+impl Candidates {
+    /// Forgets them.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.n = 0;
+    }
+
+    /// Vectors to eight at a time, Å, and which these are; `filler` in place of those behind the last.
+    #[inline(always)]
+    fn octets(&mut self, filler: u32) -> impl Iterator<Item = ([&[f64; LANES]; 3], &[u32; LANES])> {
+        let whole = self.n.next_multiple_of(LANES);
+        self.atoms[self.n..whole].fill(filler);
+        let [x, y, z] = self.vectors.each_ref().map(|column| column[..whole].as_chunks::<LANES>().0);
+        let vectors = x.iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
+        vectors.zip(self.atoms[..whole].as_chunks::<LANES>().0)
+    }
+}
+
+impl Visit for Candidates {
+    #[inline(always)]
+    fn visit(&mut self, _: u32, run: Run<'_>) {
+        let (first, n) = (self.n, run.places.len());
+        // Whole octets are written of the run, and read of all.
+        let needed = first + n.next_multiple_of(LANES) + LANES;
+        if self.atoms.len() < needed {
+            self.atoms.resize(2 * needed, 0);
+            self.vectors.iter_mut().for_each(|column| column.resize(2 * needed, 0.0));
+        }
+        let [x, y, z] = &mut self.vectors;
+        run.vectors([&mut x[first..], &mut y[first..], &mut z[first..]]);
+        self.atoms[first..first + n].copy_from_slice(run.places);
+        self.n += n;
     }
 }
 

@@ -95,6 +95,12 @@ proptest! {
     }
 
     #[test]
+    fn areas_of_many_atoms_are_those_of_all_points_looked_at(atoms in atoms(100..250, 14.0), probe in 0f64..1.5) {
+        let (found, expected) = (areas(&atoms, probe, 16, None), slow(&atoms, probe, 16, None));
+        prop_assert!(close(&found, &expected), "{:?} and {:?}", found, expected);
+    }
+
+    #[test]
     fn images_of_atoms_cover_as_atoms_do(atoms in atoms(1..12, 14.0), probe in 0f64..1.0, kind in 0usize..3) {
         let dimensions = [
             [14.0, 15.0, 16.0, 90.0, 90.0, 90.0], [20.0, 20.0, 20.0, 60.0, 60.0, 90.0], [18.0, 18.0, 18.0, 70.53, 109.47, 70.53],
