@@ -47,11 +47,11 @@ def peptide(order: np.ndarray | None = None) -> MDAnalysis.Universe:
     return MDAnalysis.Merge(atoms if order is None else atoms[order])
 
 
-def write_peptide(path: Path, n_frames: int) -> None:
+def write_peptide(path: Path, n_frames: int, first: int = 0) -> None:
     """Write an XTC file of as many frames: those of the peptide again and again, with noise, in a cell."""
     positions, rng = peptide_positions(), np.random.default_rng(5)
     with XTCFile(str(path), "w") as file:
-        for i in range(n_frames):
+        for i in range(first, first + n_frames):
             frame = positions[i % len(positions)] + rng.normal(0, 0.1, positions.shape[1:])
             file.write(frame.astype(np.float32) / 10, np.eye(3, dtype=np.float32) * CELL / 10, i, float(i), 1000)
 
@@ -61,7 +61,7 @@ class System:
     """A peptide and its trajectory."""
 
     universe: MDAnalysis.Universe
-    trajectory: Path | Source
+    trajectory: Path | list[Path] | Source
 
     def pick(self, selection: str = "all") -> MDAnalysis.AtomGroup:
         """Atoms in the order of the residues, however they are numbered."""
@@ -69,8 +69,17 @@ class System:
         return atoms[np.argsort(atoms.ids)]
 
 
+def in_memory(positions: np.ndarray, cells: np.ndarray | None = None) -> Source:
+    """Frames in memory, in the cell of the files unless others are given."""
+    if cells is None:
+        cells = np.tile(np.array([CELL, CELL, CELL, 90, 90, 90], np.float32), (len(positions), 1))
+    return Source.memory(np.ascontiguousarray(positions, np.float32), np.arange(len(positions), dtype=float), cells)
+
+
 def arrays_in(value: Any) -> list[np.ndarray]:
     """Numbers in what an analysis has found."""
+    if isinstance(value, dict):
+        value = [value[name] for name in sorted(value)]
     if isinstance(value, (list, tuple)):
         return [array for one in value for array in arrays_in(one)]
     return [np.asarray(value)] if isinstance(value, (np.ndarray, float, int, np.generic)) else []
@@ -192,6 +201,18 @@ CASES = {
         lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick(), cutoff=8.0, trajectory=s.trajectory),
         unmoved=result("mean", "variance"),
     ),
+    "DSSP": Case(
+        lambda s: mdreel.DSSP(s.universe, method="kabsch-sander", trajectory=s.trajectory),
+        result("fraction"),
+        tolerance=0.02,  # a bond may be at the edge
+        copies=2,
+    ),
+    "DSSP, simplified": Case(
+        lambda s: mdreel.DSSP(s.universe, trajectory=s.trajectory),
+        result("fraction"),
+        tolerance=0.02,
+        copies=2,
+    ),
     "DistanceMatrix": Case(
         lambda s: mdreel.DistanceMatrix(s.universe, trajectory=s.trajectory), beside=(40, 48), step=8
     ),
@@ -244,6 +265,11 @@ CASES = {
         lambda a: arrays_in(a.results.count),
         tolerance=2,
     ),
+    "LinearDensity": Case(
+        lambda s: mdreel.LinearDensity(s.pick(), "residues", 1.0, trajectory=s.trajectory),
+        lambda a: [a.results[axis].mass_density for axis in "xyz"],
+        motion="axes stay where they are",
+    ),
     "PCA": Case(lambda s: mdreel.PCA(s.universe, "backbone", align=True, trajectory=s.trajectory), result("variance")),
     "Projection": Case(projection, copies=2),
     "RMSD": Case(lambda s: mdreel.RMSD(s.pick(), trajectory=s.trajectory)),
@@ -252,6 +278,18 @@ CASES = {
     ),
     "RMSF": Case(
         lambda s: mdreel.RMSF(s.pick(), superposition="name CA", trajectory=s.trajectory), unmoved=result("rmsf")
+    ),
+    "SASA": Case(
+        lambda s: mdreel.SASA(s.pick(), n_sphere_points=100, trajectory=s.trajectory),
+        motion="points of spheres do not turn with the atoms",
+        copies=2,
+        step=4,
+    ),
+    "SASA, averaged": Case(
+        lambda s: mdreel.SASA(s.pick(), n_sphere_points=100, mode="residue", average=True, trajectory=s.trajectory),
+        motion="points of spheres do not turn with the atoms",
+        beside=(24, 0),
+        step=4,
     ),
     "Rg": Case(lambda s: mdreel.Rg(s.pick(), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]]),
 }

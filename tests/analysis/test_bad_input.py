@@ -12,8 +12,17 @@ import pytest
 from MDAnalysisTests.datafiles import PSF
 
 import mdreel
-from every_analysis import CASES, Spread, System, arrays_in, everything, peptide, peptide_positions, spread
-from mdreel._core import Source
+from every_analysis import (
+    CASES,
+    Spread,
+    System,
+    arrays_in,
+    everything,
+    in_memory,
+    peptide,
+    peptide_positions,
+    spread,
+)
 from mdreel.analysis.analysis import Analysis
 from mdreel.analysis.projection import Projection
 from mdreel.errors import FunctionError, MismatchError, SelectionError
@@ -23,10 +32,6 @@ N_FRAMES = 6
 OWN_CODE = ("AnalysisBase", "FunctionAnalysis")
 CLASSES = {name.partition(",")[0] for name in CASES}
 Made = Callable[[MDAnalysis.AtomGroup, Any], Analysis]
-
-
-def in_memory(positions: np.ndarray, cells: np.ndarray | None = None) -> Source:
-    return Source.memory(positions, np.arange(len(positions), dtype=float), cells)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -47,6 +52,7 @@ NONE: dict[str, Made] = {
     "AnalysisBase": lambda none, _: Spread(none),
     "AverageStructure": lambda none, _: mdreel.AverageStructure(none),
     "Contacts": lambda none, u: mdreel.Contacts(u, (none, "name CA"), 0),
+    "DSSP": lambda none, _: mdreel.DSSP(none),
     "DensityAnalysis": lambda none, _: mdreel.DensityAnalysis(none),
     "Dihedral": lambda none, _: mdreel.Dihedral([none][:0]),
     "Dihedrals": lambda none, _: mdreel.Dihedrals(none),
@@ -59,12 +65,14 @@ NONE: dict[str, Made] = {
     "HydrogenBondAnalysis": lambda _, u: mdreel.HydrogenBondAnalysis(u, hydrogens_sel="name NONE"),
     "InterRDF": lambda none, u: mdreel.InterRDF(u.atoms, none),
     "InterRDF_s": lambda none, u: mdreel.InterRDF_s(u, [(none, u.atoms)]),
+    "LinearDensity": lambda none, _: mdreel.LinearDensity(none),
     "PCA": lambda none, _: mdreel.PCA(none),
     "Projection": lambda none, _: Projection(none, np.zeros((0, 3)), np.zeros((1, 0, 3))),
     "RMSD": lambda none, _: mdreel.RMSD(none),
     "RMSF": lambda none, _: mdreel.RMSF(none),
     "Ramachandran": lambda none, _: mdreel.Ramachandran(none),
     "Rg": lambda none, _: mdreel.Rg(none),
+    "SASA": lambda none, _: mdreel.SASA(none),
 }
 
 
@@ -103,6 +111,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         lambda one, s: mdreel.Contacts(one.universe, (one, one.universe.atoms[:1]), method="count", trajectory=s),
         finite("timeseries"),
     ),
+    "DSSP": (lambda one, s: mdreel.DSSP(one, trajectory=s), "N"),
     "DensityAnalysis": (
         lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s),
         finite("counts"),
@@ -121,12 +130,14 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     ),
     "InterRDF": (lambda one, s: mdreel.InterRDF(one, one, norm="none", trajectory=s), counted),
     "InterRDF_s": (lambda one, s: mdreel.InterRDF_s(one.universe, [(one, one)], norm="none", trajectory=s), counted),
+    "LinearDensity": (lambda one, s: mdreel.LinearDensity(one, trajectory=s), finite("z")),
     "PCA": (lambda one, s: mdreel.PCA(one, align=True, trajectory=s), zeros("variance")),
     "Projection": (lambda one, s: Projection(one, np.zeros((1, 3)), np.ones((1, 1, 3)), None, s), finite("projection")),
     "RMSD": (lambda one, s: mdreel.RMSD(one, trajectory=s), lambda a: zeros("left")(_left(a))),
     "RMSF": (lambda one, s: mdreel.RMSF(one, superposition=True, trajectory=s), zeros("rmsf")),
     "Ramachandran": (lambda one, s: mdreel.Ramachandran(one, trajectory=s), "no residue of the 1 atoms"),
     "Rg": (lambda one, s: mdreel.Rg(one, trajectory=s), lambda a: zeros("left")(_left(a))),
+    "SASA": (lambda one, s: mdreel.SASA(one, trajectory=s), finite("sasa", "total_area")),
 }
 
 
@@ -176,10 +187,12 @@ def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], g
         lambda u, s: mdreel.DistanceArray(u.atoms[:5], pbc=True, cutoff=3.0, trajectory=s),
         lambda u, s: mdreel.InterRDF(u.atoms[:5], u.atoms, trajectory=s),
         lambda u, s: mdreel.InterRDF_s(u, [(u.atoms[:5], u.atoms[:3])], trajectory=s),
+        lambda u, s: mdreel.LinearDensity(u.atoms[:5], trajectory=s),
+        lambda u, s: mdreel.SASA(u.atoms[:5], n_sphere_points=8, pbc=True, trajectory=s),
         lambda u, s: mdreel.EinsteinMSD(u.atoms[:5], nojump="lattice", trajectory=s),
         lambda u, s: mdreel.EinsteinMSD(u.atoms[:5], nojump="toroidal", trajectory=s),
     ],
-    ids=["contacts", "counted", "distances", "statistics", "rdf", "rdf_s", "msd", "msd, toroidal"],
+    ids=["contacts", "counted", "distances", "statistics", "rdf", "rdf_s", "profiles", "sasa", "msd", "msd, toroidal"],
 )
 def test_frame_that_has_lost_its_cell_is_named(make: Callable[[Any, Any], Analysis], lost: Any) -> None:
     cells = np.tile(np.array([60, 60, 60, 90, 90, 90], np.float32), (N_FRAMES, 1))

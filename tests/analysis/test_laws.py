@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import CASES, System, analyses, everything, peptide, peptide_positions, write_peptide
-from mdreel._core import Source
+from every_analysis import CASES, System, analyses, everything, in_memory, peptide, peptide_positions, write_peptide
 from mdreel.analysis.analysis import Analysis
 from mdreel.executors.processes import Processes
 from mdreel.executors.serial import Serial
@@ -75,10 +74,6 @@ def motions(kind: str) -> tuple[np.ndarray, np.ndarray]:
     shifts = rng.uniform(-30, 30, (N_FRAMES, 1, 3))
     chosen = np.zeros(N_FRAMES, int) if kind == "all" else np.arange(N_FRAMES)
     return rotations[chosen], shifts[chosen]
-
-
-def in_memory(positions: np.ndarray) -> Source:
-    return Source.memory(np.ascontiguousarray(positions, np.float32), np.arange(len(positions), dtype=float))
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.motion in ("each", "all")])

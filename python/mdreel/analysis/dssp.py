@@ -87,8 +87,10 @@ class DSSP(Analysis):
       the two strongest count; H is 1 Å from N, opposite to C=O of the residue before. Residues without a whole
       backbone, which mdtraj calls ``NA``, are left out, and end a chain.
 
-    In float64; in the peers' single precision a bond of -0.5 kcal/mol may come out on the other side. While frames are
-    read, a residue takes 1 byte a frame; results take 4 for the character, and 3 or 8 for the states.
+    In float64; in the peers' single precision a bond of -0.5 kcal/mol may come out on the other side.
+
+    Memory grows with the number of frames: while they are read, a residue takes 1 byte a frame; results take 4 for the
+    character, and 3 or 8 for the states, these twice while they are made.
 
     References
     ----------

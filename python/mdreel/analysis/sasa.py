@@ -81,7 +81,8 @@ class SASA(Analysis):
     Ions have the radii of atoms there; mdtraj takes those of ions: ``radii={"Na": 1.02, "Cl": 1.81}``.
 
     Neighbours are found by cells, in a time that grows linearly with the number of atoms. Sums over frames are exact:
-    results have the same bits whichever the executor, with however many workers and blocks.
+    results have the same bits whichever the executor, with however many workers and blocks. Memory: that of the
+    results, and once more of those that are brought into the order of the group; 24 bytes a frame with `average`.
 
     References
     ----------
