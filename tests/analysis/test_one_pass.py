@@ -1,5 +1,6 @@
 """Several analyses in one pass give what each gives alone."""
 
+import itertools
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -41,6 +42,23 @@ def test_several_analyses_in_one_pass_have_the_bits_of_each_alone(
             assert analysis.results.rmsd.tobytes() == alone.results.rmsd.tobytes()
             assert analysis.timing.n_frames == 33
             np.testing.assert_array_equal(analysis.frames, alone.frames)
+
+
+def test_order_of_wide_and_narrow_analyses_changes_no_bit(universe: mda.Universe) -> None:
+    protein = universe.select_atoms("protein")
+
+    def make() -> list[mdreel.RMSD | mdreel.Rg | mdreel.Ramachandran | mdreel.RMSF]:
+        return [mdreel.RMSD(protein), mdreel.Ramachandran(protein), mdreel.RMSF(protein), mdreel.Rg(protein)]
+
+    alone = make()
+    for analysis in alone:
+        analysis.run(step=3)
+    for order in itertools.permutations(range(4)):
+        together = make()
+        mdreel.run([together[k] for k in order], step=3)
+        for one, other in zip(together, alone, strict=True):
+            for (name, value), expected in zip(one.results.items(), other.results.values(), strict=True):
+                assert np.asarray(value).tobytes() == np.asarray(expected).tobytes(), (order, name)
 
 
 def test_one_pass_reads_each_frame_once(universe: mda.Universe) -> None:

@@ -37,7 +37,8 @@ use pyo3::prelude::*;
 /// The core, as Python sees it.
 #[pymodule]
 mod _core {
-    use pyo3::pyfunction;
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
 
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
@@ -96,6 +97,15 @@ mod _core {
     use crate::span::span_kinds;
     #[pymodule_export]
     use crate::transform::{Transformation, centered, superposed, whole, without_jumps, wrapped};
+
+    /// Looks up numpy's functions now: rust-numpy does it when it first makes or borrows an array, running code of Python,
+    /// and panics where a Ctrl-C interrupts that.
+    #[pymodule_init]
+    fn find_numpy(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.py().import("numpy")?;
+        drop(PyArray1::<f64>::zeros(module.py(), 0, false).readonly());
+        Ok(())
+    }
 
     /// The version of mdreel, for files that say who made them.
     #[pyfunction]

@@ -55,9 +55,10 @@ class Tally:
         """Give each computation of a pass what it has left."""
         for computation, places in zip(kernel.computations, kernel.places, strict=True):
             (first, end), of_sums, of_counts, of_records, of_own = places
-            rows = outcome.rows
-            if end - first + _HEAD < rows.shape[1]:
-                rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first : _HEAD + end]], axis=1)
+            # The widest stand first, and are not copied: they may be most of what the memory holds.
+            rows = outcome.rows[:, : _HEAD + end]
+            if first:
+                rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first :]], axis=1)
             sums, counts = outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)]
             (records,) = outcome.records[slice(*of_records)] or (np.empty((0, 0)),)
             (own,) = outcome.own[slice(*of_own)] or (None,)

@@ -73,6 +73,7 @@ impl Pass {
             let place = Place::behind(members.last().map(|member| &member.place), &*computation);
             members.push(Member { computation, chosen, place });
         }
+        put_widest_first(&mut members);
         Ok(Pass { n_atoms, members })
     }
 
@@ -85,12 +86,27 @@ impl Pass {
 
     /// Values of each frame that all leave.
     pub fn n_columns(&self) -> usize {
-        self.members.last().map_or(0, |member| member.place.columns.end)
+        self.members.iter().map(|member| member.place.columns.len()).sum()
     }
 
     /// Where each leaves what it finds.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.members.iter().map(|member| &member.place)
+    }
+}
+
+/// Has the columns of the widest member stand in front of all others, behind frame and time: its part of the rows is a
+/// piece of each, which nobody needs to copy.
+fn put_widest_first(members: &mut [Member]) {
+    let widths = members.iter().map(|member| member.place.columns.len());
+    let Some(widest) = widths.enumerate().rev().max_by_key(|&(_, width)| width).map(|(i, _)| i) else { return };
+    let (before, rest) = members.split_at_mut(widest);
+    let columns = &mut rest[0].place.columns;
+    let (first, width) = (columns.start, columns.len());
+    *columns = 0..width;
+    debug_assert_eq!(before.last().map_or(0, |member| member.place.columns.end), first);
+    for Member { place, .. } in before {
+        place.columns = place.columns.start + width..place.columns.end + width;
     }
 }
 
@@ -127,5 +143,32 @@ impl Kernel for Pass {
             computation.map(chosen.of(batch), &mut slots)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::dihedrals::{Dihedrals, Measure};
+    use crate::kernel::gyration::Gyration;
+
+    fn columns(n_dihedrals: &[usize]) -> Vec<Range<usize>> {
+        let given = |&n: &usize| -> Given {
+            match n {
+                0 => (Box::new(Gyration::new(4, None).unwrap()), None),
+                n => (Box::new(Dihedrals::new(4, vec![[0, 1, 2, 3]; n], Measure::Degrees).unwrap()), None),
+            }
+        };
+        let pass = Pass::new(4, n_dihedrals.iter().map(given).collect()).unwrap();
+        assert_eq!(pass.n_columns(), pass.empty().rows.width() - 2);
+        pass.places().map(|place| place.columns.clone()).collect()
+    }
+
+    #[test]
+    fn widest_columns_stand_first_and_the_others_in_order() {
+        assert_eq!(columns(&[0]), [0..4]);
+        assert_eq!(columns(&[0, 4]), [0..4, 4..8]);
+        assert_eq!(columns(&[1, 0, 9, 2]), [9..10, 10..14, 0..9, 14..16]);
+        assert_eq!(columns(&[2, 9]), [9..11, 0..9]);
     }
 }
