@@ -54,7 +54,7 @@ QUESTIONS = {
     "rdf": Question(
         "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=200, system="water"
     ),
-    "sasa": Question("Solvent accessible surface area of a protein", ("mdtraj", "gmx"), step=200),
+    "sasa": Question("Solvent accessible surface area of a protein", ("mdtraj", "gmx"), step=1000),
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
     "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
