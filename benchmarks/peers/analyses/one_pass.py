@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from peers.job import Found, Job, Work, measure
@@ -23,8 +24,10 @@ def prepare(job: Job) -> Work:
 
     def together() -> Found:
         analyses = make(universe, job)
+        begin = time.perf_counter()
         mdreel.run(analyses, backend="serial")
-        return Found(analyses[0].n_frames, value_of(analyses))
+        seconds = time.perf_counter() - begin
+        return Found(analyses[0].n_frames, value_of(analyses), seconds=seconds)
 
     def apart() -> Found:
         analyses = [analysis.run(backend="serial") for analysis in make(universe, job)]
