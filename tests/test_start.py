@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 HEAVY = ("MDAnalysis", "rich", "matplotlib", "typer", "scipy", "pyarrow", "hypothesis")
@@ -34,6 +35,19 @@ def test_import_leaves_out_what_takes_long() -> None:
     code = f"import sys, mdreel; mdreel.RMSD; print([name for name in {HEAVY} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
+
+
+def test_run_imports_no_other_executor() -> None:
+    code = """
+        import sys
+        from mdreel.executors.find import find_executor
+        find_executor("threads")
+        import mdreel.pipeline
+        others = ("dask", "mpi", "processes", "coordinator", "serial")
+        print([name for name in others if f"mdreel.executors.{name}" in sys.modules])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
 def interrupt(backend: str) -> float:

@@ -136,9 +136,7 @@ def executor_of(
     scheduler: str | None,
 ) -> Executor:
     """Return the executor that the options ask for."""
-    from mdreel.executors.dask import Dask
-    from mdreel.executors.find import EXECUTORS
-    from mdreel.executors.mpi import Mpi
+    from mdreel.executors.find import executor_class
 
     ranks = launched()
     backend = backend or (Backend.MPI if ranks is not None and ranks.size > 1 else Backend.THREADS)
@@ -146,14 +144,15 @@ def executor_of(
         raise CommandError("--scheduler is for --backend dask", ExitCode.USAGE)
     if communication is not None and backend is not Backend.MPI:
         raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
+    options: dict[str, str] = {}
     if backend is Backend.DASK:
         logging.disable()  # Dask logs the tracebacks of what becomes an error in one line
-        return Dask(n_workers or None, schedule.value, client=scheduler)
-    if backend is Backend.MPI:
-        if communication is None:
-            return Mpi(n_workers or None, schedule.value)
-        return Mpi(n_workers or None, schedule.value, communication=communication.value)
-    return EXECUTORS[backend.value](None if backend is Backend.SERIAL else n_workers or None, schedule.value)
+        if scheduler is not None:
+            options["client"] = scheduler
+    if communication is not None:
+        options["communication"] = communication.value
+    workers = None if backend is Backend.SERIAL else n_workers or None
+    return executor_class(backend.value)(workers, schedule.value, **options)
 
 
 def serve_other_ranks() -> None:

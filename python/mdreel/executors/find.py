@@ -1,15 +1,32 @@
 """Finding the executor that is meant."""
 
-from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.executors.dask import Dask
-from mdreel.executors.executor import Executor
-from mdreel.executors.mpi import Mpi
-from mdreel.executors.processes import Processes
-from mdreel.executors.serial import Serial
-from mdreel.executors.threads import Threads
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
-EXECUTORS = {executor.name: executor for executor in (Serial, Threads, Processes, Dask, Mpi)}
-"""The executors by name."""
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.executors.executor import Executor
+
+EXECUTORS = {"serial": "Serial", "threads": "Threads", "processes": "Processes", "dask": "Dask", "mpi": "Mpi"}
+"""The classes of executors by name, which is also that of the module: only what is asked for is imported."""
+
+
+def executor_class(name: str) -> Callable[..., Executor]:
+    """Return the class of an executor.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXECUTORS`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the name is unknown.
+    """
+    if name not in EXECUTORS:
+        raise UnsupportedError(f"unknown backend {name!r}; known: {', '.join(EXECUTORS)}, or an Executor")
+    return cast("Callable[..., Executor]", getattr(import_module(f"mdreel.executors.{name}"), EXECUTORS[name]))
 
 
 def find_executor(backend: str | Executor, n_workers: int | None = None) -> Executor:
@@ -30,9 +47,7 @@ def find_executor(backend: str | Executor, n_workers: int | None = None) -> Exec
         If the executor cannot have so many workers.
     """
     if isinstance(backend, str):
-        if backend not in EXECUTORS:
-            raise UnsupportedError(f"unknown backend {backend!r}; known: {', '.join(EXECUTORS)}, or an Executor")
-        return EXECUTORS[backend](n_workers)
+        return executor_class(backend)(n_workers)
     if not isinstance(backend, Executor):
         raise UnsupportedError(f"a backend is a name or an Executor, not {type(backend).__name__}")
     if n_workers not in (None, backend.n_workers):

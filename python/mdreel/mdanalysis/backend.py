@@ -16,7 +16,7 @@ from mdreel._core import FrameSet, Pass, fold
 from mdreel.analysis.own_code import Batch, Failed, Fold, packed, said, whole_of
 from mdreel.errors import UnsupportedError
 from mdreel.executors.executor import Executor
-from mdreel.executors.find import EXECUTORS, find_executor
+from mdreel.executors.find import EXECUTORS, executor_class, find_executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.mdanalysis.accelerate import accelerate, is_replaced
 from mdreel.pipeline import run
@@ -136,7 +136,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
             raise UnsupportedError(f"{', '.join(options)}: give options to the executor, {name!r}")
         return Backend(find_executor(name, n_workers))
     if name in EXECUTORS and options:
-        return Backend(EXECUTORS[name](n_workers, **options))
+        return Backend(executor_class(name)(n_workers, **options))
     return Backend(find_executor(name, n_workers))
 
 
