@@ -13,7 +13,7 @@ from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.pipeline import run
 from mdreel.sources.open import open_source
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 
 ATOMS = np.arange(0, 3341, 11, dtype=np.uint32)
 

@@ -190,7 +190,8 @@ def test_what_stays_in_its_process_is_refused(executor: Executor) -> None:
 
 def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
     outcome = run(job_of(open_source(adk_xtc)), MANY, Processes(2))
-    from mdreel.spans import COORDINATOR, KINDS, Timing
+    from mdreel.spans import COORDINATOR, KINDS
+    from mdreel.timing.timing import Timing
 
     timing = Timing(outcome.spans)
     assert timing.n_frames == len(MANY)

@@ -19,7 +19,8 @@ from mdreel import RMSD
 from mdreel.errors import UnsupportedError
 from mdreel.executors.mpi import Mpi
 from mdreel.launcher import Launched, launched
-from mdreel.spans import KINDS, Timing
+from mdreel.spans import KINDS
+from mdreel.timing.timing import Timing
 from mpi_launcher import EVERY_MPI, MPICH, OPEN_MPI, Launcher, needs, shared_memory_of
 from repetitions import N_TIMES
 from rmsd_on_ranks import Wanted, command, expected_of, kept, results_of, spans_of

@@ -18,7 +18,8 @@ from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.pipeline import run
 from mdreel.sources.open import open_source
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, Timing
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
+from mdreel.timing.timing import Timing
 
 ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)
 MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))

@@ -20,7 +20,7 @@ from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
 from mdreel.pipeline import run
 from mdreel.sources.open import open_source
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 
 trajectory, backend, checkpoint, output = sys.argv[1:]
 source = open_source(trajectory)

@@ -17,7 +17,7 @@ from mdreel.executors.job import Job
 from mdreel.executors.work import Work
 from mdreel.pipeline import run
 from mdreel.sources.open import open_source
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 from repetitions import N_TIMES
 
 ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)

@@ -68,6 +68,11 @@ impl Crew {
         Crew { n_workers: edges.len() - 1, shares: Some(edges) }
     }
 
+    /// Whether one of them does so many blocks alone.
+    pub fn is_one(&self, n_blocks: usize) -> bool {
+        self.n_workers.min(n_blocks) <= 1
+    }
+
     /// The share of one worker of the blocks from `first` on, where shares are fixed.
     fn share(&self, worker: usize, first: usize) -> Option<Range<usize>> {
         self.shares.as_ref().map(|edges| first + edges[worker]..first + edges[worker + 1])
@@ -205,7 +210,7 @@ pub fn run_blocks<W: Worker>(
     let start = (AtomicUsize::new(blocks.start), Mutex::new(blocks.start));
     let shared = Shared { next: start.0, merged: start.1, failed: none(), last: none(), ..Shared::default() };
     let crew = Crew { n_workers: crew.n_workers.min(blocks.len()), ..crew };
-    if crew.n_workers <= 1 {
+    if crew.is_one(blocks.len()) {
         return run_serial(blocks, &shared, make_worker, monitor, merge);
     }
     let (sender, receiver) = mpsc::channel::<(usize, Result<W::Output>)>();

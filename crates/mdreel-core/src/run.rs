@@ -51,50 +51,35 @@ pub struct Job<'a, K> {
     pub blocks: &'a Blocks,
 }
 
-/// How the workers of a run are numbered in its spans.
-#[derive(Debug, Clone, Copy)]
-pub struct Numbering {
-    /// The first worker; the others follow.
-    pub first_worker: u32,
-    /// Who merges.
-    pub coordinator: u32,
-}
-
-impl Default for Numbering {
-    fn default() -> Self {
-        Numbering { first_worker: 0, coordinator: COORDINATOR }
-    }
-}
-
 impl<K: Kernel> Job<'_, K> {
     /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when blocks
     /// of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have been misled, and does not
     /// know which frame it is in. The caller then plans by frames, and gets the result, or an error that knows its frame.
     /// Frames of a source that grows are waited for; the run ends when the source does.
     pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {
-        match self.map(0..self.blocks.len(), crew, Numbering::default(), monitor) {
+        match self.map(0..self.blocks.len(), crew, 0, monitor) {
             Err(Error::Format { .. }) if self.blocks.are_of_bytes() => Ok(None),
             part => finish(self.source, part?),
         }
     }
 
-    /// Maps some of the blocks: a part of the result.
+    /// Maps some of the blocks: a part of the result. Its spans count workers from `first_worker`; one that works alone
+    /// merges as well.
     pub fn map(
         &self,
         blocks: Range<usize>,
         crew: Crew,
-        numbers: Numbering,
+        first_worker: u32,
         monitor: &mut dyn Monitor,
     ) -> Result<Part<K::Partial>> {
         self.check()?;
         let epoch = Instant::now();
-        let mut coordinator = Recorder::new(epoch, numbers.coordinator);
+        let is_lone = crew.is_one(blocks.len());
+        let mut coordinator = Recorder::new(epoch, if is_lone { first_worker } else { COORDINATOR });
         let mut part = Part::empty(blocks.start, self.kernel.empty());
         part.partial.reserve(self.blocks.n_known_frames(blocks.clone()));
-        let make_worker = |index: usize| {
-            let number = numbers.first_worker + index as u32;
-            BlockWorker::new(self, Recorder::new(epoch, number), number == numbers.coordinator)
-        };
+        let make_worker =
+            |index: usize| BlockWorker::new(self, Recorder::new(epoch, first_worker + index as u32), is_lone);
         part.is_last = run_blocks(blocks, crew, make_worker, monitor, |block: Part<K::Partial>| {
             let start_ns = coordinator.now();
             let n_frames = block.partial.n_frames();
@@ -196,18 +181,24 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
         shared: &Shared,
         tick: &mut dyn FnMut(),
     ) -> Result<()> {
+        // Where frames are looked for among bytes, the first of them are read here.
+        let start_ns = self.recorder.now();
         self.reader.start(extent)?;
+        let mut start_ns = self.recorder.record(SpanKind::Read, start_ns, 0, 0);
         while shared.wanted(block) {
             self.reader.read(&mut self.batch, &mut self.recorder)?;
             if self.batch.is_empty() {
+                // To find that there is nothing more is the end of the loop, and is read for, too.
+                self.recorder.record(SpanKind::Read, start_ns.max(self.recorder.ended()), 0, 0);
                 break;
             }
             check_presence(self.kernel.needs(), &self.batch)?;
-            let start_ns = self.recorder.now();
+            let begun_ns = self.recorder.now();
             self.kernel.map(&self.batch, partial)?;
-            self.recorder.record(SpanKind::Compute, start_ns, self.batch.len() as u64, 0);
+            self.recorder.record(SpanKind::Compute, begun_ns, self.batch.len() as u64, 0);
             shared.add_frames(self.batch.len());
             tick();
+            start_ns = self.recorder.now();
         }
         Ok(())
     }

@@ -22,11 +22,13 @@ pub enum SpanKind {
     Reduce,
     /// Bringing bytes from memory into storage.
     Write,
+    /// Bringing results to where they are put together.
+    Communicate,
 }
 
 impl SpanKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [SpanKind; 7] = [
+    pub const ALL: [SpanKind; 8] = [
         SpanKind::Open,
         SpanKind::Read,
         SpanKind::Decompress,
@@ -34,11 +36,12 @@ impl SpanKind {
         SpanKind::Wait,
         SpanKind::Reduce,
         SpanKind::Write,
+        SpanKind::Communicate,
     ];
 
     /// The kind's name in tables and files.
     pub fn name(self) -> &'static str {
-        ["open", "read", "decompress", "compute", "wait", "reduce", "write"][self as usize]
+        ["open", "read", "decompress", "compute", "wait", "reduce", "write", "communicate"][self as usize]
     }
 }
 
@@ -96,6 +99,11 @@ impl Recorder {
         let stop_ns = self.now();
         self.spans.push(Span { kind, block: self.block, worker: self.worker, start_ns, stop_ns, n_frames, n_bytes });
         stop_ns
+    }
+
+    /// When the last span ended, of those that nobody has taken.
+    pub fn ended(&self) -> u64 {
+        self.spans.last().map_or(0, |span| span.stop_ns)
     }
 
     /// Takes the spans recorded so far.

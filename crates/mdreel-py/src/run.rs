@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use mdreel_core::pool::{Crew, Schedule};
 use mdreel_core::run as core;
-use mdreel_core::run::Numbering;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -65,13 +64,10 @@ pub fn map_blocks<'py>(
         return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
     }
     let crew = crew(py, n_workers, schedule, blocks, first..end)?;
-    // A lone worker merges its blocks itself.
-    let coordinator = if n_workers == 1 { worker } else { mdreel_core::span::COORDINATOR };
-    let numbering = Numbering { first_worker: worker, coordinator };
     let (atoms, source) = (selection(&atoms)?, source.shared());
     let work = |monitor: &mut Attendant| {
         let job = core::Job { source: &*source, atoms: &atoms, kernel: &kernel.pass, blocks: &blocks.0 };
-        job.map(first..end, crew, numbering, monitor)
+        job.map(first..end, crew, worker, monitor)
     };
     attended(py, monitor, work).map(Part::new)
 }

@@ -20,7 +20,7 @@ from mdreel.results.results import Results
 from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
 from mdreel.sources.universe import source_of
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

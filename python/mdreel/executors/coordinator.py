@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ import numpy as np
 from mdreel.errors import FormatError, MdreelError, WorkerError
 from mdreel.executors.failure import Failure
 from mdreel.executors.gathering import Gathering
+from mdreel.executors.span_log import SpanLog
 from mdreel.executors.tickets import Ticket, Tickets
-from mdreel.spans import KINDS, NO_BLOCK, SPAN
+from mdreel.spans import COORDINATOR
 
 if TYPE_CHECKING:
     from mdreel._core import Part
@@ -30,6 +31,29 @@ BYTES_PER_FRAME = 40
 
 class BlocksDidNotJoin(Exception):  # noqa: N818 (it is no error: the run is planned anew)
     """A block of bytes met what is no frame."""
+
+
+@dataclass(frozen=True)
+class Worked:
+    """When a ticket was done, and by whom; times are of the coordinator's `time.perf_counter_ns`.
+
+    Attributes
+    ----------
+    begun_ns, ended_ns : int
+        From when to when the worker worked on it.
+    arrived_ns : int
+        When what it became was here.
+    member : Member
+        The worker's process.
+    turn_ns : int
+        Since when nothing else was on its way in its place, where results come one after another.
+    """
+
+    begun_ns: int
+    ended_ns: int
+    arrived_ns: int
+    member: Member
+    turn_ns: int = 0
 
 
 class Coordinator:
@@ -58,11 +82,14 @@ class Coordinator:
         edges = work.blocks.shares(missing, n_workers) if schedule == "static" else None
         self._tickets = Tickets(missing, n_workers, edges, work.one_by_one)
         self._under_way: dict[int, int] = {}
-        self._spans: list[tuple[int, int, int, int, int, int, int]] = []
+        self._log = SpanLog()
+        self._travelling: dict[int, tuple[Worked, int]] = {}
         self._free_since_ns: dict[int, int] = {}
+        self._lost_ns: dict[int, int] = {}
         self._crew: dict[int, Member] = {}
+        self._row_bytes = 8 * work.job.kernel.row_width
         ahead = BYTES_AHEAD if work.memory is None else work.memory // 4
-        self._frames_ahead = max(ahead // (8 * work.job.kernel.row_width + BYTES_PER_FRAME), 1)
+        self._frames_ahead = max(ahead // (self._row_bytes + BYTES_PER_FRAME), 1)
 
     @property
     def is_done(self) -> bool:
@@ -77,28 +104,42 @@ class Coordinator:
         """Whether what a worker does is still needed."""
         return self._tickets.is_running(ticket.number)
 
-    def ready(self, worker: int, at_ns: int) -> None:
-        """Say that a worker has opened the trajectory; times are of this process's `time.perf_counter_ns`."""
-        self._span("open", NO_BLOCK, worker, self.begun_ns, at_ns)
-        self._free_since_ns[worker] = at_ns
+    def ready(self, worker: int, at_ns: int, since_ns: int | None = None) -> None:
+        """Say that a worker has opened the trajectory, and since when, if not since the run began or one was lost.
+
+        Times are of this process's `time.perf_counter_ns`.
+        """
+        since_ns = self._lost_ns.get(worker, self.begun_ns) if since_ns is None else since_ns
+        self._free_since_ns[worker] = self._log.record("open", worker, since_ns, at_ns)
+
+    def all_ready(self) -> None:
+        """Say that nothing was handed out before all workers were ready: those who were first waited for the last."""
+        last_ns = max(self._free_since_ns.values(), default=0)
+        for worker, since_ns in self._free_since_ns.items():
+            self._free_since_ns[worker] = self._log.record("wait", worker, since_ns, last_ns)
 
     def progress(self, worker: int, n_frames: int) -> None:
         """Say how many frames of its ticket a worker has done."""
         self._under_way[worker] = n_frames
 
-    def came(self, worker: int, ticket: Ticket, part: Part, begun_ns: int, ended_ns: int, member: Member) -> None:
-        """Take the part that a ticket became, which was worked on from one moment to another, by a process."""
+    def came(self, worker: int, ticket: Ticket, part: Part, worked: Worked) -> None:
+        """Take the part that a ticket became."""
         self._under_way.pop(worker, None)
-        known = self._crew.get(worker, member)
-        self._crew[worker] = member if known.peak_bytes <= member.peak_bytes else known
+        known = self._crew.get(worker, worked.member)
+        self._crew[worker] = worked.member if known.peak_bytes <= worked.member.peak_bytes else known
         if not self._tickets.came(ticket.number):
             return  # a copy of it came before
-        self._span("wait", ticket.first, worker, self._free_since_ns.get(worker, begun_ns), begun_ns)
-        self._free_since_ns[worker] = ended_ns
-        part.shift(begun_ns - self.begun_ns)
+        self._arrived(worker, worked.begun_ns)
+        free_since_ns = self._free_since_ns.get(worker, worked.begun_ns)
+        self._log.record("wait", worker, free_since_ns, worked.begun_ns, block=ticket.first)
+        self._free_since_ns[worker] = worked.ended_ns
+        self._travelling[worker] = (worked, part.n_frames)
+        part.shift(worked.begun_ns - self.begun_ns)
         if part.is_last:
             self._tickets.end_at(part.end)
+        since_ns, n_frames = perf_counter_ns(), part.n_frames
         self._gathering.add(part)
+        self._log.record("reduce", COORDINATOR, since_ns, n_frames=n_frames)
 
     def failed(self, worker: int, ticket: Ticket, failure: Failure, where: str) -> None:
         """Take the error that a ticket met.
@@ -136,7 +177,9 @@ class Coordinator:
             If a block has taken a worker with it before.
         """
         self._under_way.pop(worker, None)
+        self._arrived(worker)
         self._free_since_ns.pop(worker, None)
+        self._lost_ns[worker] = perf_counter_ns()
         for ticket in tickets[1:]:
             self._tickets.returned(ticket.number)
         block = self._tickets.failed(tickets[0].number) if tickets else None
@@ -155,9 +198,20 @@ class Coordinator:
         outcome = self._gathering.finish()
         if outcome is None:
             return None
-        spans = np.concatenate([outcome.spans, np.array(self._spans, SPAN)])
+        for worker in list(self._travelling):
+            self._arrived(worker)
+        spans = np.concatenate([outcome.spans, self._log.spans(self.begun_ns)])
         return replace(outcome, spans=spans, crew=self._crew)
 
-    def _span(self, kind: str, block: int, worker: int, begun_ns: int, ended_ns: int) -> None:
-        begun, ended = (max(at - self.begun_ns, 0) for at in (begun_ns, ended_ns))
-        self._spans.append((KINDS.index(kind), block, worker, begun, max(begun, ended), 0, 0))
+    def _arrived(self, worker: int, until_ns: int | None = None) -> None:
+        """Record the way of a worker's last result, as far as the worker had nothing else to do meanwhile."""
+        if worker not in self._travelling:
+            return
+        worked, n_frames = self._travelling.pop(worker)
+        stop_ns = worked.arrived_ns if until_ns is None else min(worked.arrived_ns, until_ns)
+        since_ns = self._free_since_ns[worker]
+        if worked.turn_ns > since_ns:
+            since_ns = self._log.record("wait", worker, since_ns, min(worked.turn_ns, stop_ns))
+        n_bytes = n_frames * self._row_bytes
+        since_ns = self._log.record("communicate", worker, since_ns, stop_ns, n_frames=n_frames, n_bytes=n_bytes)
+        self._free_since_ns[worker] = since_ns

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.alone import Alone
-from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
+from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
 from mdreel.executors.dask_cluster import START_SECONDS, connected, is_reached, n_threads
 from mdreel.executors.failure import Failure
 from mdreel.executors.insisting import insisting
@@ -128,6 +128,7 @@ class _Session:
         self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
         self._heard_at = perf_counter()
         self._is_direct = False
+        self._turn_ns = 0
 
     def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
         """Run until all blocks are there; ``insist`` is called every now and then.
@@ -203,6 +204,7 @@ class _Session:
                 self._addresses.append(address)
                 self._coordinator.ready(len(self._addresses) - 1, answer + self._offsets_ns[address])
                 del thread
+        self._coordinator.all_ready()
 
     def _where(self, address: str) -> str:
         return f"{address} on {self._hosts[address]}"
@@ -269,16 +271,27 @@ class _Session:
                 self._slots.append(slot)
                 slot.future.add_done_callback(self._inbox.put)
                 return
-            if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
-                self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, perf_counter_ns())
-            if isinstance(done.part, Failure):
-                self._coordinator.failed(slot.worker, slot.ticket, done.part, self._where(done.address))
-                return
-            worker = self._number(done.address, done.thread)
-            done.part.done_by(worker)
-            self._done_by[str(slot.future.key)] = (slot.ticket, worker)
-            begun_ns, ended_ns = (at + self._offsets_ns[done.address] for at in (done.begun_ns, done.host.now_ns))
-            self._coordinator.came(worker, slot.ticket, done.part, begun_ns, ended_ns, done.member)
+            self._take(slot, done, perf_counter_ns())
+            self._turn_ns = perf_counter_ns()
+
+    def _take(self, slot: _Slot, done: Done, arrived_ns: int) -> None:
+        """Take in what a task gave back."""
+        if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
+            self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, arrived_ns)
+        if isinstance(done.part, Failure):
+            self._coordinator.failed(slot.worker, slot.ticket, done.part, self._where(done.address))
+            return
+        n_known = len(self._addresses)
+        worker = self._number(done.address, done.thread)
+        begun_ns, opened_ns, ended_ns = (
+            at + self._offsets_ns[done.address] for at in (done.begun_ns, done.opened_ns, done.host.now_ns)
+        )
+        if worker >= n_known:
+            self._coordinator.ready(worker, opened_ns, begun_ns)
+        done.part.done_by(worker)
+        self._done_by[str(slot.future.key)] = (slot.ticket, worker)
+        worked = Worked(opened_ns, ended_ns, arrived_ns, done.member, self._turn_ns)
+        self._coordinator.came(worker, slot.ticket, done.part, worked)
 
     def _fetched(self, slot: _Slot) -> Done | None:
         """Fetch what a task gave back; None while it is done again, as its worker was lost before it was asked."""

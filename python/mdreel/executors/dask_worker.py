@@ -65,6 +65,8 @@ class Done:
         Its process.
     begun_ns : int
         When, by the `time.perf_counter_ns` of the worker.
+    opened_ns : int
+        When it had opened the trajectory, if it had not before.
     host : Host
         The worker's, at the end.
     """
@@ -74,6 +76,7 @@ class Done:
     thread: int
     member: Member
     begun_ns: int
+    opened_ns: int
     host: Host
 
 
@@ -117,15 +120,17 @@ def open_job(name: str, dask_worker: Worker) -> int | Failure:
 
 def do_ticket(name: str, first: int, end: int) -> Done:
     """Run some blocks on a worker."""
-    begun_ns = perf_counter_ns()
+    begun_ns = opened_ns = perf_counter_ns()
     part: Part | Failure
     watch = Watch()
     try:
         job, blocks = _opened(name)
+        opened_ns = perf_counter_ns()
         part = job.map(blocks, first, end, monitor=lambda _: watch.look())
     except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
         part = Failure.of(error)
-    return Done(part, get_worker().address, threading.get_ident(), watch.look().member, begun_ns, Host.here())
+    address, thread, member = get_worker().address, threading.get_ident(), watch.look().member
+    return Done(part, address, thread, member, begun_ns, opened_ns, Host.here())
 
 
 def _opened(name: str) -> Any:

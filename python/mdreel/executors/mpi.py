@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
 from itertools import pairwise
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import numpy as np
@@ -27,6 +28,7 @@ from mdreel.executors.mpi_message import Kind, Message, hear, tell
 from mdreel.executors.mpi_reading import JobTogether, reading_of
 from mdreel.executors.mpi_results import Results
 from mdreel.executors.mpi_round import Assignment, HandedIn, Round
+from mdreel.executors.span_log import SpanLog
 from mdreel.executors.work import Work
 from mdreel.launcher import launched
 
@@ -140,7 +142,7 @@ class Mpi:
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
             tell(self._communicator, Kind.ROUND, (job, work.blocks, assignment, kept))
             monitor = None if work.monitor is None else _counting(work.monitor, results.n_frames)
-            self._round(job, work.blocks, assignment, work.checkpoint, monitor, results)
+            self._round(job, work.blocks, assignment, work.checkpoint, monitor, results, perf_counter_ns())
         return results.finish()
 
     def __repr__(self) -> str:
@@ -155,13 +157,14 @@ class Mpi:
                 if kind is until:
                     return message
                 if kind is Kind.ROUND:
+                    since_ns = perf_counter_ns()
                     job, blocks, assignment, kept = _order_in(message, self._communicator)
                     checkpoint = None
                     if kept is not None:
                         path, identity = kept
                         checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
                     with nullcontext() if checkpoint is None else closing(checkpoint):
-                        self._round(job, blocks, assignment, checkpoint, None, None)
+                        self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
         except SystemExit as error:  # a scheduler's SIGTERM, which goes to all ranks: nothing is wrong here
             self._communicator.Abort(int(error.code or 0))
             raise
@@ -180,47 +183,62 @@ class Mpi:
         checkpoint: Checkpoint | None,
         monitor: Monitor | None,
         results: Results | None,
+        since_ns: int,
     ) -> None:
-        """Do a round, together; rank 0 has the results."""
+        """Do a round, together, of which this rank was told at a moment; rank 0 has the results."""
         ranks = self._communicator
-        if not self._hosts(job if isinstance(job, Failure) else None):
-            return
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
+        log = handed_in.log
+        log.record("open", ranks.rank, since_ns)
+        if not self._hosts(job if isinstance(job, Failure) else None, log):
+            return
         stopped: BaseException | None = None
         with ExitStack() as stack:
+            since_ns = perf_counter_ns()
             reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
-            hosts = self._hosts(reading.failure)
+            log.record("open", ranks.rank, since_ns)
+            hosts = self._hosts(reading.failure, log)
             if not hosts:
                 return
+            since_ns = perf_counter_ns()
             communication = assignment.communication or suitable_communication(hosts, blocks)
-            carrier = stack.enter_context(carrier_of(communication, ranks, blocks, job.kernel.row_width))
+            width = job.kernel.row_width
+            carrier = stack.enter_context(carrier_of(communication, ranks, blocks, width))
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:
                     checkpoint.add(part)
-                return carrier.put(part)
+                put_ns = perf_counter_ns()
+                n_rows = carrier.put(part)
+                log.record("communicate", ranks.rank, put_ns, n_frames=n_rows, n_bytes=8 * width * n_rows)
+                return n_rows
 
             round_ = Round(ranks, reading, blocks, assignment, handed_in, keep, monitor)
+            log.record("communicate", ranks.rank, since_ns, round_.begun_ns)
             with attending(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
                 try:
                     if results is not None:
                         results.make_room()
+                        round_.free_since_ns = log.record("communicate", ranks.rank, round_.begun_ns)
                     round_.run()
                 except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
                     stopped = error
                 reading.join()
                 stopped = self._meet() or stopped
+            met_ns = log.record("wait", ranks.rank, round_.free_since_ns)
             round_.close()
             carrier.settle()
-            gathered = self._gather(handed_in)
+            gathered = self._gather(handed_in, met_ns)
             if stopped is not None:
                 raise stopped
             if results is not None:  # while what carries them is there
                 results.take_in(round_.begun_ns, gathered, carrier)
 
-    def _hosts(self, failure: Failure | None) -> list[str]:
+    def _hosts(self, failure: Failure | None, log: SpanLog) -> list[str]:
         """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""
+        since_ns = perf_counter_ns()
         answers = self._communicator.allgather((socket.gethostname(), failure))
+        log.record("wait", self._communicator.rank, since_ns)
         for rank, (host, found) in enumerate(answers):
             if found is not None:
                 if self._communicator.rank == 0:
@@ -238,8 +256,8 @@ class Mpi:
                 interrupted = error
         return interrupted
 
-    def _gather(self, handed_in: HandedIn) -> list[HandedIn]:
-        """Bring what ranks hand in to rank 0."""
+    def _gather(self, handed_in: HandedIn, since_ns: int) -> list[HandedIn]:
+        """Bring what ranks hand in to rank 0, and say how long that, and their results, have taken since a moment."""
         from mpi4py import MPI
 
         ranks = self._communicator
@@ -249,12 +267,16 @@ class Mpi:
         sizes = ranks.gather(len(content))
         if ranks.rank != 0:
             ranks.Gatherv([content, MPI.BYTE], None)
+            ranks.gather((since_ns, perf_counter_ns()))
             return []
         starts = np.concatenate([[0], np.cumsum(sizes)])
         everything = np.empty(starts[-1], np.uint8)
         ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
         others = [everything[a:b] for a, b in pairwise(starts)][1:]
-        return [handed_in, *(pickle.loads(content.data) for content in others)]  # noqa: S301 (from our own ranks)
+        gathered = [handed_in, *(pickle.loads(content.data) for content in others)]  # noqa: S301 (from our own ranks)
+        for rank, (begun_ns, ended_ns) in enumerate(ranks.gather((since_ns, perf_counter_ns()))):
+            gathered[rank].log.record("communicate", rank, begun_ns, ended_ns)
+        return gathered
 
 
 def world() -> Any:

@@ -20,7 +20,15 @@ or spread over that of all ranks."""
 
 
 class Carrier(Protocol):
-    """Brings the rows of parts to rank 0."""
+    """Brings the rows of parts to rank 0.
+
+    Attributes
+    ----------
+    fetches : bool
+        Whether the rows lie elsewhere until rank 0 gives them back to their part.
+    """
+
+    fetches: bool
 
     def put(self, part: Part) -> int:
         """Be given a part where it was made; return how many rows were taken from it."""
@@ -45,6 +53,8 @@ class InHand:
     width : int
         Numbers in a row.
     """
+
+    fetches = False
 
     def __init__(self, communicator: Any, width: int) -> None:
         self._communicator = communicator
@@ -107,6 +117,8 @@ class Window:
     width : int
         Numbers in a row.
     """
+
+    fetches = False
 
     def __init__(self, communicator: Any, blocks: Blocks, width: int) -> None:
         from mpi4py import MPI

@@ -35,6 +35,8 @@ class GlobalArray:
     Nieplocha et al., Int. J. High Perform. Comput. Appl. 20, 203 (2006); https://github.com/GlobalArrays/ga.
     """
 
+    fetches = True
+
     def __init__(self, blocks: Blocks, width: int) -> None:
         self._module = _module()
         self._blocks = blocks

@@ -8,12 +8,15 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, MdreelError
 from mdreel.executors.gathering import Gathering
-from mdreel.spans import SPAN
+from mdreel.executors.span_log import SpanLog
+from mdreel.spans import COORDINATOR
 
 if TYPE_CHECKING:
+    from mdreel._core import Part
     from mdreel.crew import Member
     from mdreel.executors.job import Outcome
     from mdreel.executors.mpi_carrier import Carrier
@@ -40,8 +43,10 @@ class Results:
     def __init__(self, work: Work) -> None:
         self._gathering = Gathering(work)
         self._are_of_bytes = work.blocks.are_of_bytes
+        self._row_width = work.job.kernel.row_width
         self._begun_ns = perf_counter_ns()
-        self._spans: list[tuple[int, ...]] = []
+        self._spans: list[NDArray[np.void]] = []
+        self._log = SpanLog()
         self._crew: dict[int, Member] = {}
         self._failed: set[int] = set()
         self.is_of_use = True
@@ -74,11 +79,13 @@ class Results:
         offset_ns = since_ns - self._begun_ns
         for number, rank in enumerate(handed_in):
             self._crew[number] = rank.watch.member
-            self._spans += [(k, b, w, s + offset_ns, e + offset_ns, n, m) for k, b, w, s, e, n, m in rank.spans]
+            self._spans.append(rank.log.spans(rank.begun_ns - offset_ns))
             for part, n_rows in rank.parts:
-                carrier.get(part, n_rows)
+                self._get(carrier, part, n_rows)
                 part.shift(offset_ns)
+                merging_ns, n_frames = perf_counter_ns(), part.n_frames
                 self._gathering.take(part)
+                self._log.record("reduce", COORDINATOR, merging_ns, n_frames=n_frames)
         for rank in handed_in:
             for first, failure in rank.failures:
                 if not isinstance(failure.error, MdreelError):
@@ -97,4 +104,13 @@ class Results:
         outcome = self._gathering.finish() if self.is_of_use else None
         if outcome is None:
             return None
-        return replace(outcome, spans=np.concatenate([outcome.spans, np.array(self._spans, SPAN)]), crew=self._crew)
+        spans = np.concatenate([outcome.spans, *self._spans, self._log.spans(self._begun_ns)])
+        return replace(outcome, spans=spans, crew=self._crew)
+
+    def _get(self, carrier: Carrier, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, and say how long rank 0 took for those that lay elsewhere."""
+        since_ns = perf_counter_ns()
+        carrier.get(part, n_rows)
+        if carrier.fetches:
+            n_bytes = 8 * self._row_width * n_rows
+            self._log.record("communicate", 0, since_ns, n_frames=n_rows, n_bytes=n_bytes)

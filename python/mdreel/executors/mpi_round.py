@@ -13,8 +13,8 @@ from mdreel.crew import Watch
 from mdreel.errors import MdreelError
 from mdreel.executors.failure import Failure
 from mdreel.executors.mpi_board import Board
+from mdreel.executors.span_log import SpanLog
 from mdreel.executors.tickets import LATE, ticket_size
-from mdreel.spans import KINDS, NO_BLOCK
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
@@ -72,8 +72,10 @@ class HandedIn:
         What it has done, and how many rows of it have gone to rank 0 on another way.
     failures : list of (int, Failure)
         Where it failed: the first block of the ticket, and why.
-    spans : list of tuple
-        What it did besides, in the order of `mdreel.spans.SPAN`, since the beginning of the round.
+    log : SpanLog
+        What it did besides, by its own clock.
+    begun_ns : int
+        When the round began, by that.
     where : str
         The rank and its host.
     watch : Watch
@@ -84,7 +86,8 @@ class HandedIn:
     watch: Watch = field(default_factory=Watch)
     parts: list[tuple[Part, int]] = field(default_factory=list)
     failures: list[tuple[int, Failure]] = field(default_factory=list)
-    spans: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
+    log: SpanLog = field(default_factory=SpanLog)
+    begun_ns: int = 0
 
 
 class _Dropped(BaseException):
@@ -133,8 +136,8 @@ class Round:
         self._board = Board(communicator, assignment.n_blocks)
         communicator.Barrier()
         # All ranks count from here: no clock of one host is compared with that of another.
-        self.begun_ns = perf_counter_ns()
-        self._free_since_ns = self.begun_ns
+        handed_in.begun_ns = self.begun_ns = perf_counter_ns()
+        self.free_since_ns = self.begun_ns
         self._paces: list[float] = []
         self._n_frames = 0
         self._number = 0
@@ -218,7 +221,7 @@ class Round:
         begun_ns = perf_counter_ns()
         self._number = number
         self._board.begin(number, number + end - first, begun_ns - self.begun_ns)
-        self._span("wait", first, self._free_since_ns, begun_ns)
+        self._handed_in.log.record("wait", self._rank, self.free_since_ns, begun_ns, block=first)
         try:
             part = self._reading.job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
             self._hand_in(part, begun_ns)
@@ -234,7 +237,7 @@ class Round:
             self._board.finish(number, number + end - first)
             self._paces.append((perf_counter_ns() - begun_ns) * 1e-9 / (end - first))
         self._board.begin(0, 0, 0)
-        self._free_since_ns = perf_counter_ns()
+        self.free_since_ns = perf_counter_ns()
 
     def _hand_in(self, part: Part, begun_ns: int) -> None:
         part.shift(begun_ns - self.begun_ns)
@@ -256,9 +259,3 @@ class Round:
             self._monitor(self._board.n_frames())
         if n_frames and (self._board.is_stopped() or self._board.is_finished(self._number)):
             raise _Dropped
-
-    def _span(self, kind: str, block: int, begun_ns: int, ended_ns: int) -> None:
-        begun, ended = (max(at - self.begun_ns, 0) for at in (begun_ns, ended_ns))
-        self._handed_in.spans.append(
-            (KINDS.index(kind), NO_BLOCK if block < 0 else block, self._rank, begun, max(begun, ended), 0, 0)
-        )

@@ -10,11 +10,12 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter_ns
 from typing import Any
 
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.executors.alone import Alone
-from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator
+from mdreel.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
 from mdreel.executors.failure import Failure
 from mdreel.executors.job import Outcome, Schedule
 from mdreel.executors.memory import check_budget
@@ -97,6 +98,15 @@ class _Worker:
         return f"process {self.process.pid}"
 
 
+@dataclass(frozen=True)
+class _Heard:
+    """What a worker has said, and when that was here; None if nothing more will be heard of it."""
+
+    worker: _Worker
+    message: tuple[Any, ...] | None
+    at_ns: int = field(default_factory=perf_counter_ns)
+
+
 class _Crew:
     """The processes of a run.
 
@@ -108,7 +118,7 @@ class _Crew:
         self._coordinator = coordinator
         self._n_workers = n_workers
         self._workers: dict[int, _Worker] = {}
-        self._inbox: queue.SimpleQueue[tuple[_Worker, tuple[Any, ...] | None]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Heard] = queue.SimpleQueue()
         self._false_starts = 0
 
     def run(self) -> None:
@@ -119,9 +129,9 @@ class _Crew:
             while not self._coordinator.is_done:
                 self._hand_out()
                 with suppress(queue.Empty):
-                    self._take_in(*self._inbox.get(timeout=_POLL_SECONDS))
+                    self._take_in(self._inbox.get(timeout=_POLL_SECONDS))
                     while True:
-                        self._take_in(*self._inbox.get_nowait())
+                        self._take_in(self._inbox.get_nowait())
                 self._coordinator.report()
         finally:
             self._end()
@@ -144,11 +154,11 @@ class _Crew:
         try:
             worker.pipe.say((self._work.job, self._work.blocks))
             while True:
-                self._inbox.put((worker, worker.pipe.hear()))
+                self._inbox.put(_Heard(worker, worker.pipe.hear()))
         except (EOFError, OSError):
-            self._inbox.put((worker, None))
+            self._inbox.put(_Heard(worker, None))
         except Exception as error:  # noqa: BLE001 (nobody else would hear of it)
-            self._inbox.put((worker, ("failed", None, Failure.of(error))))
+            self._inbox.put(_Heard(worker, ("failed", None, Failure.of(error))))
 
     def _hand_out(self) -> None:
         """Give work to who soon has none, and say so to those whose work is no longer needed."""
@@ -161,8 +171,9 @@ class _Crew:
                 worker.tickets[new.number] = new
                 _say(worker, ("do", new.number, new.first, new.end))
 
-    def _take_in(self, worker: _Worker, message: tuple[Any, ...] | None) -> None:
+    def _take_in(self, heard: _Heard) -> None:
         """Act on what a worker said, or on its loss."""
+        worker, message = heard.worker, heard.message
         if self._workers.get(worker.number) is not worker:
             return
         match message:
@@ -177,7 +188,8 @@ class _Crew:
                 del worker.tickets[number]
             case ("done", number, part, begun_ns, ended_ns, member) if number in worker.tickets:
                 ticket = worker.tickets.pop(number)
-                self._coordinator.came(worker.number, ticket, part, begun_ns, ended_ns, member)
+                worked = Worked(begun_ns, ended_ns, heard.at_ns, member)
+                self._coordinator.came(worker.number, ticket, part, worked)
             case ("failed", number, failure) if number in worker.tickets:
                 ticket = worker.tickets.pop(number)
                 self._coordinator.failed(worker.number, ticket, failure, worker.where)

@@ -21,7 +21,7 @@ from mdreel.executors.job import Job, Outcome
 from mdreel.mdanalysis.accelerate import accelerate, is_replaced
 from mdreel.pipeline import run
 from mdreel.sources.counted import counted_source
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
     from typing import Self

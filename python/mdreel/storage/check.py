@@ -13,7 +13,8 @@ from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
 from mdreel.sources.remote import RemoteFile
-from mdreel.spans import Timing, spans_from_columns
+from mdreel.spans import spans_from_columns
+from mdreel.timing.timing import Timing
 
 _NOTES = ("interval",)
 

@@ -14,12 +14,13 @@ from mdreel.errors import UnsupportedError
 from mdreel.executors.threads import Threads
 from mdreel.progress import Progress
 from mdreel.sources.open import open_source
-from mdreel.spans import Timing, spans_from_columns
+from mdreel.spans import spans_from_columns
 from mdreel.storage.atoms import Atoms, atoms_of
 from mdreel.storage.frames import frames_of
 from mdreel.storage.h5md import H5mdSettings, write_h5md
 from mdreel.storage.target import H5MD, check_trajectory, find_format, naming, warn_of_times
 from mdreel.storage.written import Written
+from mdreel.timing.timing import Timing
 
 
 def convert(

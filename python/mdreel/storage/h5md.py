@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, LentFile, Source, chunk_outline, convert_to_chunks, version
 from mdreel.errors import MismatchError
 from mdreel.progress import Progress
-from mdreel.spans import Timing, spans_from_columns
+from mdreel.spans import spans_from_columns
 from mdreel.storage.chunking import Chunking, check_chunk, choose_chunking
 from mdreel.storage.target import find_h5py, naming
 from mdreel.storage.written import Written
+from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
     import h5py

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mdreel.damage import DamagedFrame
-from mdreel.spans import Timing
+from mdreel.timing.timing import Timing
 
 
 @dataclass(frozen=True)

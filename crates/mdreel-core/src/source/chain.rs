@@ -12,7 +12,7 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::source::places::Places;
 use crate::source::tolerant::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
-use crate::span::Recorder;
+use crate::span::{Recorder, SpanKind};
 use cut::Piece;
 
 /// What is done where the times of two segments overlap.
@@ -353,11 +353,15 @@ impl Reader for ChainReader<'_> {
                 return Ok(());
             };
             if self.open.as_ref().is_none_or(|(segment, _)| *segment != piece.segment) {
+                let start_ns = recorder.now();
                 let segment = &self.chain.segments[piece.segment];
                 self.open = Some((piece.segment, segment.source.reader(self.atoms, self.wanted)?));
+                recorder.record(SpanKind::Open, start_ns, 0, 0);
             }
             if let Some((_, reader)) = &mut self.open {
+                let start_ns = recorder.now();
                 reader.start(&piece.extent)?;
+                recorder.record(SpanKind::Read, start_ns, 0, 0);
             }
             self.n_before = self.n_read;
             self.current = Some(piece);

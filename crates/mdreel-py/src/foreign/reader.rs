@@ -30,14 +30,19 @@ impl<'a> ForeignReader<'a> {
         ForeignReader { source, atoms, reader: None, extent: FrameSet::all(0), n_read: 0 }
     }
 
-    fn read_frame(&mut self, py: Python<'_>, index: u64, batch: &mut FrameBatch) -> PyResult<()> {
-        let reader = match &self.reader {
+    /// Python's reader, which is opened if it has not been.
+    fn opened<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match &self.reader {
             Some(reader) => reader.bind(py).clone(),
             None => {
                 let opened = self.source.trajectory.bind(py).call_method0("open")?;
                 self.reader.insert(opened.unbind()).bind(py).clone()
             }
-        };
+        })
+    }
+
+    fn read_frame(&mut self, py: Python<'_>, index: u64, batch: &mut FrameBatch) -> PyResult<()> {
+        let reader = self.opened(py)?;
         if self.n_read == 0 {
             reader.call_method1("expect", (crate::block::FrameSet(self.extent.clone()),))?;
         }
@@ -84,7 +89,14 @@ impl Reader for ForeignReader<'_> {
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         batch.clear();
-        let start_ns = recorder.now();
+        let mut start_ns = recorder.now();
+        if self.reader.is_none() && self.n_read < self.extent.len() {
+            let index = self.extent.get(self.n_read);
+            Python::attach(|py| {
+                self.opened(py).map(|_| ()).map_err(|error| self.source.error(py, Some(index), &error))
+            })?;
+            start_ns = recorder.record(SpanKind::Open, start_ns, 0, 0);
+        }
         while batch.len() < batch.capacity() && self.n_read < self.extent.len() {
             let index = self.extent.get(self.n_read);
             // The interpreter is taken frame by frame: others want it, too.

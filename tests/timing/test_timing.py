@@ -1,9 +1,10 @@
-"""Spans, and what is derived from them."""
+"""What a timing says of spans."""
 
 import numpy as np
 import pytest
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, Timing
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.timing import Timing
 
 MS = 1_000_000
 
@@ -52,7 +53,8 @@ def test_timing_sums_up_in_three_lines(timing: Timing) -> None:
     first, second, third = timing.summary().splitlines()
     assert first == "20 frames in 0.01 s on 2 threads: 2,000 frames/s, 0.4 GB/s of file"
     assert second == "open 8 %  read 38 %  decompress 0 %  compute 38 %  wait 8 %  reduce 8 %"
-    assert third == "slowest worker 1.45x the median; stragglers: none"
+    bottleneck = "bottleneck: reading, 25 % of the time"
+    assert third == f"{bottleneck}; slowest worker 1.45x the median; stragglers: none"
 
 
 def test_timing_of_nothing_is_nothing() -> None:

@@ -1,0 +1,1 @@
+"""Timing: what runs cost, in the words of the literature."""

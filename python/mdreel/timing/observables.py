@@ -1,0 +1,260 @@
+"""Observables: the times by which the literature describes a parallel analysis, made of spans.
+
+The time of a rank, from its first span to the end of its last, is cut where a span begins or ends. Each piece belongs
+to one kind: where spans of a rank overlap, to the one that stands first in `_ORDER`; where there is none, to nothing.
+All observables are sums of such pieces, so that the identities between them hold whatever was recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
+
+NAMES = (
+    "t_open",
+    "t_io",
+    "t_decompress",
+    "t_comp",
+    "t_end_loop",
+    "t_all_frames",
+    "t_block",
+    "t_comm",
+    "t_wait",
+    "overhead1",
+    "overhead2",
+    "t_n",
+)
+"""The times of a rank."""
+
+_ORDER = (
+    "open",
+    "topology",
+    "read",
+    "decompress",
+    "compute",
+    "communicate",
+    "reduce",
+    "write",
+    "wait",
+    "idle",
+    "nothing",
+)
+_OF_KIND = np.array([_ORDER.index(kind) for kind in KINDS])
+_IN_LOOP = np.array([kind in ("read", "decompress", "compute", "write") for kind in KINDS])
+_OUTSIDE, _FRAMES, _REST, _N_PHASES = range(4)
+
+Times = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Observables:
+    """What a run took on each of its ranks: MPI ranks, processes, threads, or threads of Dask's workers.
+
+    Attributes
+    ----------
+    ranks : ndarray, shape (n_ranks,), uint32
+        Their numbers, ascending: the workers of the spans.
+    t_open : ndarray, shape (n_ranks,), float64, s
+        Opening: up to the first frame, and again for each ticket where that is done.
+    t_io : ndarray, shape (n_ranks,), float64, s
+        Bringing frames from storage into memory, `t_decompress` among it.
+    t_decompress : ndarray, shape (n_ranks,), float64, s
+        Turning bytes into coordinates.
+    t_comp : ndarray, shape (n_ranks,), float64, s
+        The analysis itself.
+    t_end_loop : ndarray, shape (n_ranks,), float64, s
+        From the end of the last frame to the end of the loop.
+    t_all_frames : ndarray, shape (n_ranks,), float64, s
+        The loop, from the first frame to its end, without what of `t_open` and `t_comm` lies within.
+    t_block : ndarray, shape (n_ranks,), float64, s
+        ``t_open + t_all_frames + overhead2``.
+    t_comm : ndarray, shape (n_ranks,), float64, s
+        Bringing results to where they are put together.
+    t_wait : ndarray, shape (n_ranks,), float64, s
+        Waiting for blocks; a part of the overheads.
+    overhead1 : ndarray, shape (n_ranks,), float64, s
+        ``t_all_frames - t_io - t_comp - t_end_loop``.
+    overhead2 : ndarray, shape (n_ranks,), float64, s
+        ``t_block - t_all_frames - t_open``.
+    t_n : ndarray, shape (n_ranks,), float64, s
+        ``t_block + t_comm``: from the rank's first span to the end of its last, without `t_idle`.
+    t_idle : ndarray, shape (n_ranks,), float64, s
+        Waiting for the other ranks where all meet: wait spans of no block. It says how long others took, and belongs
+        to no other observable.
+    n_frames, n_blocks, n_bytes : ndarray, shape (n_ranks,), int64
+        Frames computed (or written), blocks they were in, and bytes brought from storage.
+
+    References
+    ----------
+    Khoshlessan et al., Proc. 16th Python in Science Conf., 64 (2017); Khoshlessan (2018); Khoshlessan et al.,
+    Concurrency Computat. Pract. Exper. 32, e5789 (2020).
+    """
+
+    ranks: NDArray[np.uint32]
+    t_open: Times
+    t_io: Times
+    t_decompress: Times
+    t_comp: Times
+    t_end_loop: Times
+    t_all_frames: Times
+    t_block: Times
+    t_comm: Times
+    t_wait: Times
+    overhead1: Times
+    overhead2: Times
+    t_n: Times
+    t_idle: Times
+    n_frames: NDArray[np.int64]
+    n_blocks: NDArray[np.int64]
+    n_bytes: NDArray[np.int64]
+
+    @property
+    def t_total(self) -> float:
+        """The time of the slowest rank, s; 0 without ranks."""
+        return float(self.t_n.max(initial=0.0))
+
+    @property
+    def ratio_comp_io(self) -> float:
+        """R_comp/io: how many times as long computing takes as reading; of a serial run in the literature."""
+        return _ratio(self.t_comp, self.t_io)
+
+    @property
+    def ratio_comp_comm(self) -> float:
+        """R_comp/comm: how many times as long computing takes as communication, in the mean over ranks."""
+        return _ratio(self.t_comp, self.t_comm)
+
+
+def observables_of(spans: NDArray[np.void]) -> Observables:
+    """Derive the observables of a run.
+
+    Parameters
+    ----------
+    spans : ndarray, shape (n_spans,), SPAN
+        What was recorded, in any order.
+
+    Returns
+    -------
+    Observables
+        Of each worker that has spans; the coordinator is no rank.
+
+    Notes
+    -----
+    Takes the time of sorting the spans, and 100 bytes for each of them.
+    """
+    own = spans[spans["worker"] != COORDINATOR]
+    ranks, places = np.unique(own["worker"], return_inverse=True)
+    times = _times(own, places, len(ranks))
+    outside, loop = times[:, _OUTSIDE], times[:, _FRAMES] + times[:, _REST]
+    whole = outside + loop
+
+    t_open = _of(whole, "open", "topology")
+    t_comm = _of(whole, "communicate")
+    t_decompress = _of(times[:, _FRAMES], "decompress")
+    t_io = _of(times[:, _FRAMES], "read") + t_decompress
+    t_comp = _of(whole, "compute")
+    t_end_loop = _of(times[:, _REST], "read", "decompress", "reduce", "write", "nothing")
+    t_all_frames = loop.sum(axis=1) - _of(loop, "open", "topology", "communicate", "idle")
+    overhead2 = _of(outside, "reduce", "write", "wait", "nothing")
+    t_block = t_open + t_all_frames + overhead2
+    observed = {
+        "t_open": t_open,
+        "t_io": t_io,
+        "t_decompress": t_decompress,
+        "t_comp": t_comp,
+        "t_end_loop": t_end_loop,
+        "t_all_frames": t_all_frames,
+        "t_block": t_block,
+        "t_comm": t_comm,
+        "t_wait": _of(whole, "wait"),
+        "overhead1": t_all_frames - t_io - t_comp - t_end_loop,
+        "overhead2": overhead2,
+        "t_n": t_block + t_comm,
+        "t_idle": _of(whole, "idle"),
+    }
+    counts = partial(_counts, own, places, len(ranks))
+    return Observables(
+        ranks=ranks.astype(np.uint32),
+        **{name: 1e-9 * nanoseconds for name, nanoseconds in observed.items()},
+        n_frames=np.maximum(counts("compute", "n_frames"), counts("write", "n_frames")),
+        n_blocks=_n_blocks(own, places, len(ranks)),
+        n_bytes=counts("read", "n_bytes"),
+    )
+
+
+def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> Times:
+    """Cut the time of each rank into pieces, and sum those of each phase that belong to each kind.
+
+    Returns
+    -------
+    ndarray, shape (n_ranks, 3, len(_ORDER)), float64, ns
+        Outside the loop; within, up to the end of the last frame; within, behind that. Whole numbers, so that they add
+        up exactly.
+    """
+    n_kinds = len(_ORDER)
+    kinds = _OF_KIND[spans["kind"]]
+    kinds[(kinds == _ORDER.index("wait")) & (spans["block"] == NO_BLOCK)] = _ORDER.index("idle")
+    starts, stops = (spans[edge].astype(np.int64) for edge in ("start_ns", "stop_ns"))
+    moments, at = np.concatenate([starts, stops]), np.concatenate([places, places])
+    order = np.lexsort((moments, at))
+    # How many spans of each kind are open behind each moment; all are closed behind the last of a rank.
+    under_way = np.zeros((len(order), n_kinds), np.int32)
+    under_way[np.argsort(order), np.concatenate([kinds, kinds])] = np.repeat([1, -1], len(spans))
+    np.cumsum(under_way, axis=0, out=under_way)
+    under_way[:, -1] = 1  # nothing, where there is nothing else
+    owners = np.argmax(under_way[:-1] > 0, axis=1)
+
+    moments, at = moments[order], at[order]
+    widths = np.where(at[1:] == at[:-1], np.diff(moments), 0)
+    moments, at = moments[:-1], at[:-1]
+    begin, last, end = _edges(spans, places, n_ranks)
+    is_within = (moments >= begin[at]) & (moments < end[at])
+    phases = np.where(is_within, np.where(moments < last[at], _FRAMES, _REST), _OUTSIDE)
+    cells = (at * _N_PHASES + phases) * n_kinds + owners
+    sums = np.bincount(cells, widths, n_ranks * _N_PHASES * n_kinds)
+    return sums.astype(np.float64).reshape(n_ranks, _N_PHASES, n_kinds)
+
+
+def _edges(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
+    """Return where the loop of each rank begins, where its last frame ends, and where it ends, shape (3, n_ranks), ns.
+
+    That of a rank without frames begins where it ends.
+    """
+    is_in_loop = _IN_LOOP[spans["kind"]]
+    has_frames = is_in_loop & (spans["n_frames"] > 0)
+    begin, last, end = np.full(n_ranks, np.iinfo(np.int64).max), np.full(n_ranks, -1), np.full(n_ranks, -1)
+    np.minimum.at(begin, places[is_in_loop], spans["start_ns"][is_in_loop].astype(np.int64))
+    np.maximum.at(end, places[is_in_loop], spans["stop_ns"][is_in_loop].astype(np.int64))
+    np.maximum.at(last, places[has_frames], spans["stop_ns"][has_frames].astype(np.int64))
+    return np.stack([begin, np.where(last < 0, end, last), end])
+
+
+def _of(times: Times, *kinds: str) -> Times:
+    """Sum the times of some kinds, shape (n_ranks,)."""
+    summed: Times = times[:, [_ORDER.index(kind) for kind in kinds]].sum(axis=1)
+    return summed
+
+
+def _counts(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int, kind: str, what: str) -> NDArray[np.int64]:
+    """Sum what the spans of a kind count, for each rank."""
+    is_meant = spans["kind"] == KINDS.index(kind)
+    counts = np.zeros(n_ranks, np.int64)
+    np.add.at(counts, places[is_meant], spans[what][is_meant].astype(np.int64))
+    return counts
+
+
+def _n_blocks(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
+    """Count the blocks of each rank, of which it did something in its loop."""
+    is_meant = _IN_LOOP[spans["kind"]] & (spans["block"] != NO_BLOCK)
+    pairs = (places[is_meant].astype(np.int64) << 32) + spans["block"][is_meant].astype(np.int64)
+    return np.bincount(np.unique(pairs) >> 32, minlength=n_ranks).astype(np.int64)
+
+
+def _ratio(times: Times, others: Times) -> float:
+    total = float(others.sum())
+    return float(times.sum()) / total if total else math.inf

@@ -1,0 +1,277 @@
+"""Timing: where the time of a run went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.crew import Member
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
+from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
+from mdreel.timing.observables import Observables, observables_of
+from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
+
+_NOT_ALWAYS = ("write", "communicate", "topology")
+"""Kinds that are left out of a summary where there are none: few runs write, share no memory, or parse a topology."""
+
+_MOST_NAMED = 5
+"""So many stragglers are named in a summary."""
+
+
+class Timing:
+    """Where the time of a run went.
+
+    Parameters
+    ----------
+    spans : ndarray, shape (n_spans,), SPAN
+        What was recorded.
+    crew : mapping of int to Member, optional
+        Which process each worker was, and `COORDINATOR`.
+    tasks : ndarray, shape (n_tasks,), TASK, optional
+        What a scheduler that is not ours has recorded.
+
+    Attributes
+    ----------
+    spans : ndarray, shape (n_spans,), SPAN
+        What was recorded: fields kind, block, worker, start_ns, stop_ns, n_frames, n_bytes.
+    crew : dict of int to Member
+        Host, process and peak memory of each worker, and of `COORDINATOR`; empty where that was not recorded.
+    tasks : ndarray, shape (n_tasks,), TASK
+        Under Dask, its scheduler's record of each task: fields first and end (blocks), worker, start_ns, stop_ns. A
+        task and the spans of its blocks have the same worker.
+    """
+
+    def __init__(
+        self,
+        spans: NDArray[np.void],
+        crew: Mapping[int, Member] | None = None,
+        tasks: NDArray[np.void] | None = None,
+    ) -> None:
+        self.spans = spans
+        self.crew = dict(crew or {})
+        self.tasks = np.empty(0, TASK) if tasks is None else tasks
+
+    @classmethod
+    def in_a_row(cls, timings: Iterable[Timing]) -> Timing:
+        """Return the timing of runs that were done one after another, without the time between them."""
+        moved = []
+        since_ns, n_blocks = 0, 0
+        for timing in timings:
+            spans = timing.spans.copy()
+            spans["start_ns"] += np.uint64(since_ns)
+            spans["stop_ns"] += np.uint64(since_ns)
+            spans["block"][spans["block"] != NO_BLOCK] += np.uint32(n_blocks)
+            since_ns = int(spans["stop_ns"].max(initial=since_ns))
+            n_blocks += timing.n_blocks
+            moved.append(spans)
+        return cls(np.concatenate([np.zeros(0, SPAN), *moved]))
+
+    def preceded_by(self, kind: str, seconds: float) -> Timing:
+        """Return the timing of the run and of what the caller did just before it.
+
+        Parameters
+        ----------
+        kind : str
+            One of `KINDS`.
+        seconds : float
+            How long that took.
+        """
+        taken_ns = np.uint64(round(1e9 * seconds))
+        before = np.array([(KINDS.index(kind), NO_BLOCK, COORDINATOR, 0, taken_ns, 0, 0)], SPAN)
+        spans, tasks = self.spans.copy(), self.tasks.copy()
+        for table in (spans, tasks):
+            for edge in ("start_ns", "stop_ns"):
+                table[edge] += taken_ns
+        return Timing(np.concatenate([before, spans]), self.crew, tasks)
+
+    @cached_property
+    def wall_seconds(self) -> float:
+        """Time from the beginning of the run to its end, s."""
+        return float(self.spans["stop_ns"].max(initial=0)) * 1e-9
+
+    @cached_property
+    def n_frames(self) -> int:
+        """Frames that the kernel was given, or that were written without one."""
+        return max(int(self._of_kind(kind)["n_frames"].sum()) for kind in ("compute", "write"))
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Bytes brought from storage."""
+        return int(self._of_kind("read")["n_bytes"].sum())
+
+    @cached_property
+    def peak_bytes(self) -> int:
+        """The most anonymous memory that all processes together can have taken, bytes; 0 if not recorded."""
+        return sum({(own.host, own.process): own.peak_bytes for own in self.crew.values()}.values())
+
+    @cached_property
+    def workers(self) -> NDArray[np.uint32]:
+        """Workers that took part, shape (n_workers,), uint32."""
+        workers = self.spans["worker"]
+        return np.unique(workers[workers != COORDINATOR]).astype(np.uint32)
+
+    @cached_property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        blocks = self.spans["block"]
+        blocks = blocks[blocks != NO_BLOCK]
+        return int(blocks.max()) + 1 if len(blocks) else 0
+
+    def seconds(self, kind: str | None = None) -> float:
+        """Summed time of all workers.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `KINDS`; all of them if left out.
+
+        Returns
+        -------
+        float
+            Time, s.
+        """
+        return float(_durations(self.spans if kind is None else self._of_kind(kind)).sum())
+
+    def per_worker(self, kind: str | None = None) -> NDArray[np.float64]:
+        """Summed time of each worker.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `KINDS`; if left out, all but waiting.
+
+        Returns
+        -------
+        ndarray, shape (n_workers,), float64
+            Time of each of `workers`, s.
+        """
+        spans = self._busy() if kind is None else self._of_kind(kind)
+        spans = spans[spans["worker"] != COORDINATOR]
+        places = np.searchsorted(self.workers, spans["worker"])
+        return _sums(places, spans, len(self.workers))
+
+    def per_block(self, kind: str | None = None) -> NDArray[np.float64]:
+        """Summed time of each block.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `KINDS`; if left out, all but waiting.
+
+        Returns
+        -------
+        ndarray, shape (n_blocks,), float64
+            Time of each block, s.
+        """
+        spans = self._busy() if kind is None else self._of_kind(kind)
+        spans = spans[spans["block"] != NO_BLOCK]
+        return _sums(spans["block"], spans, self.n_blocks)
+
+    def worker_seconds(self) -> NDArray[np.float64]:
+        """Time from the first worker's beginning to the end of each worker, shape (n_workers,), float64, s."""
+        spans = self.spans[self.spans["worker"] != COORDINATOR]
+        ends = np.zeros(len(self.workers), np.uint64)
+        np.maximum.at(ends, np.searchsorted(self.workers, spans["worker"]), spans["stop_ns"])
+        beginning = spans["start_ns"].min(initial=ends.max(initial=0))
+        return np.asarray(ends - beginning, np.float64) * 1e-9
+
+    @cached_property
+    def observables(self) -> Observables:
+        """The times of each rank by which the literature describes a run."""
+        return observables_of(self.spans)
+
+    @cached_property
+    def straggling(self) -> tuple[Straggler, ...]:
+        """Workers that took more than 1.5 times the median, and why; the slowest first."""
+        return stragglers_of(self.observables)
+
+    @cached_property
+    def bottleneck(self) -> Bottleneck:
+        """What took most of the time."""
+        return bottleneck_of(self.spans)
+
+    def stragglers(self) -> NDArray[np.uint32]:
+        """Workers that took more than 1.5 times the median, shape (n,), uint32, ascending; `straggling` says why."""
+        return np.array(sorted(straggler.rank for straggler in self.straggling), np.uint32)
+
+    def summary(self) -> str:
+        """Where the time went, in three lines."""
+        wall = max(self.wall_seconds, 1e-9)
+        rate = (
+            f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
+        )
+        total = max(self.seconds(), 1e-9)
+        kinds = [kind for kind in KINDS if kind not in _NOT_ALWAYS or len(self._of_kind(kind))]
+        shares = {kind: self.seconds(kind) / total for kind in kinds}
+        parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())
+        typical = typical_seconds(self.observables)
+        slowest = self.observables.t_total / typical if typical else 1.0
+        memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
+        first = f"{self.n_frames:,} frames in {_three_digits(wall)} s on {self._who()}: {rate}"
+        stragglers = f"slowest worker {slowest:.2f}x the median; stragglers: {self._named()}"
+        return f"{first}\n{parts}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
+
+    def table(self) -> str:
+        """Time of each worker by kind, in ms, as a table of text."""
+        head = "worker (ms)" + "".join(f"{kind:>12}" for kind in KINDS) + f"{'blocks':>12}"
+        rows = [head]
+        columns = {kind: self.per_worker(kind) for kind in KINDS}
+        for i, worker in enumerate(self.workers):
+            own = self.spans[self.spans["worker"] == worker]["block"]
+            cells = "".join(f"{1e3 * columns[kind][i]:>12.3f}" for kind in KINDS)
+            rows.append(f"{worker:>11}{cells}{len(np.unique(own[own != NO_BLOCK])):>12}")
+        rest = self.spans[self.spans["worker"] == COORDINATOR]
+        cells = "".join(f"{1e3 * _durations(rest[rest['kind'] == i]).sum():>12.3f}" for i in range(len(KINDS)))
+        return "\n".join((*rows, f"{'caller':>11}{cells}"))
+
+    def __repr__(self) -> str:
+        return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"
+
+    def _who(self) -> str:
+        """Who worked, in words."""
+        n_workers = max(len(self.workers), 1)
+        who = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
+        caller = self.crew.get(COORDINATOR)
+        alone = not who or (caller is not None and who == {(caller.host, caller.process)})
+        words = f"{n_workers} {'thread' if alone else 'process'}"
+        if n_workers > 1:
+            words += "s" if alone else "es"
+        n_hosts = len({host for host, _ in who})
+        return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
+
+    def _named(self) -> str:
+        """Return the stragglers and their causes, in words."""
+        named = [
+            f"{one.rank} ({one.times_median:.3g}x, {one.reason} +{_three_digits(one.excess_seconds)} s)"
+            for one in self.straggling[:_MOST_NAMED]
+        ]
+        n_more = len(self.straggling) - len(named)
+        return ", ".join([*named, *([f"{n_more} more"] if n_more else [])]) or "none"
+
+    def _of_kind(self, kind: str) -> NDArray[np.void]:
+        return np.asarray(self.spans[self.spans["kind"] == KINDS.index(kind)])
+
+    def _busy(self) -> NDArray[np.void]:
+        return np.asarray(self.spans[self.spans["kind"] != KINDS.index("wait")])
+
+
+def _durations(spans: NDArray[np.void]) -> NDArray[np.float64]:
+    return np.asarray(spans["stop_ns"] - spans["start_ns"], np.float64) * 1e-9
+
+
+def _sums(places: NDArray[np.integer], spans: NDArray[np.void], n_places: int) -> NDArray[np.float64]:
+    """Sum the spans of each place."""
+    sums = np.zeros(n_places)
+    np.add.at(sums, places, _durations(spans))
+    return sums
+
+
+def _three_digits(value: float) -> str:
+    """Three digits are what a timing is good for."""
+    if value >= 1000:
+        digits = len(str(int(value))) - 3
+        return f"{round(value, -digits):,.0f}"
+    return f"{value:.3g}"

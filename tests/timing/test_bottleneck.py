@@ -1,0 +1,47 @@
+"""Bottlenecks: what takes most of the time of a run, of workers or of who calls them."""
+
+import numpy as np
+import pytest
+
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.bottleneck import bottleneck_of
+
+
+def spans_of(*rows: tuple[str, int, int, int]) -> np.ndarray:
+    """Spans of (kind, worker, start, stop); times in ns."""
+    return np.array([(KINDS.index(kind), NO_BLOCK, *rest, 1, 0) for kind, *rest in rows], SPAN)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bottleneck_is_what_workers_do_most_of_the_time(kind: str) -> None:
+    other = "compute" if kind != "compute" else "read"
+    found = bottleneck_of(spans_of((kind, 0, 0, 60), (other, 0, 60, 100), (kind, 1, 0, 60), (other, 1, 60, 100)))
+    assert (found.kind, found.share) == (kind, pytest.approx(0.6))
+    assert found.sentence.endswith(", 60 % of the time")
+
+
+def test_time_of_all_workers_counts() -> None:
+    found = bottleneck_of(spans_of(("compute", 0, 0, 60), ("read", 0, 60, 100), ("read", 1, 0, 100)))
+    assert (found.kind, found.share) == ("read", pytest.approx(0.7))
+
+
+def test_what_is_done_while_no_worker_works_can_be_the_bottleneck() -> None:
+    found = bottleneck_of(spans_of(("topology", COORDINATOR, 0, 70), ("compute", 0, 70, 100), ("compute", 1, 70, 100)))
+    assert (found.kind, found.share) == ("topology", pytest.approx(0.7))
+
+
+def test_workers_that_wait_for_the_writing_show_that_writing_is_the_bottleneck() -> None:
+    found = bottleneck_of(spans_of(("write", COORDINATOR, 10, 100), ("compute", 0, 0, 10), ("wait", 0, 10, 100)))
+    assert (found.kind, found.share) == ("write", pytest.approx(0.9))
+
+
+def test_workers_that_have_nothing_to_do_while_one_works_wait() -> None:
+    workers = [("compute", worker, 0, 10) for worker in range(1, 4)]
+    found = bottleneck_of(spans_of(("compute", 0, 0, 100), *workers))
+    assert (found.kind, found.share) == ("wait", pytest.approx(3 * 0.9 / 4))
+    assert found.sentence == "waiting of workers, 68 % of the time"
+
+
+def test_bottleneck_of_nothing_is_none() -> None:
+    found = bottleneck_of(np.empty(0, SPAN))
+    assert (found.kind, found.share, found.sentence) == ("", 0, "nothing was done")
