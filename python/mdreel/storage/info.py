@@ -10,7 +10,7 @@ from mdreel._core import FrameSet, Source
 from mdreel.analysis.analysis import Trajectory
 from mdreel.errors import FormatError
 from mdreel.sources.open import open_source
-from mdreel.storage.place import file_system, stripes
+from mdreel.sources.place import file_system, stripes
 from mdreel.storage.times import intervals
 
 Facts = dict[str, Any]

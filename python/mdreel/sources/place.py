@@ -24,6 +24,22 @@ _COMPONENT_SIZE = 48
 
 
 @dataclass(frozen=True)
+class Mount:
+    """A file system, where it is seen.
+
+    Attributes
+    ----------
+    kind : str
+        As the system calls it (``ext4``, ``xfs``, ``lustre``, ``nfs4``).
+    point : Path
+        The folder on which it is mounted.
+    """
+
+    kind: str
+    point: Path
+
+
+@dataclass(frozen=True)
 class Stripes:
     """How a file, or a part of it, is spread over servers.
 
@@ -39,6 +55,34 @@ class Stripes:
     size: int
 
 
+def mount_of(path: Path) -> Mount | None:
+    """Say on which of the mounted file systems a file lies.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    Mount or None
+        None where there is no such file, or the system does not say.
+    """
+    try:
+        lines = MOUNTS.read_text().splitlines()
+        resolved = path.resolve(strict=True)
+    except OSError:
+        return None
+    found: Mount | None = None
+    for line in lines:
+        fields, _, rest = line.partition(" - ")
+        point = Path(_unescaped(fields.split(" ")[4]))
+        # The last of several file systems mounted on one another is the one that is seen.
+        if resolved.is_relative_to(point) and (found is None or len(point.parts) >= len(found.point.parts)):
+            found = Mount(rest.split(" ")[0], point)
+    return found
+
+
 def file_system(path: Path) -> str | None:
     """Say on which kind of file system a file lies.
 
@@ -52,19 +96,8 @@ def file_system(path: Path) -> str | None:
     str or None
         As the system calls it (``ext4``, ``xfs``, ``lustre``, ``nfs4``); None where it does not say.
     """
-    try:
-        lines = MOUNTS.read_text().splitlines()
-        resolved = path.resolve(strict=True)
-    except OSError:
-        return None
-    found: tuple[int, str] | None = None
-    for line in lines:
-        fields, _, rest = line.partition(" - ")
-        mount = Path(_unescaped(fields.split(" ")[4]))
-        # The last of several file systems mounted on one another is the one that is seen.
-        if resolved.is_relative_to(mount) and (found is None or len(mount.parts) >= found[0]):
-            found = (len(mount.parts), rest.split(" ")[0])
-    return None if found is None else found[1]
+    mount = mount_of(path)
+    return None if mount is None else mount.kind
 
 
 def _unescaped(text: str) -> str:
