@@ -13,6 +13,7 @@ import data
 import environment
 import formats_table
 import measure
+import recording
 import results
 import startup
 import table
@@ -30,12 +31,13 @@ MEMORY_BOUND = 150.0
 IMPORT_BOUND = 0.15
 HELP_BOUND = 0.3
 WORKERS_BOUND = 1.5
+RECORDING_BOUND = 1.0
 BUDGET_MIB = 1024
 
 PLANS = RMSD | READING | STORAGE | EXECUTORS | ANALYSES
 """The cases by name, in the order in which they run."""
 
-FIGURES = ("memory", "budget", "startup")
+FIGURES = ("memory", "budget", "startup", "recording")
 NAMES = (*PLANS, *FIGURES)
 
 
@@ -160,6 +162,22 @@ def measure_startup(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
     return True
 
 
+def measure_recording(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure what recording spans costs at most and keep the result."""
+    log("recording")
+    span = recording.span_seconds()
+    figures = []
+    for name, form in (("adk", "xtc"), ("adk", "dcd"), ("water", "xtc")):
+        n_frames = lengths(chosen)[name]
+        system = data.make(name, n_frames, chosen.data, (form,))
+        for n_workers in (1, 2):
+            what = f"{form.upper()} of {name}, {n_frames:,} frames, {n_workers} thread{'s' * (n_workers > 1)}"
+            figures.append(results.bounded(what, recording.share(system, form, n_workers, span), RECORDING_BOUND, "%"))
+    title = f"Recording spans, share of the RMSD job at no more than {1e9 * span:.0f} ns a span"
+    results.save(chosen.results, "recording", {"title": title, "environment": facts, "figures": figures})
+    return True
+
+
 def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
@@ -209,6 +227,8 @@ def main() -> int:
             good &= measure_budget(chosen, facts)
         elif name == "startup":
             good &= measure_startup(chosen, facts)
+        elif name == "recording":
+            good &= measure_recording(chosen, facts)
         else:
             good &= measure_case(name, chosen, facts)
     write_tables(chosen)
