@@ -13,6 +13,7 @@ import typer
 from mdreel.cli import execution, following, options
 from mdreel.cli.exits import ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
+from mdreel.cli.recording import Recording, TimingFile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,6 +116,7 @@ class Request:
     center_on: options.CenterOn = "protein"
     output: Output = None
     plot: Plot = None
+    timing: TimingFile = None
     force: options.Force = False
     quiet: options.Quiet = False
     verbose: options.Verbose = False
@@ -145,6 +147,11 @@ class Request:
             "--checkpoint": self.checkpoint,
         }
         following.check_following(self.follow, self._ends, self.trajectories, refused)
+
+    @property
+    def recording(self) -> Recording:
+        """Where it is kept what the run cost."""
+        return Recording(self.timing, self.force)
 
     def open(self) -> "Source":
         """Open the trajectory."""
@@ -209,12 +216,15 @@ class Asked:
     read: tuple[Path, ...] = ()
     written: tuple[Path, ...] = ()
 
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """All files that it writes."""
+        return tuple(path for path in (self.output, self.plot, *self.written) if path is not None)
+
 
 def answer(request: Request, asked: "Sequence[Asked]") -> None:
     """Run analyses in one pass, and write or print what each has found."""
-    request.check()
-    for one in asked:
-        check_outputs(one.output, one.plot, request.force)
+    check_request(request, asked)
 
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.transforming import transformed
@@ -230,6 +240,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
         source = transformed(source, universe, request.transforms, request.center_on, request.topology)
         analyses = [one.question.prepare(atoms, source) for one, atoms in zip(asked, groups, strict=True)]
         topology_seconds = perf_counter() - since
+        environment = request.recording.environment(request.trajectories)
         request.run(analyses, source)
     for one, atoms, analysis in zip(asked, groups, analyses, strict=True):
         table = one.question.tabulate(analysis)
@@ -238,8 +249,9 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
             typer.echo(table.summary)
     if request.checkpoint is not None:
         remove_checkpoint(request.checkpoint)
+    timing = analyses[0].timing.preceded_by("topology", topology_seconds)
+    request.recording.keep(timing, environment, request.trajectories, _title(request, asked))
     if not request.quiet:
-        timing = analyses[0].timing.preceded_by("topology", topology_seconds)
         typer.echo(timing.summary(), err=True)
         if request.verbose:
             typer.echo(timing.table(), err=True)
@@ -267,8 +279,22 @@ def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_a
             save(table.figure(textwrap.shorten(atoms, 48, placeholder=" ...")), one.plot, request.force)
 
 
-def check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
-    """Refuse now what could not be written at the end."""
+def _title(request: Request, asked: "Sequence[Asked]") -> str:
+    """Say what was run, in a few words."""
+    names = ", ".join(dict.fromkeys(one.question.title for one in asked))
+    first, *others = (path.name for path in request.trajectories)
+    return f"{names} of {first}" + (f" and {len(others)} more" if others else "")
+
+
+def check_request(request: Request, asked: "Sequence[Asked]") -> None:
+    """Refuse what does not go together, and now what could not be written at the end."""
+    request.check()
+    for one in asked:
+        _check_outputs(one.output, one.plot, request.force)
+    request.recording.check([path for one in asked for path in one.outputs])
+
+
+def _check_outputs(output: Path | None, plot: Path | None, force: bool) -> None:
     from mdreel.results.figure import check_figure
     from mdreel.results.files import check_output
 

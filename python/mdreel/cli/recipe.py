@@ -16,6 +16,7 @@ from mdreel.cli import execution, options
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
+from mdreel.cli.recording import TimingFile
 
 EXAMPLES = """\b
 Examples:
@@ -48,6 +49,7 @@ def recipe(
         bool, typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of recipes (JSON Schema).")
     ] = False,
     checkpoint: execution.CheckpointOption = None,
+    timing: TimingFile = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -56,7 +58,8 @@ def recipe(
     if schema:
         typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
         return
-    answer(*read_recipe(path, checkpoint=checkpoint, force=force, quiet=quiet, verbose=verbose))
+    files = {"checkpoint": checkpoint, "timing": timing}
+    answer(*read_recipe(path, **files, force=force, quiet=quiet, verbose=verbose))
 
 
 def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Asked]]:

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from mdreel.cli.analyses import ANALYSES
-from mdreel.cli.analysing import Asked, Request, check_outputs
+from mdreel.cli.analysing import Asked, Request, check_request
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.recipe import read_recipe
 
@@ -72,7 +72,7 @@ def parse_submitted(context: typer.Context, words: list[str], n_ranks: int) -> S
     request, asked, files = _meant(words[1], values)
     _check(request, asked, n_ranks)
     arguments, checkpoint = words[1:], request.checkpoint
-    outputs = [path for one in asked for path in (one.output, one.plot, *one.written) if path is not None]
+    outputs = [*(path for one in asked for path in one.outputs), *request.recording.paths]
     if checkpoint is None:
         table = next((one.output for one in asked if one.output is not None), f"mdreel-{words[1]}")
         checkpoint = Path(f"{table}.checkpoint")
@@ -87,14 +87,13 @@ def _meant(name: str, values: dict[str, Any]) -> tuple[Request, list[Asked], lis
     if name in ANALYSES:
         return *ANALYSES[name].meant(**values), []
     path = values["path"]
-    return *read_recipe(path, checkpoint=values["checkpoint"], force=values["force"]), [path]
+    of_command = {name: values[name] for name in ("checkpoint", "timing", "force")}
+    return *read_recipe(path, **of_command), [path]
 
 
 def _check(request: Request, asked: list[Asked], n_ranks: int) -> None:
     """Refuse what would end the job at its start."""
-    request.check()
-    for one in asked:
-        check_outputs(one.output, one.plot, request.force)
+    check_request(request, asked)
     if request.backend not in (None, "mpi") or request.scheduler is not None:
         message = "the script starts ranks of MPI: leave out --backend and --scheduler"
         raise CommandError(message, ExitCode.USAGE)

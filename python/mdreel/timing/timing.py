@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,9 @@ from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
+
+if TYPE_CHECKING:
+    from mdreel.timing.limits import Limits
 
 _NOT_ALWAYS = ("write", "communicate", "topology")
 """Kinds that are left out of a summary where there are none: few runs write, share no memory, or parse a topology."""
@@ -226,6 +231,44 @@ class Timing:
         rest = self.spans[self.spans["worker"] == COORDINATOR]
         cells = "".join(f"{1e3 * _durations(rest[rest['kind'] == i]).sum():>12.3f}" for i in range(len(KINDS)))
         return "\n".join((*rows, f"{'caller':>11}{cells}"))
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        environment: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        title: str = "",
+        force: bool = False,
+    ) -> None:
+        """Write it to a file, which is complete afterwards, or untouched.
+
+        Parameters
+        ----------
+        path : path
+            Where; the ending says the format: ``.jsonl`` or ``.parquet``, which `read_record` reads; or for viewers
+            ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry), ``.cali.json`` (Hatchet).
+        environment : mapping, optional
+            What the run ran on, by `environment_of` before it; by default that of now, without files.
+        limits : Limits, optional
+            What the machine can do, by `measure_limits`.
+        title : str
+            What was run.
+        force : bool
+            Whether an existing file may be replaced.
+
+        Raises
+        ------
+        UnsupportedError
+            If the ending is unknown, or its format needs a package that is not installed.
+        OSError
+            If the file exists (and `force` is false), or cannot be written; nothing is left behind.
+        """
+        from mdreel.timing.environment import environment_of
+        from mdreel.timing.files import Record, write_record
+
+        known = environment_of([]) if environment is None else dict(environment)
+        write_record(Record(self, known, limits, title), path, force)
 
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"

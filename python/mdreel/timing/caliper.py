@@ -1,0 +1,80 @@
+"""Spans as a profile in Caliper's split JSON, which ``hatchet.GraphFrame.from_caliper`` reads.
+
+Source: Caliper's output format ``json-split``. A row is of one worker and one node of a tree of regions: below the root
+what workers did, and what the caller did, by kind. The time of a region is without that of regions in it.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel.spans import COORDINATOR, KINDS
+from mdreel.timing.json_list import in_json
+
+if TYPE_CHECKING:
+    from mdreel.timing.files import Record
+    from mdreel.timing.timing import Timing
+
+_ROOT, _WORKERS, _CALLER = range(3)
+_N_GROUPS = 3
+
+# What Hatchet calls rank and time are these of Caliper. It takes the order of a node from the first column of the row
+# with the node's number: rows of the first worker are in the order of the nodes.
+_COLUMNS: tuple[tuple[str, dict[str, str] | None], ...] = (
+    ("Node order", {}),
+    ("mpi.rank", {"attribute.alias": "Worker"}),
+    ("path", None),
+    ("sum#time.duration", {"attribute.alias": "Time", "attribute.unit": "sec"}),
+    ("count", {"attribute.alias": "Spans"}),
+    ("frames", {"attribute.alias": "Frames"}),
+    ("bytes", {"attribute.alias": "Bytes", "attribute.unit": "B"}),
+)
+
+
+def write(path: Path, record: "Record") -> None:
+    """Write the profile of each worker; the caller's is with worker 0."""
+    profile = {
+        "data": _rows(record.timing),
+        "columns": [name for name, _ in _COLUMNS],
+        "column_metadata": [{"is_value": about is not None, **(about or {})} for _, about in _COLUMNS],
+        "nodes": _nodes(),
+        **_globals(record),
+    }
+    path.write_text(in_json(profile) + "\n", encoding="utf-8")
+
+
+def _nodes() -> list[dict[str, Any]]:
+    """Return the tree: a node, and the number of its parent."""
+    groups = [("mdreel", None), ("worker", _ROOT), ("caller", _ROOT)]
+    regions = [*groups, *((kind, parent) for parent in (_WORKERS, _CALLER) for kind in KINDS)]
+    return [
+        {"label": label, "column": "path"} | ({} if parent is None else {"parent": parent}) for label, parent in regions
+    ]
+
+
+def _rows(timing: "Timing") -> list[list[Any]]:
+    """Return the sums of each worker, node by node, also of those where it did nothing."""
+    spans = timing.spans
+    is_caller = spans["worker"] == COORDINATOR
+    # What the caller did is with worker 0.
+    of = np.where(is_caller, 0, spans["worker"])
+    workers = np.unique([0, *of])
+    nodes = _N_GROUPS + np.where(is_caller, len(KINDS), 0) + spans["kind"]
+    sums = np.zeros((len(workers), _N_GROUPS + 2 * len(KINDS), 4), np.int64)
+    each = (spans["stop_ns"] - spans["start_ns"], np.ones(len(spans)), spans["n_frames"], spans["n_bytes"])
+    np.add.at(sums, (np.searchsorted(workers, of), nodes), np.stack([one.astype(np.int64) for one in each], axis=1))
+    return [
+        [node, worker, node, ns / 1e9, *counts]
+        for worker, of_worker in zip(workers.tolist(), sums.tolist(), strict=True)
+        for node, (ns, *counts) in enumerate(of_worker)
+    ]
+
+
+def _globals(record: "Record") -> dict[str, str]:
+    """Return what is known of the run, as texts: Hatchet keeps them as metadata."""
+    environment = record.environment
+    known = ("commit", "python", "cpu", "n_cores", "kernel", "hostname", "date")
+    facts = {"title": record.title, "mdreel.version": environment.get("mdreel")}
+    facts |= {f"mdreel.{name}": environment.get(name) for name in known}
+    return {name: str(value) for name, value in facts.items() if value is not None}

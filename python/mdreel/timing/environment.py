@@ -1,0 +1,139 @@
+"""The environment of a run: versions, machine, and where the files lie. No number without it."""
+
+import os
+import platform
+import re
+import socket
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mdreel.sources.place import Stripes, mount_of, stripes
+from mdreel.sources.remote import is_remote
+from mdreel.timing.page_cache import cached_share
+
+JSON: TypeAlias = Any
+"""What JSON has: None, bool, int, float, str, lists and dicts of them."""
+
+_PACKAGES = ("numpy", "MDAnalysis", "dask", "distributed", "mpi4py", "h5py", "pyarrow", "obstore")
+"""Packages that may take part in a run."""
+
+
+def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
+    """Describe what a run runs on; called before it, as reading a file changes how much of it is in memory.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files that it reads, or URLs.
+
+    Returns
+    -------
+    dict
+        ``mdreel`` (version) and ``commit`` (of a checkout, None elsewhere); ``python``; ``versions`` of packages that
+        this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (that this process may use),
+        ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); ``files``, of each ``path``, ``n_bytes``,
+        ``file_system``, ``mount`` (where that is mounted), ``stripe`` (of Lustre: ``count`` and ``size``, and of a file
+        of several layouts ``components``) and ``cached_share`` (0 to 1). None stands for what is not known.
+    """
+    return {
+        "mdreel": _version("mdreel"),
+        "commit": _commit(Path(__file__).resolve().parents[3]),
+        "python": platform.python_version(),
+        "versions": versions(),
+        "cpu": _cpu(),
+        "n_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "hostname": socket.gethostname(),
+        "date": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "files": [_file(fspath(path)) for path in paths],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that this process has loaded, and what the MPI library calls itself."""
+    found = {name: _version(name) for name in _PACKAGES if name in sys.modules}
+    known = {name: text for name, text in found.items() if text is not None}
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        known["MPI"] = str(mpi.Get_library_version()).strip("\0 \n").splitlines()[0]
+    return known
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _file(path: str) -> dict[str, JSON]:
+    if is_remote(path):
+        scheme = path.partition("://")[0].lower()
+        nowhere = dict.fromkeys(("mount", "stripe", "cached_share"))
+        return {"path": path, "n_bytes": None, "file_system": scheme, **nowhere}
+    place = Path(path)
+    mount = mount_of(place)
+    return {
+        "path": str(place.absolute()),
+        "n_bytes": place.stat().st_size if place.is_file() else None,
+        "file_system": None if mount is None else mount.kind,
+        "mount": None if mount is None else str(mount.point),
+        "stripe": _stripe(stripes(place)),
+        "cached_share": cached_share(place),
+    }
+
+
+def _stripe(components: tuple[Stripes, ...]) -> dict[str, JSON] | None:
+    """Say how a file is striped: one of several layouts by the widest, which most of a large file has."""
+    if not components:
+        return None
+    widest = max(components, key=lambda one: one.count)
+    found: dict[str, JSON] = {"count": widest.count, "size": widest.size}
+    if len(components) > 1:
+        found["components"] = [{"count": one.count, "size": one.size} for one in components]
+    return found
+
+
+def _cpu() -> str | None:
+    """Name the processor as Linux does; other systems and some architectures have no such line."""
+    try:
+        named = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        named = None
+    return named[1] if named else platform.processor() or platform.machine() or None
+
+
+def _commit(root: Path) -> str | None:
+    """Return the commit of a checkout, as git keeps it; None where mdreel runs from none."""
+    # An installed package lies in many a checkout of something else.
+    if not (root / "crates" / "mdreel-core").is_dir():
+        return None
+    try:
+        folder = _git_folder(root / ".git")
+        head = (folder / "HEAD").read_text().strip()
+        named = head.removeprefix("ref: ")
+        return head if named == head else _commit_of(folder, named)
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _git_folder(git: Path) -> Path:
+    """Return where git keeps a checkout: in it, or for one of several work trees in a folder that a file names."""
+    return git if git.is_dir() else git.parent / git.read_text().strip().removeprefix("gitdir: ")
+
+
+def _commit_of(folder: Path, branch: str) -> str | None:
+    """Return the commit of a branch, which has a file of its own or a line in one of all."""
+    common = folder / "commondir"
+    shared = folder / common.read_text().strip() if common.is_file() else folder
+    for place in (folder, shared):
+        if (place / branch).is_file():
+            return (place / branch).read_text().strip()
+    lines = (shared / "packed-refs").read_text().splitlines()
+    return next((line.split(" ")[0] for line in lines if line.endswith(f" {branch}")), None)

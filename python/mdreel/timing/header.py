@@ -1,0 +1,154 @@
+"""The header of a file of spans: all of a record but the spans, as JSON."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.crew import Member
+from mdreel.spans import COORDINATOR, TASK
+from mdreel.timing.limits import Limits
+
+if TYPE_CHECKING:
+    from mdreel.timing.files import Record
+
+FORMAT = "mdreel spans"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says before its spans.
+
+    Attributes
+    ----------
+    title : str
+        What was run.
+    n_spans : int
+        How many spans follow.
+    environment : dict
+        As of `environment_of`.
+    limits : Limits or None
+        What the machine can do, if that was measured.
+    crew : dict of int to Member
+        Which process each worker was.
+    tasks : ndarray, shape (n_tasks,), TASK
+        What a scheduler that is not ours has recorded.
+    """
+
+    title: str
+    n_spans: int
+    environment: dict[str, Any]
+    limits: Limits | None
+    crew: dict[int, Member]
+    tasks: NDArray[np.void]
+
+
+def worker_in_json(worker: int) -> int | None:
+    """Return what a file has for a worker: None for the caller."""
+    return None if worker == COORDINATOR else worker
+
+
+def header_in_json(record: "Record") -> dict[str, Any]:
+    """Return the header of a record."""
+    timing = record.timing
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": record.title,
+        "n_spans": len(timing.spans),
+        "environment": record.environment,
+        "limits": None if record.limits is None else asdict(record.limits),
+        "crew": [{"worker": worker_in_json(worker), **asdict(member)} for worker, member in timing.crew.items()],
+        "tasks": [dict(zip(TASK.names or (), task, strict=True)) for task in timing.tasks.tolist()],
+    }
+
+
+def header_of_json(value: Any) -> Header:
+    """Read the header of a file.
+
+    Parameters
+    ----------
+    value : Any
+        What JSON gives.
+
+    Returns
+    -------
+    Header
+        What it says.
+
+    Raises
+    ------
+    ValueError
+        If it is of something else, of a newer version, or not whole.
+    """
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise ValueError(f'expected a header with "format": "{FORMAT}"')
+    if not _is_number(value.get("version")) or value["version"] < 1:
+        raise ValueError(f"expected a version, a whole number from 1, got {value.get('version')!r}")
+    if value["version"] > VERSION:
+        raise ValueError(f"written by a newer mdreel: version {value['version']} of the file, {VERSION} is known here")
+    kinds: dict[str, type] = {"title": str, "n_spans": int, "environment": dict, "crew": list, "tasks": list}
+    for name, kind in kinds.items():
+        if not isinstance(value.get(name), kind):
+            raise ValueError(f"the header has no {name}, or not as {kind.__name__}")
+    return Header(
+        value["title"],
+        value["n_spans"],
+        value["environment"],
+        _limits(value.get("limits")),
+        dict(_member(one) for one in value["crew"]),
+        np.array([_task(one) for one in value["tasks"]], TASK),
+    )
+
+
+def number(value: Any, name: str, largest: int) -> int:
+    """Return a whole number from 0; a ValueError says what is wrong with anything else."""
+    if not _is_number(value) or not 0 <= value <= largest:
+        raise ValueError(f"{name}: expected a whole number from 0 to {largest}, got {value!r}")
+    return int(value)
+
+
+def worker_of_json(value: Any) -> int:
+    """Return the worker that a file means."""
+    return COORDINATOR if value is None else number(value, "worker", COORDINATOR - 1)
+
+
+def check_names(value: Any, what: str, names: Iterable[str]) -> None:
+    """Check that a value of JSON is an object with these names; there may be more."""
+    missing = [name for name in names if not isinstance(value, Mapping) or name not in value]
+    if missing:
+        raise ValueError(f"expected {what}, but it has no {', '.join(missing)}")
+
+
+def _limits(value: Any) -> Limits | None:
+    if value is None:
+        return None
+    known = [field.name for field in fields(Limits)]
+    check_names(value, "limits", known)
+    memory, page_cache, storage, why = (value[name] for name in known)
+    numbers = [memory, *(one for one in (page_cache, storage) if one is not None)]
+    if not all(isinstance(one, int | float) for one in numbers) or not isinstance(why, str):
+        raise ValueError("limits: expected numbers, and a text that says why some are missing")
+    return Limits(memory, page_cache, storage, why)
+
+
+def _member(value: Any) -> tuple[int, Member]:
+    names = [field.name for field in fields(Member)]
+    check_names(value, "one of the crew", ["worker", *names])
+    if not isinstance(value["host"], str):
+        raise ValueError(f"host: expected a text, got {value['host']!r}")
+    process, peak_bytes = (number(value[name], name, 2**63 - 1) for name in names[1:])
+    return worker_of_json(value["worker"]), Member(value["host"], process, peak_bytes)
+
+
+def _task(value: Any) -> tuple[int, ...]:
+    names = TASK.names or ()
+    check_names(value, "a task", names)
+    return tuple(number(value[name], name, np.iinfo(TASK[name]).max) for name in names)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,17 @@
+"""Long lists in JSON, written one item after the other: millions of spans need not be held as objects."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+
+def in_json(value: Any) -> str:
+    """Return the JSON of a value, without spaces; NaN, unknown to JSON, is refused."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def write_list(file: TextIO, items: Iterable[Any]) -> None:
+    """Write a list, an item on a line."""
+    file.write("[")
+    file.writelines((",\n" if i else "\n") + in_json(item) for i, item in enumerate(items))
+    file.write("\n]")

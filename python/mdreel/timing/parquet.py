@@ -1,0 +1,97 @@
+"""Spans as Apache Parquet, through the optional package pyarrow: a table for pandas, Polars, DuckDB and the like."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import FormatError
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.header import Header, header_in_json, header_of_json
+
+if TYPE_CHECKING:
+    from mdreel.timing.files import Record
+
+_HEADER = b"mdreel"
+_NOBODY = {"block": NO_BLOCK, "worker": COORDINATOR}
+"""What is null in the file."""
+
+
+def write(path: Path, record: "Record") -> None:
+    """Write a column for each field of spans, and the header as JSON in the schema's entry ``mdreel``."""
+    import pyarrow
+    import pyarrow.parquet
+
+    spans = record.timing.spans
+    columns = {"kind": pyarrow.DictionaryArray.from_arrays(spans["kind"].astype(np.int8), list(KINDS))}
+    for name in (SPAN.names or ())[1:]:
+        values = np.ascontiguousarray(spans[name])
+        mask = values == _NOBODY[name] if name in _NOBODY else None
+        columns[name] = pyarrow.array(values, mask=mask)
+    header = json.dumps(header_in_json(record), ensure_ascii=False, allow_nan=False)
+    table = pyarrow.table(columns).replace_schema_metadata({_HEADER: header})
+    with path.open("wb") as file:
+        pyarrow.parquet.write_table(table, file)
+
+
+def read(path: Path) -> tuple[Header, NDArray[np.void]]:
+    """Read header and spans.
+
+    Raises
+    ------
+    FormatError
+        If the file is of something else, of a newer version, or not whole; the message names the row.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    with path.open("rb") as file:
+        try:
+            table = pyarrow.parquet.read_table(file)
+            header = header_of_json(json.loads((table.schema.metadata or {}).get(_HEADER, b"null")))
+            spans = _spans(table)
+        except (pyarrow.ArrowException, OSError, ValueError, RecursionError) as error:
+            raise FormatError(f"{path}: no Parquet file of spans: {' '.join(str(error).split())}") from error
+    if len(spans) != header.n_spans:
+        raise FormatError(f"{path}: the file has {len(spans)} spans, the header says {header.n_spans}")
+    return header, spans
+
+
+def _spans(table: Any) -> NDArray[np.void]:
+    import pyarrow
+    import pyarrow.compute
+
+    missing = [name for name in SPAN.names or () if name not in table.column_names]
+    if missing:
+        raise ValueError(f"it has no column {', '.join(missing)}")
+    kinds = pyarrow.compute.index_in(table["kind"].cast(pyarrow.string()), value_set=pyarrow.array(KINDS))
+    spans = np.empty(table.num_rows, SPAN)
+    spans["kind"] = _filled("kind", kinds)
+    for name in (SPAN.names or ())[1:]:
+        column = table[name]
+        if name in _NOBODY:
+            column = pyarrow.compute.fill_null(column, _NOBODY[name])
+        spans[name] = _filled(name, column)
+    backwards = np.flatnonzero(spans["stop_ns"] < spans["start_ns"])
+    if len(backwards):
+        raise ValueError(f"row {backwards[0]}: a span that ends before it begins")
+    return spans
+
+
+def _filled(name: str, column: Any) -> NDArray[np.integer]:
+    """Return a column of whole numbers, of which none is missing."""
+    import pyarrow
+
+    if not pyarrow.types.is_integer(column.type):
+        raise ValueError(f"{name}: expected whole numbers, got {column.type}")
+    values = column.cast(pyarrow.uint64())
+    if values.null_count:
+        row = int(np.flatnonzero(values.is_null().to_numpy())[0])
+        raise ValueError(f"row {row}: {name}: {'unknown kind' if name == 'kind' else 'nothing there'}")
+    array: NDArray[np.integer] = values.to_numpy()
+    largest = np.iinfo(SPAN[name]).max
+    if len(array) and int(array.max()) > largest:
+        raise ValueError(f"row {int(array.argmax())}: {name}: expected a number to {largest}, got {array.max()}")
+    return array
