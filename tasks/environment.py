@@ -28,7 +28,9 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     ),
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
+SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
+    "chromedriver": "chromium chromium-driver",  # the report is looked at in a browser
     "gmx": "gromacs",
     "ip": "iproute2",  # hosts of tests are joined by a network
     "slurmctld": "slurmctld slurmd slurm-client munge",
@@ -165,7 +167,7 @@ def need_mdreel(lock: Path) -> None:
     need_packages(lock)
     sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
     for folder in (ROOT / "crates", ROOT / "python"):
-        sources += sorted(p for p in folder.rglob("*") if p.suffix in {".rs", ".toml", ".py", ".pyi", ".typed"})
+        sources += sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
     command = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
     build = ("--no-build-isolation", "--force-reinstall", ".")
     stamped("mdreel", digest_of(sources), lambda: run(*command, *build, MATURIN_PEP517_ARGS="--locked"))

@@ -31,6 +31,8 @@ from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
 from mdreel.cli.recipe import recipe
 from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
 from mdreel.cli.repack import repack
+from mdreel.cli.report import EXAMPLES as REPORT_EXAMPLES
+from mdreel.cli.report import report
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
@@ -75,6 +77,9 @@ app.command(cls=SectionedCommand, short_help="Superpose and write all frames.", 
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
 app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is read.", epilog=REPACK_EXAMPLES)(repack)
+app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
+    report
+)
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 
 

@@ -1,0 +1,57 @@
+"""Rasters: amounts that accrue evenly while something lasts, summed in the columns of a picture."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def spread(
+    amounts: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    stops: NDArray[np.float64],
+    rows: NDArray[np.integer],
+    shape: tuple[int, int],
+) -> NDArray[np.float64]:
+    """Spread amounts evenly over time, and sum them in the cells of a raster.
+
+    Parameters
+    ----------
+    amounts : ndarray, shape (n,), float64
+        How much there is of each.
+    starts, stops : ndarray, shape (n,), float64
+        From when to when, in columns: the first column lasts from 0 to 1. What takes no time falls into one cell.
+    rows : ndarray, shape (n,), int
+        The row of each.
+    shape : tuple of int
+        Number of rows and of columns.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_columns), float64
+        The sums.
+
+    Notes
+    -----
+    The cost is that of the amounts plus that of the cells, however long each lasts: what lies between its first and its
+    last cell is added to the cells as a rate that begins in one and ends in another.
+    """
+    n_columns = shape[1]
+    first = np.clip(np.floor(starts).astype(np.int64), 0, n_columns - 1)
+    last = np.clip(np.floor(stops).astype(np.int64), first, n_columns - 1)
+    is_long = last > first
+    cells = _sums(rows[~is_long], first[~is_long], amounts[~is_long], shape)
+    amounts, starts, stops = amounts[is_long], starts[is_long], stops[is_long]
+    rows, first, last = rows[is_long], first[is_long], last[is_long]
+    rates = amounts / (stops - starts)
+    cells += _sums(rows, first, rates * (first + 1 - starts), shape)
+    cells += _sums(rows, last, rates * (stops - last), shape)
+    changes = _sums(rows, first + 1, rates, shape) - _sums(rows, last, rates, shape)
+    # Rates that began and ended leave rounding errors behind.
+    return np.asarray(np.maximum(cells + np.cumsum(changes, axis=1), 0.0))
+
+
+def _sums(
+    rows: NDArray[np.integer], columns: NDArray[np.int64], amounts: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Sum amounts by cell."""
+    places = rows.astype(np.int64) * shape[1] + columns
+    return np.bincount(places, amounts, shape[0] * shape[1]).reshape(shape).astype(np.float64)
