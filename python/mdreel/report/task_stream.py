@@ -32,7 +32,7 @@ def task_stream(timing: Timing) -> Markup:
     ----------
     timing : Timing
         Of the run. Where time is too short for its column of the picture, the lane is divided by the shares of what was
-        done in it; where lanes are thin, what was done most has it.
+        done in it; where lanes are too thin for that, kinds have columns in turn, as much of them as of the time.
     """
     workers = _lanes_of(timing)
     if not len(workers) or timing.wall_seconds <= 0:
@@ -114,12 +114,14 @@ def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
     busy = cells.sum(axis=1, keepdims=True)
     filled = np.ceil(np.minimum(busy, 1.0) * levels - 0.25)
     quotas = cells / np.maximum(busy, 1e-300) * filled
-    heights = np.zeros(cells.shape, np.int64)
+    heights: NDArray[np.int64] = np.floor(quotas + 1e-9).astype(np.int64)
+    quotas -= heights
+    missing = filled[:, 0] - heights.sum(axis=1)
     owed = np.zeros(cells.shape[:2])
-    for column in range(cells.shape[2]):
+    for column in np.flatnonzero(missing.any(axis=0)).tolist():
         owed += quotas[:, :, column]
-        for level in range(levels):
-            lanes = np.flatnonzero(filled[:, 0, column] > level)
+        for n_given in range(int(missing[:, column].max())):
+            lanes = np.flatnonzero(missing[:, column] > n_given)
             # What did not happen in a column is not shown there, whatever is owed to it.
             kinds = np.where(cells[lanes, :, column] > 0, owed[lanes], -np.inf).argmax(axis=1)
             heights[lanes, kinds, column] += 1

@@ -64,10 +64,8 @@ def against_limits(timing: Timing, limits: Limits | None) -> Markup:
     bars += [(name, rate, "limit") for name, rate in measured if rate is not None]
     if not bars:
         return card("limits", "Against the machine", note="The limits of the machine were not measured.")
-    shares = (
-        [f"{percent(of_run / rate)} of the rate of {name}" for name, rate in measured if rate] if timing.n_bytes else []
-    )
-    lead = f"The run read at {', '.join(shares)}." if shares else "The run read nothing from storage."
+    shares = ", ".join(f"{percent(of_run / rate)} of the rate of {name}" for name, rate in measured if rate)
+    lead = f"The run read at {shares}." if timing.n_bytes and shares else "The run read nothing from storage."
     missing = ", ".join(name for name, rate in measured if rate is None)
     why = f" ({limits.not_measured})" if limits.not_measured else ""
     note = f"Not measured: {missing}{why}." if missing else ""
