@@ -1,4 +1,4 @@
-"""``--timing``: what a run cost is kept in a file, whoever runs it, and nothing is lost by trying."""
+"""``--timing`` and ``--report``: what a run cost is kept in a file, whoever runs it, and nothing is lost by trying."""
 
 import json
 import subprocess
@@ -155,3 +155,42 @@ def test_batch_script_looks_at_the_folder_of_the_timing(run, tmp_path):
     assert "--timing records/a.jsonl" in done.stdout
     words[-1] = "records/a.doc"
     refused(run("cluster", "slurm", *job, "--", *words), USAGE, "a.doc", "known endings")
+
+
+def test_report_of_a_run_is_a_page(run, adk, tmp_path):
+    arguments = ["-q", "-o", "rmsd.csv", "--timing", "spans.jsonl", "--report", "run.html"]
+    done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert f"RMSD of {adk['dcd'].name}" in page
+    # The same page is made of the spans.
+    assert run("report", "spans.jsonl", "-o", "again.html").returncode == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("run.pdf", USAGE, ["run.pdf", ".html, .htm"]),
+        ("mine.html", USAGE, ["mine.html: the output exists already (--force replaces it)"]),
+        ("gone/run.html", OUTPUT, ["gone", "the directory of the output does not exist"]),
+    ],
+)
+def test_report_that_could_not_be_written_is_refused_before_any_file_is_opened(run, tmp_path, name, code, words):
+    (tmp_path / "mine.html").write_text("mine")
+    refused(run("rmsd", "-s", "missing.psf", "-f", "missing.xtc", "--report", name), code, *words)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("mine.html", "mine")]
+
+
+def test_report_of_a_recipe_is_named_from_its_folder(run, adk, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "a.toml").write_text(
+        f'topology = "{adk["psf"]}"\ntrajectory = "{adk["dcd"]}"\n[run]\nreport = "run.html"\n'
+        '[[analysis]]\ntype = "rmsf"\n'
+    )
+    assert run("run", "elsewhere/a.toml", "-q").returncode == 0
+    assert (folder / "run.html").stat().st_size > 10_000
+    assert run("run", "elsewhere/a.toml", "-q", "--force", "--report", "here.htm").returncode == 0
+    assert (tmp_path / "here.htm").stat().st_size > 10_000

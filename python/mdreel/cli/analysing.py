@@ -13,7 +13,7 @@ import typer
 from mdreel.cli import execution, following, options
 from mdreel.cli.exits import ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
-from mdreel.cli.recording import Recording, TimingFile
+from mdreel.cli.recording import Recording, ReportFile, TimingFile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +117,7 @@ class Request:
     output: Output = None
     plot: Plot = None
     timing: TimingFile = None
+    report: ReportFile = None
     force: options.Force = False
     quiet: options.Quiet = False
     verbose: options.Verbose = False
@@ -151,7 +152,7 @@ class Request:
     @property
     def recording(self) -> Recording:
         """Where it is kept what the run cost."""
-        return Recording(self.timing, self.force)
+        return Recording(self.timing, self.report, self.force)
 
     def open(self) -> "Source":
         """Open the trajectory."""

@@ -16,7 +16,7 @@ from mdreel.cli import execution, options
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
-from mdreel.cli.recording import TimingFile
+from mdreel.cli.recording import ReportFile, TimingFile
 
 EXAMPLES = """\b
 Examples:
@@ -50,6 +50,7 @@ def recipe(
     ] = False,
     checkpoint: execution.CheckpointOption = None,
     timing: TimingFile = None,
+    report: ReportFile = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -58,7 +59,7 @@ def recipe(
     if schema:
         typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
         return
-    files = {"checkpoint": checkpoint, "timing": timing}
+    files = {"checkpoint": checkpoint, "timing": timing, "report": report}
     answer(*read_recipe(path, **files, force=force, quiet=quiet, verbose=verbose))
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run besides its results: its spans."""
+"""What is kept of a run besides its results: its spans, and a page that shows where the time went."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +23,15 @@ TimingFile = Annotated[
         ".cali.json (Hatchet).",
     ),
 ]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        rich_help_panel=options.OUTPUT,
+        help="Page that shows where the time went: .html",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -31,19 +40,20 @@ class Recording:
 
     Attributes
     ----------
-    timing : Path or None
-        Spans; None where nobody asks for them.
+    timing, report : Path or None
+        Spans, and page; None where nobody asks for them.
     force : bool
         Whether files that exist may be replaced.
     """
 
     timing: Path | None
+    report: Path | None
     force: bool
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files that are asked for."""
-        return tuple(path for path in (self.timing,) if path is not None)
+        return tuple(path for path in (self.timing, self.report) if path is not None)
 
     def check(self, outputs: Sequence[Path]) -> None:
         """Refuse now what could not be written at the end, or would be written over what the run has as `outputs`."""
@@ -52,6 +62,11 @@ class Recording:
 
             with checking_output(self.timing):
                 check_record_file(self.timing, self.force)
+        if self.report is not None:
+            from mdreel.report.page import check_report
+
+            with checking_output(self.report):
+                check_report(self.report, self.force)
         written = {path.resolve() for path in outputs}
         for path in self.paths:
             if path.resolve() in written:
@@ -78,3 +93,7 @@ class Recording:
         with failing_with(ExitCode.OUTPUT):
             if self.timing is not None:
                 write_record(record, self.timing, self.force)
+            if self.report is not None:
+                from mdreel.report.page import write_report
+
+                write_report(record, self.report, self.force)

@@ -87,7 +87,7 @@ def _meant(name: str, values: dict[str, Any]) -> tuple[Request, list[Asked], lis
     if name in ANALYSES:
         return *ANALYSES[name].meant(**values), []
     path = values["path"]
-    of_command = {name: values[name] for name in ("checkpoint", "timing", "force")}
+    of_command = {name: values[name] for name in ("checkpoint", "timing", "report", "force")}
     return *read_recipe(path, **of_command), [path]
 
 
