@@ -27,6 +27,8 @@ from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
+from mdreel.cli.predict import EXAMPLES as PREDICT_EXAMPLES
+from mdreel.cli.predict import predict
 from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
 from mdreel.cli.recipe import recipe
 from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
@@ -80,6 +82,7 @@ app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is r
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
     report
 )
+app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 
 
