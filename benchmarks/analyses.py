@@ -10,7 +10,7 @@ from cases import Case, Goal, Plan
 from contender import Contender, job, python
 
 if TYPE_CHECKING:
-    from data import System
+    from mdreel.bench.data import System
 
 
 @dataclass(frozen=True)

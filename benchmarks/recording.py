@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from data import System
+    from mdreel.bench.data import System
 
 REPEATS = 5
 N_SPANS = 200_000
@@ -29,8 +29,8 @@ def share(system: System, form: str, n_workers: int, seconds: float) -> float:
     """Return how much of a run is recording, if each span takes ``seconds``, %: median of 5 runs of the RMSD job."""
     import MDAnalysis as mda
 
-    from data import SELECTION
     from mdreel import RMSD
+    from mdreel.bench.data import SELECTION
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import data
 import environment
 import formats_table
 import measure
@@ -22,6 +21,7 @@ from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
 from executors import EXECUTORS, N_WORKERS, on_backend
 from formats import READING
+from mdreel.bench import data
 from storage import STORAGE
 
 LONG = 500_000

@@ -9,7 +9,7 @@ from cases import Case, Goal, Plan, floors
 from contender import Contender, job, python
 
 if TYPE_CHECKING:
-    from data import System
+    from mdreel.bench.data import System
 
 CONVERTERS = {
     "mdreel": "python:mdreel",

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from peers.job import Job, Read, Series, Work, measure
+from pathlib import Path
+
+from mdreel.bench.peers import mdanalysis_rmsd
+from peers.job import Job, Read, Work, measure
 
 
 def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory; import what the backend needs."""
+    if job.what == "rmsd":
+        return mdanalysis_rmsd(Path(job.topology), Path(job.trajectory), job.indices(), job.way, job.n_workers)
     import MDAnalysis as mda
-    from MDAnalysis.analysis.rms import RMSD
 
-    if job.way == "dask":
-        import dask.multiprocessing  # noqa: F401
     universe = mda.Universe(job.topology)
-
-    def rmsd() -> Series:
-        universe.load_new(job.trajectory)
-        analysis = RMSD(universe.atoms[indices])
-        if job.way == "serial":
-            analysis.run()
-        else:
-            analysis.run(backend=job.way, n_workers=job.n_workers)
-        series: Series = analysis.results.rmsd[:, 2]
-        return series
+    indices = None if job.what == "read" else job.indices()
 
     def read() -> Read:
         universe.load_new(job.trajectory)
@@ -35,8 +28,7 @@ def prepare(job: Job) -> Work:
         last = universe.trajectory[-1].positions
         return Read.of(n_frames, last if indices is None else last[indices])
 
-    indices = None if job.what == "read" else job.indices()
-    return rmsd if job.what == "rmsd" else read
+    return read
 
 
 if __name__ == "__main__":

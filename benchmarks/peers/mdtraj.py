@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
+from mdreel.bench.peers import mdtraj_rmsd
 from peers.job import ANGSTROM_PER_NM, Job, Read, Series, Work, measure
-
-CHUNK = 1000
-"""Frames that ``iterload`` takes at a time: fewer take longer, and more were not measurably faster."""
 
 BATCH = 100
 """Frames that the file object reads at a time."""
@@ -31,22 +31,16 @@ def prepare(job: Job) -> Work:
 
         return read
 
-    topology = mdtraj.load_topology(job.reference)
     indices = job.indices()
+    if job.way == "iterload":
+        return mdtraj_rmsd(Path(job.reference), Path(job.trajectory), indices)
+    topology = mdtraj.load_topology(job.reference)
 
     def load() -> Series:
         trajectory = mdtraj.load(job.trajectory, top=topology, atom_indices=indices)
         return np.asarray(mdtraj.rmsd(trajectory, trajectory, 0), dtype=np.float64) * ANGSTROM_PER_NM
 
-    def iterload() -> Series:
-        parts = []
-        reference = None
-        for chunk in mdtraj.iterload(job.trajectory, chunk=CHUNK, top=topology, atom_indices=indices):
-            reference = chunk[0] if reference is None else reference
-            parts.append(mdtraj.rmsd(chunk, reference, 0))
-        return np.concatenate(parts).astype(np.float64) * ANGSTROM_PER_NM
-
-    return {"load": load, "iterload": iterload}[job.way]
+    return load
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mdreel.bench.peers import CHUNK
 from peers.job import ANGSTROM_PER_NM, Job, Series, Work, measure
-from peers.mdtraj import CHUNK
 
 
 def prepare(job: Job) -> Work:

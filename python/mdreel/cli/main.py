@@ -16,6 +16,7 @@ import typer
 from mdreel.cli.align import EXAMPLES as ALIGN_EXAMPLES
 from mdreel.cli.align import align
 from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.bench import bench
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
 from mdreel.cli.check import check
 from mdreel.cli.cluster import cluster
@@ -83,6 +84,7 @@ app.command(cls=SectionedCommand, short_help="A page that shows where the time o
     report
 )
 app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
+app.add_typer(bench, name="bench", short_help="Run benchmarks, and report on them.")
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 
 

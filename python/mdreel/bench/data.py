@@ -1,4 +1,4 @@
-"""The systems that the benchmark reads, made once from the trajectories of MDAnalysisTests and kept.
+"""The systems that benchmarks read, made once from the trajectories of MDAnalysisTests and kept.
 
 The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a
 short, real simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+
+from mdreel.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from numpy.typing import NDArray
 
 NOISE = 0.05
 """Standard deviation of the noise on each coordinate, Å."""
@@ -25,11 +29,21 @@ NOISE = 0.05
 SEED = 20160709
 """Seed of the noise."""
 
-FORMS = {"xtc": ".xtc", "trr": ".trr", "dcd": ".dcd", "ncdf": ".nc", "h5md": ".h5md"}
+FORMS: Mapping[str, str] = MappingProxyType(
+    {"xtc": ".xtc", "trr": ".trr", "dcd": ".dcd", "ncdf": ".nc", "h5md": ".h5md"}
+)
 """The trajectory formats and their endings."""
 
 SELECTION = "protein and name CA"
 """The atoms whose RMSD is computed."""
+
+SYSTEMS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {"adk": ("PSF", "DCD", "adk.psf"), "water": ("GRO", "XTC", "water.gro")}
+)
+"""The systems: topology and trajectory by their names in MDAnalysisTests, and what the topology is called here."""
+
+PUBLISHED_FRAMES = 4_187
+"""Frames of the trajectory of adenylate kinase in the papers of 2017 to 2019, which they repeat 50 to 600 times."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +81,10 @@ class System:
 
 def describe(name: str, n_frames: int, folder: Path) -> System:
     """Say where the files of a system lie, whether they exist or not."""
-    topology = {"adk": "adk.psf", "water": "water.gro"}[name]
     return System(
         name=name,
         n_frames=n_frames,
-        topology=folder / topology,
+        topology=folder / SYSTEMS[name][2],
         reference=folder / f"{name}.pdb",
         stem=folder / f"{name}-{n_frames}",
         start=folder / f"{name}-start.txt",
@@ -93,31 +106,41 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
     forms
         The trajectory formats that are wanted.
 
+    Raises
+    ------
+    UnsupportedError
+        If MDAnalysisTests is not installed.
+    OSError
+        If the files cannot be written.
+
     Notes
     -----
     Every file is written under a temporary name and renamed when it is whole, so that an interrupted run leaves nothing
     that a later one would take for good.
     """
     import MDAnalysis as mda
-    from MDAnalysisTests import datafiles
 
-    warnings.simplefilter("ignore")
-    folder.mkdir(parents=True, exist_ok=True)
-    system = describe(name, n_frames, folder)
-    topology, trajectory = {
-        "adk": (datafiles.PSF, datafiles.DCD),
-        "water": (datafiles.GRO, datafiles.XTC),
-    }[name]
-    source = mda.Universe(topology, trajectory)
-    if not system.topology.exists():
-        _write(system.topology, Path(topology).read_bytes())
-    _write_structure(source, system)
-    missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
-    if missing:
-        _write_trajectories(source, n_frames, missing)
-    for form in forms:
-        # MDAnalysis scans an XTC file when it first opens it and keeps the offsets beside it: not part of its job.
-        mda.Universe(str(system.topology), str(system.trajectory(form)))
+    try:
+        from MDAnalysisTests import datafiles
+    except ImportError as error:
+        raise UnsupportedError(
+            "the data of benchmarks are made of those of MDAnalysisTests: pip install 'mdreel[demo]'"
+        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder.mkdir(parents=True, exist_ok=True)
+        system = describe(name, n_frames, folder)
+        topology, trajectory = (getattr(datafiles, of_package) for of_package in SYSTEMS[name][:2])
+        source = mda.Universe(topology, trajectory)
+        if not system.topology.exists():
+            _write(system.topology, Path(topology).read_bytes())
+        _write_structure(source, system)
+        missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
+        if missing:
+            _write_trajectories(source, n_frames, missing)
+        for form in forms:
+            # MDAnalysis scans an XTC file when it first opens it and keeps the offsets beside it: not part of its job.
+            mda.Universe(str(system.topology), str(system.trajectory(form)))
     return system
 
 
@@ -129,7 +152,7 @@ def _write(path: Path, content: bytes) -> None:
     part.replace(path)
 
 
-def _write_structure(source, system: System) -> None:  # type: ignore[no-untyped-def]
+def _write_structure(source: Any, system: System) -> None:
     """Write the reference structure and the two selections."""
     chosen = source.select_atoms(SELECTION).indices
     n_atoms = source.atoms.n_atoms
@@ -145,7 +168,7 @@ def _write_structure(source, system: System) -> None:  # type: ignore[no-untyped
         temporary.replace(system.reference)
 
 
-def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  # type: ignore[no-untyped-def]
+def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> None:
     """Write the same frames to every path, with MDAnalysis's writers."""
     import MDAnalysis as mda
 
@@ -159,17 +182,19 @@ def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  
     temporary = [path.with_suffix(f".part{path.suffix}") for path in paths]
     # Only H5MD's writer asks what there is to write.
     positions_alone = {"positions": True, "velocities": False, "forces": False}
-    writers = [
-        mda.Writer(
-            str(path),
-            source.atoms.n_atoms,
-            dt=dt,
-            n_frames=n_frames,
-            **(positions_alone if path.suffix == FORMS["h5md"] else {}),
-        )
-        for path in temporary
-    ]
-    try:
+    with ExitStack() as open_files:
+        writers = [
+            open_files.enter_context(
+                mda.Writer(
+                    str(path),
+                    source.atoms.n_atoms,
+                    dt=dt,
+                    n_frames=n_frames,
+                    **(positions_alone if path.suffix == FORMS["h5md"] else {}),
+                )
+            )
+            for path in temporary
+        ]
         for number, positions in enumerate(noisy(real, n_frames)):
             made.atoms.positions = positions
             step.dimensions = cells[number % len(cells)]
@@ -177,14 +202,11 @@ def _write_trajectories(source, n_frames: int, paths: Sequence[Path]) -> None:  
             step.time = number * dt
             for writer in writers:
                 writer.write(made.atoms)
-    finally:
-        for writer in writers:
-            writer.close()
     for part, path in zip(temporary, paths, strict=True):
         part.replace(path)
 
 
-def noisy(real: npt.NDArray[np.float32], n_frames: int) -> Iterator[npt.NDArray[np.float32]]:
+def noisy(real: NDArray[np.float32], n_frames: int) -> Iterator[NDArray[np.float32]]:
     """Repeat real frames with noise.
 
     Parameters

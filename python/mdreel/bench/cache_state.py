@@ -1,0 +1,68 @@
+"""The state of the page cache before a run: what of a file the system has in memory already."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_CHUNK_BYTES = 1 << 22
+
+
+@contextmanager
+def prepared(paths: Sequence[Path], state: str) -> Iterator[tuple[list[Path], str]]:
+    """Bring files into a state of the page cache.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    state : {"warm", "cold", "copy"}
+        Read once, in order; given up by the system; or a copy that nobody has read, given up as well.
+
+    Yields
+    ------
+    list of Path, str
+        The files to be read, and in words what was done. Copies are removed at the end.
+    """
+    copies: list[Path] = []
+    try:
+        if state == "copy":
+            for path in paths:
+                copies.append(path.with_name(f"copy-{os.getpid()}-{path.name}"))
+                shutil.copyfile(path, copies[-1])
+        yield copies or list(paths), _said(copies or paths, state)
+    finally:
+        for path in copies:
+            for made in path.parent.glob(f"*{path.name}*"):  # what readers have left beside it, too
+                made.unlink(missing_ok=True)
+
+
+def refresh(paths: Sequence[Path], state: str) -> None:
+    """Bring files into the state once more, after something has looked into them."""
+    for path in paths:
+        (_read if state == "warm" else _drop)(path)
+
+
+def _said(paths: Sequence[Path], state: str) -> str:
+    if state == "warm":
+        return "warm: each file was read once, in order"
+    if not hasattr(os, "posix_fadvise"):
+        return "unknown: this system cannot be asked to give up pages"
+    what = "a fresh copy, whose" if state == "copy" else "its"
+    return f"cold: {what} pages were given up (posix_fadvise), {len(paths)} file{'s' if len(paths) > 1 else ''}"
+
+
+def _drop(path: Path) -> None:
+    """Have the system write the pages of a file, and give them up."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _read(path: Path) -> None:
+    buffer = bytearray(_CHUNK_BYTES)
+    with path.open("rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass

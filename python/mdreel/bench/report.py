@@ -1,0 +1,145 @@
+"""Reports: tables and figures of everything that a folder has records of, made of these alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mdreel.bench import figures
+from mdreel.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of, planned
+from mdreel.bench.measures import Series, series_of
+from mdreel.bench.scenario import QUANTITIES, Scenario, read_scenario
+from mdreel.bench.tables import TABLES, Table, beside
+from mdreel.errors import MismatchError
+from mdreel.results.atomic import replacing
+from mdreel.results.figure import save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ENDINGS = (".png", ".svg")
+
+
+def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
+    """Write a page for each scenario, its tables and figures, and a page that leads to them.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder of records.
+    output : Path
+        Where the report goes; what was there of an earlier one is replaced.
+    names : sequence of str, optional
+        Scenarios whose pages are written; by default all of which there are records.
+
+    Returns
+    -------
+    Path
+        The first page.
+
+    Raises
+    ------
+    MismatchError
+        If there are no records.
+    FormatError, OSError
+        If one cannot be read, or something not be written.
+    """
+    known = planned(folder)
+    if not known:
+        raise MismatchError(f"{folder}: there are no records of benchmarks: mdreel bench run -o {folder} makes them")
+    output.mkdir(parents=True, exist_ok=True)
+    lines = ["# Benchmarks", ""]
+    for name in known:
+        path, size, records = plan_of(folder, name)
+        scenario = read_scenario(path)
+        if names is None or name in names:
+            _write_page(output, name, scenario, size, records)
+        n_done = sum(kept.status == DONE for kept in records)
+        lines.append(f"* [{scenario.title}]({name}.md): {n_done:,} of {len(records):,} points, {size} size")
+    first = output / "index.md"
+    _write_text(first, "\n".join(lines) + "\n")
+    return first
+
+
+def _write_page(output: Path, name: str, scenario: Scenario, size: str, records: Sequence[Kept]) -> None:
+    """Write the page of a scenario, with a folder of its tables and figures."""
+    folder = output / name
+    folder.mkdir(exist_ok=True)
+    series = series_of(records)
+    lines = [f"# {scenario.title}", ""]
+    lines += [f"After {scenario.paper.rstrip('.')}.", ""] if scenario.paper else []
+    lines += [scenario.about.strip(), ""] if scenario.about else []
+    lines += [_facts(size, records), ""]
+    if series:
+        tables = [TABLES[which](series, scenario.published) for which in scenario.tables]
+        tables += [beside(series, scenario.published)] if scenario.published else []
+        for table in tables:
+            lines += _table(folder, name, table)
+        for which in scenario.figures:
+            figure = _figure(which, scenario, series)
+            for ending in _ENDINGS:
+                save(figure, folder / f"{which}{ending}", force=True)
+            lines += [f"![{which}]({name}/{which}.png)", ""]
+    for status, heading in ((LEFT_OUT, "Left out"), (FAILED, "Failed")):
+        lines += _not_done(records, status, heading)
+    _write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _table(folder: Path, name: str, table: Table) -> list[str]:
+    _write_text(folder / f"{table.name}.csv", table.csv)
+    return [f"## {table.title}", "", table.markdown, f"[CSV]({name}/{table.name}.csv)", ""]
+
+
+def _figure(which: str, scenario: Scenario, series: Sequence[Series]) -> "Figure":
+    if which in QUANTITIES:
+        return figures.over_workers(scenario.title, which, series, scenario.published)
+    return figures.OF_SERIES[which](scenario.title, series)
+
+
+def _facts(size: str, records: Sequence[Kept]) -> str:
+    """Say on what it was measured: no number without commit, machine and state of the cache."""
+    done = [kept for kept in records if kept.status == DONE]
+    if not done:
+        return f"Size: {size}. Nothing was measured."
+    last = done[-1]
+    environment = last.environment
+    frames = sorted({kept.point.n_frames for kept in done})
+    several = {
+        "Size": f"{size}, {' and '.join(f'{n:,}' for n in frames)} frames",
+        "Cache": "; ".join(sorted({str(kept.facts.get("cache", "unknown")) for kept in done})),
+        "mdreel": f"{environment.get('mdreel')}, commit {environment.get('commit') or 'unknown'}",
+        "Machine": f"{environment.get('cpu')}, {last.facts.get('n_cores')} cores, {environment.get('kernel')}",
+        "Files": "; ".join(sorted({_file(kept) for kept in done})),
+        "Versions": ", ".join(f"{name} {text}" for name, text in sorted(environment.get("versions", {}).items())),
+        "Date": str(environment.get("date", "unknown")),
+    }
+    return "\n".join(f"* {name}: {text}" for name, text in several.items())
+
+
+def _file(kept: Kept) -> str:
+    """Say on what the first file lies."""
+    found: dict[str, Any] = next(iter(kept.environment.get("files", [])), {})
+    stripe = found.get("stripe")
+    striped = f", {stripe.get('count')} stripes" if stripe else ", no stripes"
+    return f"{kept.point.format.upper()} on {found.get('file_system') or 'an unknown file system'}{striped}"
+
+
+def _not_done(records: Sequence[Kept], status: str, heading: str) -> list[str]:
+    """List points that were not done, those alike in one line."""
+    reasons: dict[tuple[str, str], list[int]] = {}
+    for kept in records:
+        if kept.status == status:
+            workers = reasons.setdefault((kept.point.series, kept.message), [])
+            if kept.point.n_workers not in workers:
+                workers.append(kept.point.n_workers)
+    if not reasons:
+        return []
+    lines = [
+        f"* {series}, N = {', '.join(map(str, sorted(workers)))}: {message}"
+        for (series, message), workers in reasons.items()
+    ]
+    return [f"## {heading}", "", *lines, ""]
+
+
+def _write_text(path: Path, text: str) -> None:
+    with replacing(path, force=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
