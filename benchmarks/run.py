@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import advice
 import environment
 import formats_table
 import measure
@@ -37,9 +38,6 @@ BUDGET_MIB = 1024
 PLANS = RMSD | READING | STORAGE | EXECUTORS | ANALYSES
 """The cases by name, in the order in which they run."""
 
-FIGURES = ("memory", "budget", "startup", "recording")
-NAMES = (*PLANS, *FIGURES)
-
 
 def arguments() -> argparse.Namespace:
     """Return what the command line asks for."""
@@ -48,7 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--frames", type=int, default=50_000, help="frames of the protein in vacuum (adk)")
     parser.add_argument("--water-frames", type=int, default=2_000, help="frames of the protein in water")
     parser.add_argument("--rounds", type=int, default=5, help="measurements of each contender")
-    parser.add_argument("--only", action="append", choices=NAMES, help="measure this case alone; may be repeated")
+    parser.add_argument("--only", action="append", choices=[*PLANS, *MEASURES], help="this case alone; may be repeated")
     parser.add_argument("--memory", action="store_true", help="the same as --only memory")
     parser.add_argument("--long", action="store_true", help=f"also cases with {LONG:,} frames (6 GB more of data)")
     parser.add_argument("--quick", action="store_true", help="small data, 1 round, nothing in the repository changed")
@@ -178,10 +176,31 @@ def measure_recording(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool
     return True
 
 
+def measure_advice(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure how far what `mdreel advise` predicts is from what is measured and keep the result."""
+    log("advice")
+    figures = advice.figures(lengths(chosen), chosen.rounds, chosen.data, log)
+    if figures is None:
+        return False
+    title = f"What `mdreel advise` predicts for {advice.N_WORKERS} threads"
+    results.save(chosen.results, "advice", {"title": title, "environment": facts, "figures": figures})
+    return True
+
+
+MEASURES = {
+    "memory": measure_memory,
+    "budget": measure_budget,
+    "startup": measure_startup,
+    "recording": measure_recording,
+    "advice": measure_advice,
+}
+"""What is measured besides cases, by name."""
+
+
 def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
-    figures = [kept for name in FIGURES if (kept := results.load(chosen.results, name))]
+    figures = [kept for name in MEASURES if (kept := results.load(chosen.results, name))]
     groups: dict[str, Any] = {
         "table.md": RMSD,
         "analyses.md": ANALYSES,
@@ -208,7 +227,7 @@ def main() -> int:
     """Run; return 1 if a contender failed, else 0."""
     chosen = arguments()
     long = {name for name, plan in PLANS.items() if plan.long} | {"budget"}
-    selected = chosen.only or [name for name in NAMES if chosen.long or name not in long]
+    selected = chosen.only or [name for name in (*PLANS, *MEASURES) if chosen.long or name not in long]
     if chosen.make_data:
         for name in [name for name in PLANS if name in selected]:
             n_frames = LONG if PLANS[name].long and not chosen.quick else lengths(chosen)[PLANS[name].system]
@@ -221,16 +240,7 @@ def main() -> int:
     facts = environment.describe()
     good = True
     for name in selected:
-        if name == "memory":
-            good &= measure_memory(chosen, facts)
-        elif name == "budget":
-            good &= measure_budget(chosen, facts)
-        elif name == "startup":
-            good &= measure_startup(chosen, facts)
-        elif name == "recording":
-            good &= measure_recording(chosen, facts)
-        else:
-            good &= measure_case(name, chosen, facts)
+        good &= MEASURES[name](chosen, facts) if name in MEASURES else measure_case(name, chosen, facts)
     write_tables(chosen)
     return 0 if good else 1
 

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from mdreel._core import Pass, Transformation
+from mdreel._core import Pass, Source, Transformation
 from mdreel.analysis.analysis import Analysis, Frames
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import executor_in_order, transformed
@@ -72,12 +72,7 @@ def run(
     (98, 3)
     """
     started_ns = perf_counter_ns()
-    if not analyses:
-        raise MismatchError("there is no analysis to run")
-    leader = analyses[0]
-    for other in analyses[1:]:
-        if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
-            raise MismatchError(f"{other!r} is of another trajectory than {leader!r}: one pass reads one")
+    leader = leader_of(analyses)
     executor = find_executor(backend, n_workers)
     budget = None if memory is None else bytes_of(memory)
 
@@ -89,13 +84,9 @@ def run(
         source = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(source, executor, n_parts, checkpoint is not None)
         selected = select_frames(source, start, stop, step, frames)
-        each = [analysis.atoms for analysis in analyses]
-        atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
-        places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
-        computations = [analysis.computation(source) for analysis in analyses]
-        kernel = Pass(len(atoms), list(zip(computations, places, strict=True)))
+        job = job_of(analyses, source)
         outcome = run_job(
-            Job(source, atoms, kernel),
+            job,
             selected,
             reading,
             access=access,
@@ -106,7 +97,7 @@ def run(
             progress=progress,
             started_ns=started_ns,
         )
-        return outcome, kernel
+        return outcome, job.kernel
 
     outcome, kernel = executor.share(compute)
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
@@ -115,6 +106,40 @@ def run(
     if leaving:
         executor.share(lambda: _leave_files(leaving))
     return tuple(analyses)
+
+
+def leader_of(analyses: Sequence[Analysis]) -> Analysis:
+    """Return the first of analyses, which opens the trajectory for all.
+
+    Raises
+    ------
+    MismatchError
+        If there is no analysis, or they are of several trajectories.
+    """
+    if not analyses:
+        raise MismatchError("there is no analysis to run")
+    leader = analyses[0]
+    for other in analyses[1:]:
+        if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
+            raise MismatchError(f"{other!r} is of another trajectory than {leader!r}: one pass reads one")
+    return leader
+
+
+def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
+    """Return what is to be done with each frame, for analyses of one trajectory.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses.
+    source : Source
+        Their trajectory, opened; references that are frames of it are read.
+    """
+    each = [analysis.atoms for analysis in analyses]
+    atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
+    places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
+    computations = [analysis.computation(source) for analysis in analyses]
+    return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))))
 
 
 def _leave_files(analyses: Sequence[Analysis]) -> None:

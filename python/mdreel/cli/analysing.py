@@ -5,7 +5,6 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
@@ -13,6 +12,7 @@ import typer
 from mdreel.cli import execution, following, options
 from mdreel.cli.exits import ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
+from mdreel.cli.prepared import prepare
 from mdreel.cli.recording import Recording, ReportFile, TimingFile
 
 if TYPE_CHECKING:
@@ -227,30 +227,20 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
     """Run analyses in one pass, and write or print what each has found."""
     check_request(request, asked)
 
-    from mdreel.cli.system import open_topology, select
-    from mdreel.cli.transforming import transformed
     from mdreel.executors.checkpoint import remove_checkpoint
 
+    prepared = prepare(request, asked)
     with failing_with(ExitCode.INPUT):
-        # First, for it takes no time, and to import MDAnalysis does.
-        source = request.open()
-    since = perf_counter()
-    universe = open_topology(request.topology)
-    groups = [select(universe, one.selection, request.topology) for one in asked]
-    with failing_with(ExitCode.INPUT):
-        source = transformed(source, universe, request.transforms, request.center_on, request.topology)
-        analyses = [one.question.prepare(atoms, source) for one, atoms in zip(asked, groups, strict=True)]
-        topology_seconds = perf_counter() - since
         environment = request.recording.environment(request.trajectories)
-        request.run(analyses, source)
-    for one, atoms, analysis in zip(asked, groups, analyses, strict=True):
+        request.run(prepared.analyses, prepared.source)
+    for one, atoms, analysis in zip(asked, prepared.groups, prepared.analyses, strict=True):
         table = one.question.tabulate(analysis)
         _write(request, one, table, analysis, len(atoms))
         if one.output is None:
             typer.echo(table.summary)
     if request.checkpoint is not None:
         remove_checkpoint(request.checkpoint)
-    timing = analyses[0].timing.preceded_by("topology", topology_seconds)
+    timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     request.recording.keep(timing, environment, request.trajectories, _title(request, asked))
     if not request.quiet:
         typer.echo(timing.summary(), err=True)

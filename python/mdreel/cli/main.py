@@ -13,6 +13,8 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from mdreel.cli.advise import EXAMPLES as ADVISE_EXAMPLES
+from mdreel.cli.advise import AdviseCommand, advise
 from mdreel.cli.align import EXAMPLES as ALIGN_EXAMPLES
 from mdreel.cli.align import align
 from mdreel.cli.analyses import ANALYSES
@@ -86,6 +88,12 @@ app.command(cls=SectionedCommand, short_help="A page that shows where the time o
 app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
 app.add_typer(bench, name="bench", short_help="Run benchmarks, and report on them.")
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
+app.command(
+    cls=AdviseCommand,
+    short_help="How an analysis is best run.",
+    epilog=ADVISE_EXAMPLES,
+    context_settings={"ignore_unknown_options": True},
+)(advise)
 
 
 def main() -> NoReturn:

@@ -21,6 +21,7 @@ from mdreel.cli.recording import ReportFile, TimingFile
 EXAMPLES = """\b
 Examples:
   mdreel run recipe.toml
+  mdreel run recipe.toml -nt 4
   mpirun -n 8 mdreel run recipe.toml -q
   mdreel run --schema > recipe.schema.json
 
@@ -42,12 +43,23 @@ A recipe:
 _OF_EACH = ("selection", "output", "plot")
 _OF_COMMAND = ("force", "quiet", "verbose")
 
+# What the command may say in place of the recipe: options of analyses, None where they are not given.
+Trajectories = Annotated[list[Path] | None, get_args(options.Trajectories)[1]]
+Workers = Annotated[int | None, get_args(execution.Workers)[1]]
+Schedule = Annotated[execution.Schedule | None, get_args(execution.ScheduleOption)[1]]
+
 
 def recipe(
     path: Annotated[Path | None, typer.Argument(metavar="RECIPE", help="The recipe, a TOML file.")] = None,
     schema: Annotated[
         bool, typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of recipes (JSON Schema).")
     ] = False,
+    trajectories: Trajectories = None,
+    backend: execution.BackendOption = None,
+    n_workers: Workers = None,
+    access: execution.AccessOption = None,
+    schedule: Schedule = None,
+    communication: execution.CommunicationOption = None,
     checkpoint: execution.CheckpointOption = None,
     timing: TimingFile = None,
     report: ReportFile = None,
@@ -55,12 +67,25 @@ def recipe(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Run the analyses of a recipe, each frame being read once."""
+    """Run the analyses of a recipe, each frame being read once; what is said here replaces what the recipe says."""
     if schema:
         typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
         return
-    files = {"checkpoint": checkpoint, "timing": timing, "report": report}
-    answer(*read_recipe(path, **files, force=force, quiet=quiet, verbose=verbose))
+    of_command = {
+        "trajectories": trajectories,
+        "backend": backend,
+        "n_workers": n_workers,
+        "access": access,
+        "schedule": schedule,
+        "communication": communication,
+        "checkpoint": checkpoint,
+        "timing": timing,
+        "report": report,
+        "force": force,
+        "quiet": quiet,
+        "verbose": verbose,
+    }
+    answer(*read_recipe(path, **of_command))
 
 
 def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Asked]]:
@@ -71,7 +96,7 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
     path : Path or None
         The recipe.
     **of_command
-        Fields of the request that the command says; what is None there is left to the recipe.
+        Fields of the request that the command says; what is None or empty there is left to the recipe.
 
     Raises
     ------
@@ -97,7 +122,7 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
     inputs = {name: content[name] for name in known[:2] if name in content}
     values = _values(str(path), inputs, _parameters(Request, ("topology", "trajectories")), path.parent)
     values |= _values(f"{path}: [run]", run, _shared(), path.parent)
-    values |= {name: value for name, value in of_command.items() if value is not None}
+    values |= {name: value for name, value in of_command.items() if value not in (None, [], ())}
     request = Request(selection="", **values)
     return request, [_asked(f"{path}: analysis {i}", one, request, path.parent) for i, one in enumerate(entries, 1)]
 
