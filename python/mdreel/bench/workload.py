@@ -87,21 +87,20 @@ def analyses_of(point: Point, atoms: AtomGroup, trajectory: Trajectory) -> Seque
 @contextmanager
 def executor_of(point: Point) -> Iterator[Executor]:
     """Give the executor of a point; a cluster of Dask is there before the clock starts, as in the papers."""
-    from mdreel.executors.dask import Dask
     from mdreel.executors.dask_cluster import connected
-    from mdreel.executors.find import EXECUTORS
-    from mdreel.executors.mpi import Mpi
+    from mdreel.executors.find import executor_class
 
     schedule: Any = point.schedule
+    make = executor_class(point.executor)
     if point.executor == "dask":
         with connected(None, point.n_workers) as client:
             client.wait_for_workers(point.n_workers)
-            yield Dask(schedule=schedule, client=client)
+            yield make(schedule=schedule, client=client)
     elif point.executor == "mpi":
         communication: Any = None if point.communication == DEFAULT else point.communication
-        yield Mpi(point.n_workers, schedule, communication=communication)
+        yield make(point.n_workers, schedule, communication=communication)
     else:
-        yield EXECUTORS[point.executor](point.n_workers, schedule)
+        yield make(point.n_workers, schedule)
 
 
 def _access_of(point: Point) -> Any:
