@@ -90,7 +90,7 @@ def test_commit_is_unknown_outside_of_a_checkout_of_ours(checkout: Path, tmp_pat
 def test_commit_of_this_checkout_is_known() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("this is no checkout of git")
-    if ROOT not in Path(environment_module.__file__).resolve().parents:
+    if ROOT / "python" not in Path(environment_module.__file__).resolve().parents:
         pytest.skip("mdreel runs from elsewhere")
     assert environment_of([])["commit"] == git(ROOT, "rev-parse", "HEAD")
 
