@@ -45,12 +45,14 @@ ONE_PASS = 1.15
 """What three analyses in one pass may cost, against the costliest reading and the computing of all."""
 
 QUESTIONS = {
+    "rmsd": Question("RMSD of Cα atoms, superposed", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
     "rmsf": Question("RMSF of Cα atoms, as they are", ("mdanalysis", "gmx")),
+    "rmsf-superposed": Question("RMSF of Cα atoms, superposed", ("mdanalysis", "mdtraj", "gmx")),
     "rg": Question("Radius of gyration of a protein", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
-    "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj"), is_parallel=True),
+    "dihedrals": Question("Dihedral angles phi and psi", ("mdanalysis", "mdtraj", "gmx"), is_parallel=True),
     "distances": Question("Distances of all pairs of Cα: mean, variance, contacts", ("mdanalysis", "mdtraj")),
     "dssp": Question("Secondary structure, three states", ("mdanalysis",), is_parallel=True, step=10),
-    "dssp8": Question("Secondary structure, eight states", ("mdtraj",)),
+    "dssp8": Question("Secondary structure, eight states", ("mdtraj",), step=50),
     "rdf": Question(
         "Radial distribution of oxygen in water", ("mdanalysis", "mdtraj", "gmx", "freud"), step=200, system="water"
     ),
@@ -58,10 +60,12 @@ QUESTIONS = {
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
     "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
+    "msd-nojump": Question("The same, jumps undone", ("mdanalysis", "gmx"), step=7, system="water"),
     "linear-density": Question(
         "Mass and charge of water along the axes", ("mdanalysis",), is_parallel=True, step=10, system="water"
     ),
-    "hbonds": Question("Hydrogen bonds of water", ("mdanalysis",), is_parallel=True, step=50, system="water"),
+    "hbonds": Question("Hydrogen bonds of water", ("mdanalysis", "gmx"), is_parallel=True, step=50, system="water"),
+    "hbonds-protein": Question("Hydrogen bonds in a protein", ("mdanalysis", "mdtraj"), is_parallel=True, step=10),
 }
 """The analyses by what a job calls them."""
 

@@ -9,6 +9,16 @@ import pytest
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+LONGEST_FIRST = ("test_validation.py", "executors", "bench", "faults", "cluster", "mdanalysis", "advise", "analysis")
+"""Where single tests take long. They come first: one of them at the end would run alone, with the other cores idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests that take long before the others, each file in one piece."""
+    tests = Path(__file__).parent
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.relative_to(tests).parts[0], len(places)))
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:

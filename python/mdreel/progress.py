@@ -7,6 +7,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
+from mdreel.amounts import digits
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -177,20 +179,12 @@ def describe(frames_done: int, n_frames: int | None, seconds: float) -> str:
     """
     rate = frames_done / seconds if seconds > 0 else 0.0
     counted = f"{frames_done:,}/{n_frames:,} frames" if n_frames is not None else f"{frames_done:,} frames"
-    facts = [counted, f"{_three_digits(rate)} frames/s"]
+    facts = [counted, f"{digits(rate)} frames/s"]
     if n_frames is not None and frames_done >= n_frames:
         facts.append(f"{_duration(seconds)} in all")
     elif n_frames is not None and rate > 0:
         facts.append(f"{_duration((n_frames - frames_done) / rate)} left")
     return " · ".join(facts)
-
-
-def _three_digits(value: float) -> str:
-    """Three digits are what a rate is good for; more would only flicker."""
-    if value >= 1000:
-        digits = len(str(int(value))) - 3
-        return f"{round(value, -digits):,.0f}"
-    return f"{value:.3g}"
 
 
 def _duration(seconds: float) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.report.amounts import SECONDS
+from mdreel.amounts import SECONDS
 from mdreel.report.svg import Axis, round_step
 
 

@@ -35,11 +35,17 @@ def test_workers_that_wait_for_the_writing_show_that_writing_is_the_bottleneck()
     assert (found.kind, found.share) == ("write", pytest.approx(0.9))
 
 
-def test_workers_that_have_nothing_to_do_while_one_works_wait() -> None:
-    workers = [("compute", worker, 0, 10) for worker in range(1, 4)]
-    found = bottleneck_of(spans_of(("compute", 0, 0, 100), *workers))
-    assert (found.kind, found.share) == ("wait", pytest.approx(3 * 0.9 / 4))
-    assert found.sentence == "waiting of workers, 68 % of the time"
+def test_run_does_what_its_last_worker_does_when_the_others_are_done() -> None:
+    workers = [("read", worker, 0, 10) for worker in range(1, 4)]
+    found = bottleneck_of(spans_of(("compute", 0, 0, 80), ("read", 0, 80, 100), *workers))
+    assert (found.kind, found.share) == ("compute", pytest.approx((80 + 3 * 0.8 * 90) / 4 / 100))
+    assert found.sentence == "computing, 74 % of the time"
+
+
+def test_workers_that_wait_for_blocks_wait() -> None:
+    found = bottleneck_of(spans_of(("compute", 0, 0, 100), ("compute", 1, 0, 10), ("wait", 1, 10, 100)))
+    assert (found.kind, found.share) == ("compute", pytest.approx(0.55))
+    assert bottleneck_of(spans_of(("compute", 0, 0, 10), ("wait", 0, 10, 100))).kind == "wait"
 
 
 def test_bottleneck_of_nothing_is_none() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import FARTHEST, N_BINS, N_SPHERE_POINTS, OXYGEN, PROBE
+from peers.analyses.questions import AMBIGUOUS, FARTHEST, N_BINS, N_SPHERE_POINTS, OXYGEN, PROBE
 from peers.job import ANGSTROM_PER_NM, RELATIVE, Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ class Program:
         The number in which all of its table takes part.
     within
         How far that may lie from what others find.
+    structure
+        Gives the file of its ``-s``; None for a program that takes none.
+    output
+        Its option for the table.
     """
 
     name: str
@@ -42,6 +46,8 @@ class Program:
     atoms: Callable[[Job], npt.NDArray[np.intp]]
     value_of: Callable[[Any], float]
     within: float = RELATIVE
+    structure: Callable[[Job], str] | None = lambda job: job.reference
+    output: str = "-o"
 
 
 def prepare(job: Job) -> Work:
@@ -56,15 +62,17 @@ def prepare(job: Job) -> Work:
     program = PROGRAMS[job.what]
     index = where / "selection.ndx"
     index.write_text("[ selection ]\n" + "".join(f"{number + 1}\n" for number in program.atoms(job)))
-    command = ["gmx", "-nobackup", program.name, "-s", job.reference, "-f", job.trajectory, "-n", str(index)]
-    command += ["-o", "out.xvg", "-xvg", "none", *program.options]
+    command = ["gmx", "-nobackup", program.name, "-f", job.trajectory, "-n", str(index)]
+    command += [program.output, "out.xvg", "-xvg", "none", *program.options]
+    if program.structure is not None:
+        command += ["-s", program.structure(job)]
     if job.step > 1:
         command += ["-dt", str(job.step * (second - first))]
     (where / "vdwradii.dat").write_text("".join(f"??? {element} {radius}\n" for element, radius in RADII.items()))
 
     def work() -> Found:
         with folder:
-            subprocess.run(command, input="0\n", text=True, check=True, capture_output=True, cwd=where)
+            subprocess.run(command, input="0\n0\n", text=True, check=True, capture_output=True, cwd=where)
             table = np.atleast_2d(np.loadtxt(where / "out.xvg"))
         return Found(n_frames, float(program.value_of(table)), within=program.within)
 
@@ -86,33 +94,78 @@ def _second(table: Any) -> float:
     return ANGSTROM_PER_NM * float(table[:, 1].mean())
 
 
-def _water(job: Job) -> npt.NDArray[np.intp]:
+def _quadruples(job: Job) -> npt.NDArray[np.intp]:
+    import MDAnalysis as mda
+    from MDAnalysis.analysis.dihedrals import Ramachandran
+
+    of = Ramachandran(mda.Universe(job.topology, job.reference).select_atoms("protein"))
+    five = np.stack([group.ix for group in (of.ag1, of.ag2, of.ag3, of.ag4, of.ag5)], axis=1)
+    return np.concatenate([five[:, :4], five[:, 1:]]).ravel()
+
+
+def _of_distribution(table: Any) -> float:
+    return float(np.average(np.abs(table[:, 0]), weights=table[:, 1]))
+
+
+def _oxygen(job: Job) -> npt.NDArray[np.intp]:
     import MDAnalysis as mda
 
     atoms: npt.NDArray[np.intp] = mda.Universe(job.topology).select_atoms(OXYGEN).ix
     return atoms
 
 
+def _water(job: Job) -> npt.NDArray[np.intp]:
+    import MDAnalysis as mda
+
+    atoms: npt.NDArray[np.intp] = mda.Universe(job.topology).select_atoms("resname SOL").ix
+    return atoms
+
+
+def _run_input(_: Job) -> str:
+    from MDAnalysisTests.datafiles import TPR
+
+    return str(TPR)
+
+
+def _squares(table: Any) -> float:
+    return ANGSTROM_PER_NM**2 * float(table[:, 1].mean())
+
+
 def _largest(table: Any) -> float:
     return ANGSTROM_PER_NM**2 * float(table[:10, 1].sum())
-
-
-def _area(table: Any) -> float:
-    return ANGSTROM_PER_NM**2 * float(table[:, 1].mean())
 
 
 _OF_EACH_OTHER = ("-ref", "group selection", "-sel", "group selection")
 _BINS = ("-rmax", str(FARTHEST / ANGSTROM_PER_NM), "-bin", str(FARTHEST / ANGSTROM_PER_NM / N_BINS))
 _POINTS = ("-surface", "0", "-nopbc", "-probe", str(PROBE / ANGSTROM_PER_NM), "-ndots", str(N_SPHERE_POINTS))
 
+_EACH_LAG = ("-trestart", "1", "-sel", "group selection")  # ps: each frame is a beginning
+_HYDROGEN_BOND = ("-r", "0.3", "-a", "20", "-nthreads", "1")
+
 PROGRAMS = {
+    "rmsd": Program("rms", (), _selected, _second),
     "rmsf": Program("rmsf", ("-nofit",), _selected, _second),
+    "rmsf-superposed": Program("rmsf", (), _selected, _second),
     "rg": Program("gyrate", (), _protein, _second),
+    # The distribution is all that it writes: as a table of 426 angles a frame it takes much longer.
+    "dihedrals": Program("angle", ("-type", "dihedral"), _quadruples, _of_distribution, 5e-3, None, "-od"),
     # Its bins are centred where those of others end.
-    "rdf": Program("rdf", (*_OF_EACH_OTHER, *_BINS), _water, lambda table: table[1:, 1].mean(), within=2e-2),
+    "rdf": Program("rdf", (*_OF_EACH_OTHER, *_BINS), _oxygen, lambda table: table[1:, 1].mean(), within=2e-2),
     "pca": Program("covar", ("-nofit", "-nopbc"), _selected, _largest),
     # The points on its spheres are others.
-    "sasa": Program("sasa", _POINTS, _protein, _area, within=1e-2),
+    "sasa": Program("sasa", _POINTS, _protein, _squares, within=1e-2),
+    # Its -nopbc ends in a segmentation fault, so that it has no part in the question "msd".
+    "msd-nojump": Program("msd", _EACH_LAG, _oxygen, _squares, AMBIGUOUS),
+    # Its angle is at the donor: 20 degrees there are 150 at the hydrogen of a bond of 2.8 Å.
+    "hbonds": Program(
+        "hbond",
+        _HYDROGEN_BOND,
+        _water,
+        lambda table: table[:, 1].sum(),
+        within=0.2,
+        structure=_run_input,
+        output="-num",
+    ),
 }
 """The programs by analysis."""
 

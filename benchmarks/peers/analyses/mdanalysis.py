@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peers.analyses.questions import (
+    AMBIGUOUS,
     CONTACT,
     FARTHEST,
     HYDROGEN,
     N_BINS,
+    OF_PROTEIN,
     OXYGEN,
     SALT_BRIDGE,
     SALT_BRIDGES,
@@ -18,7 +20,7 @@ from peers.analyses.questions import (
     charge,
     mean_height,
 )
-from peers.job import Found, Job, Work, measure
+from peers.job import RELATIVE, Found, Job, Work, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +37,7 @@ def prepare(job: Job) -> Work:
     def work() -> Found:
         universe.load_new(job.trajectory)
         n_frames, value = ANALYSES[job.what](universe, job)
-        return Found(n_frames, float(value))
+        return Found(n_frames, float(value), within=AMBIGUOUS if job.what == "msd-nojump" else RELATIVE)
 
     return work
 
@@ -44,6 +46,22 @@ def _run(analysis: Any, job: Job) -> Any:
     if job.way == "serial":
         return analysis.run(step=job.step)
     return analysis.run(step=job.step, backend=job.way, n_workers=job.n_workers)
+
+
+def _rmsd(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.rms import RMSD
+
+    analysis = _run(RMSD(universe.atoms[job.indices()]), job)
+    return analysis.n_frames, analysis.results.rmsd[:, 2].mean()
+
+
+def _rmsf_superposed(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.align import AlignTraj
+
+    # In memory, as its documentation advises; its transformation fit_rot_trans takes ten times as long.
+    select = "index " + " ".join(map(str, job.indices()))
+    AlignTraj(universe, universe.copy(), select=select, in_memory=True).run()
+    return _rmsf(universe, job)
 
 
 def _rmsf(universe: Universe, job: Job) -> tuple[int, float]:
@@ -130,6 +148,13 @@ def _msd(universe: Universe, job: Job) -> tuple[int, float]:
     return analysis.n_frames, analysis.results.timeseries.mean()
 
 
+def _msd_nojump(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.transformations.nojump import NoJump
+
+    universe.trajectory.add_transformations(NoJump())
+    return _msd(universe, job)
+
+
 def _hbonds(universe: Universe, job: Job) -> tuple[int, float]:
     from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 
@@ -138,8 +163,17 @@ def _hbonds(universe: Universe, job: Job) -> tuple[int, float]:
     return analysis.n_frames, len(analysis.results.hbonds)
 
 
+def _hbonds_protein(universe: Universe, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
+
+    analysis = _run(HydrogenBondAnalysis(universe, **OF_PROTEIN, update_selections=False), job)
+    return analysis.n_frames, len(analysis.results.hbonds)
+
+
 ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
+    "rmsd": _rmsd,
     "rmsf": _rmsf,
+    "rmsf-superposed": _rmsf_superposed,
     "rg": _rg,
     "dihedrals": _dihedrals,
     "distances": _distances,
@@ -149,7 +183,9 @@ ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
     "linear-density": _linear_density,
     "pca": _pca,
     "msd": _msd,
+    "msd-nojump": _msd_nojump,
     "hbonds": _hbonds,
+    "hbonds-protein": _hbonds_protein,
 }
 """Each gives the number of frames and the number in which all of its result takes part."""
 

@@ -12,6 +12,7 @@ from peers.analyses.questions import (
     HYDROGEN,
     N_BINS,
     N_SPHERE_POINTS,
+    OF_PROTEIN,
     OXYGEN,
     PROBE,
     SALT_BRIDGE,
@@ -40,6 +41,18 @@ def prepare(job: Job) -> Work:
         return Found(analysis.n_frames, float(value_of(analysis.results)))
 
     return work
+
+
+def _rmsd(universe: Universe, job: Job) -> Any:
+    from mdreel import RMSD
+
+    return RMSD(universe.atoms[job.indices()], trajectory=job.trajectory)
+
+
+def _rmsf_superposed(universe: Universe, job: Job) -> Any:
+    from mdreel import RMSF
+
+    return RMSF(universe.atoms[job.indices()], superposition=True, trajectory=job.trajectory)
 
 
 def _rmsf(universe: Universe, job: Job) -> Any:
@@ -117,13 +130,27 @@ def _msd(universe: Universe, job: Job) -> Any:
     return EinsteinMSD(universe.select_atoms(OXYGEN), trajectory=job.trajectory)
 
 
+def _msd_nojump(universe: Universe, job: Job) -> Any:
+    from mdreel import EinsteinMSD
+
+    return EinsteinMSD(universe.select_atoms(OXYGEN), nojump="lattice", trajectory=job.trajectory)
+
+
 def _hbonds(universe: Universe, job: Job) -> Any:
     from mdreel import HydrogenBondAnalysis
 
     return HydrogenBondAnalysis(universe, OXYGEN, HYDROGEN, OXYGEN, trajectory=job.trajectory)
 
 
+def _hbonds_protein(universe: Universe, job: Job) -> Any:
+    from mdreel import HydrogenBondAnalysis
+
+    return HydrogenBondAnalysis(universe, *OF_PROTEIN.values(), trajectory=job.trajectory)
+
+
 ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]] = {
+    "rmsd": (_rmsd, lambda found: found.rmsd[:, 2].mean()),
+    "rmsf-superposed": (_rmsf_superposed, lambda found: found.rmsf.mean()),
     "rmsf": (_rmsf, lambda found: found.rmsf.mean()),
     "rg": (_rg, lambda found: found.rgyr[:, 2].mean()),
     "dihedrals": (_dihedrals, lambda found: np.abs(found.angles).mean()),
@@ -136,7 +163,9 @@ ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]]
     "linear-density": (_linear_density, lambda found: mean_height(found.z)),
     "pca": (_pca, lambda found: found.variance[:10].sum()),
     "msd": (_msd, lambda found: found.timeseries.mean()),
+    "msd-nojump": (_msd_nojump, lambda found: found.timeseries.mean()),
     "hbonds": (_hbonds, lambda found: len(found.hbonds)),
+    "hbonds-protein": (_hbonds_protein, lambda found: len(found.hbonds)),
 }
 """How each is made, and the number in which all of its result takes part."""
 

@@ -15,6 +15,13 @@ CONTACT = 8.0
 OXYGEN, HYDROGEN = "resname SOL and name OW", "resname SOL and name HW1 HW2"
 """Water."""
 
+OF_PROTEIN = {
+    "donors_sel": None,
+    "hydrogens_sel": "name H* and bonded name N* O*",
+    "acceptors_sel": "name N* O*",
+}
+"""What may form hydrogen bonds in a protein without water; donors are what these hydrogens are bonded to."""
+
 N_BINS, FARTHEST = 100, 10.0
 """Of radial distributions: bins, and the distance where they end, Å."""
 
@@ -24,6 +31,13 @@ SALT_BRIDGE = 6.0
 
 PROBE, N_SPHERE_POINTS = 1.4, 960
 """Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""
+
+AMBIGUOUS = 1.0
+"""How far mean square displacements may lie apart, as a share, where jumps are undone.
+
+The frames are 10 of a simulation, 100 ps apart, again and again: many molecules move by half a cell from one to the
+next, and which image they moved to is anybody's guess.
+"""
 
 CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
 """Of water (SPC), e: the topology of the benchmark has none."""

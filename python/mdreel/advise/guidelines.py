@@ -8,11 +8,8 @@ Khoshlessan et al. 2018: "Applications and performance of HPC resources for para
 
 from dataclasses import dataclass, field
 
-COMPUTE_BOUND = 1.0
-"""R_comp/io from which a task is bound by compute (2019, heuristics 2 and 3; 2018 has 100, from fewer data)."""
-
-SCALES_AS_IT_IS = 1.0
-"""R_comp/comm above which communication is of no matter (2019, heuristics 2.1 and 2.2)."""
+from mdreel.amounts import digits
+from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 
 PAYS = 0.5
 """Another format is worth mentioning where it takes less than this share of the time of a frame."""
@@ -59,9 +56,9 @@ def workload(ratio_comp_io: float) -> Verdict:
     """
     numbers = {"ratio_comp_io": ratio_comp_io}
     if ratio_comp_io >= COMPUTE_BOUND:
-        reason = f"R_comp/io = {_short(ratio_comp_io)} >= 1: more time is computed than read"
+        reason = f"R_comp/io = {digits(ratio_comp_io)} >= 1: more time is computed than read"
         return Verdict("bound by", "compute", reason, f"{PAPER_2019}, heuristic 1", numbers)
-    reason = f"R_comp/io = {_short(ratio_comp_io)} < 1: more time is read and decompressed than computed"
+    reason = f"R_comp/io = {digits(ratio_comp_io)} < 1: more time is read and decompressed than computed"
     return Verdict("bound by", "reading", reason, f"{PAPER_2019}, heuristic 1", numbers)
 
 
@@ -98,7 +95,7 @@ def file_access(
     numbers = {"ratio_comp_io": ratio_comp_io, "n_nodes": float(n_nodes), "n_workers": float(n_workers)}
     numbers["n_files"] = float(n_files)
     as_it_is = "shared" if n_files == 1 else "chain"
-    ratio = f"R_comp/io = {_short(ratio_comp_io)}"
+    ratio = f"R_comp/io = {digits(ratio_comp_io)}"
     if ratio_comp_io >= COMPUTE_BOUND:
         reason = f"{ratio} >= 1: one shared file does no harm"
         return Verdict("file access", as_it_is, reason, f"{PAPER_2019}, heuristic 2", numbers)
@@ -133,7 +130,7 @@ def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
     numbers = {"ratio_comp_comm": ratio_comp_comm, "n_nodes": float(n_nodes)}
     if executor in ("serial", "threads"):
         return Verdict("results", "memory", "threads put results where they belong: nothing is sent", BEYOND, numbers)
-    ratio = f"R_comp/comm = {_short(ratio_comp_comm)}"
+    ratio = f"R_comp/comm = {digits(ratio_comp_comm)}"
     if executor != "mpi":
         reason = f"{ratio}: parts are sent while others are computed"
         return Verdict("results", "pipe", reason, BEYOND, numbers)
@@ -228,10 +225,6 @@ def trajectory_format(
         reason = f"{spent}, {plain}: convert what is analysed often, if its {plain_bytes / 1e3:,.0f} kB a frame fit"
         return Verdict("format", "dcd", reason, BEYOND, numbers)
     return Verdict("format", "keep", f"{spent}, {plain}" if decompress > 0 else f"{name} as it is", BEYOND, numbers)
-
-
-def _short(ratio: float) -> str:
-    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
 
 
 def _microseconds(seconds: float) -> str:

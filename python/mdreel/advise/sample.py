@@ -29,6 +29,7 @@ from mdreel.executors.serial import Serial
 from mdreel.executors.threads import Threads
 from mdreel.pipeline import run
 from mdreel.results.results import Results
+from mdreel.spans import NO_BLOCK
 from mdreel.timing.environment import environment_of
 from mdreel.timing.timing import Timing
 
@@ -38,11 +39,11 @@ N_STRETCHES = 5
 SHARE = 0.05
 """Share of the whole run's time that a sample may take, within these limits, s."""
 
-LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
+LEAST_SECONDS, MOST_SECONDS = 1.0, 2.0
 
 _WARM_UP_SECONDS = 0.02
 _GROWTH = 4
-_BLOCKS_PER_WORKER = 4
+_BLOCKS_PER_WORKER = 8
 _MOST_RESULT_BYTES = 64 << 20  # of a stretch
 
 
@@ -213,7 +214,7 @@ def take_sample(
     -----
     What is run first warms up (buffers, imports, large pages) and is not counted. Stretches of one worker begin at even
     distances; those of several end where the next of one begins, and are of other frames unless there are too few.
-    Together they take 5 % of what the run would take one worker, but at least half a second, or the whole run.
+    Together they take 5 % of what the run would take one worker, but at least a second, or the whole run.
     """
     if any(isinstance(one, DistanceMatrix) for one in analyses):
         message = "compares each frame with each, of which the time of a few frames says nothing"
@@ -228,8 +229,10 @@ def take_sample(
     crews: list[Executor] = [Serial()] if n_together == 1 else [Serial(), Threads(n_together)]
     timings: list[list[Timing]] = [[] for _ in crews]
     concluding: list[float] = []
+    n_sampled = 0
     for number, outcome in _stretches(job, numbers, crews, pace, most_seconds):
-        timings[number].append(Timing(outcome.spans))
+        n_sampled += len(outcome.rows)
+        timings[number].append(Timing(outcome.spans if number == 0 else _settled(outcome.spans)))
         if number == 0:
             concluding.append(_concluding(analyses, job, outcome) / len(outcome.rows))
     costs = [_cost(of_crew) for of_crew in timings]
@@ -255,7 +258,7 @@ def take_sample(
         needs_order=any(one.needs_order for one in source.transformations),
         is_transformed=bool(source.transformations),
         has_parallel_hdf5=_has_parallel_hdf5(),
-        n_sampled=sum(timing.n_frames for of_crew in timings for timing in of_crew),
+        n_sampled=n_sampled,
         seconds=perf_counter() - begun,
     )
 
@@ -307,6 +310,17 @@ def _cost(timings: Sequence[Timing]) -> FrameCost:
     kinds = ("read", "decompress", "compute", "reduce")
     seconds = {kind: sum(timing.seconds(kind) for timing in timings) / n_frames for kind in kinds}
     return FrameCost(**seconds, n_bytes=sum(timing.n_bytes for timing in timings) / n_frames)
+
+
+def _settled(spans: NDArray[np.void]) -> NDArray[np.void]:
+    """Leave the first block of each worker out, where it had more: a thread that has just begun is slow for a while."""
+    is_first = np.zeros(len(spans), bool)
+    for worker in np.unique(spans["worker"]):
+        is_own = (spans["worker"] == worker) & (spans["block"] != NO_BLOCK)
+        blocks = spans["block"][is_own]
+        if len(np.unique(blocks)) > 1:
+            is_first |= is_own & (spans["block"] == blocks[np.argmin(spans["start_ns"][is_own])])
+    return spans[~is_first]
 
 
 def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> float:

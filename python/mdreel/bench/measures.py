@@ -10,9 +10,7 @@ import numpy as np
 from mdreel.bench.kept import DONE, Kept
 from mdreel.bench.scenario import PEERS
 from mdreel.timing.observables import Observables
-
-STRAGGLER = 1.5
-"""A straggler takes more than this many times the median rank."""
+from mdreel.timing.stragglers import stragglers_of
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,8 @@ class Measured:
 
     @property
     def n_stragglers(self) -> int:
-        """Ranks that took more than `STRAGGLER` times the median."""
-        if self.observables is None or not len(self.observables.t_n):
-            return 0
-        times = sorted(self.observables.t_n.tolist())
-        middle = len(times) // 2
-        median = times[middle] if len(times) % 2 else (times[middle - 1] + times[middle]) / 2
-        return sum(seconds > STRAGGLER * median for seconds in times)
+        """Ranks that took more than 1.5 times the median."""
+        return 0 if self.observables is None else len(stragglers_of(self.observables))
 
     def _a_frame(self, seconds: float) -> float:
         return seconds / max(self.kept.point.n_frames, 1)

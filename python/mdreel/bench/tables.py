@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mdreel.amounts import digits
 from mdreel.bench.measures import Cell, Measured, Series
 from mdreel.bench.scenario import QUANTITIES, Published
 from mdreel.spans import KINDS, NO_BLOCK
@@ -248,6 +249,4 @@ def _short(value: Value) -> str:
         return value.replace("|", "\\|")
     if _is_nothing(value):
         return ""
-    if isinstance(value, int) or value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else digits(value)

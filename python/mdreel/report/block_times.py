@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.report.amounts import BLOCKS, SECONDS, amount
+from mdreel.amounts import BLOCKS, SECONDS, amount
 from mdreel.report.card import card
 from mdreel.report.markup import Markup
 from mdreel.report.svg import Axis, Tips, layer, marker, path, plot, rectangles, round_step

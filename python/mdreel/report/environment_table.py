@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mdreel.report.amounts import BYTES, amount, percent
+from mdreel.amounts import BYTES, amount, percent
 from mdreel.report.card import card
 from mdreel.report.markup import Markup, element, table
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mdreel.report.amounts import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
+from mdreel.amounts import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
 from mdreel.report.markup import Markup, element
 from mdreel.report.palette import class_of
 from mdreel.timing.stragglers import STRAGGLER, Straggler

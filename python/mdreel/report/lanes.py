@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mdreel.report.amounts import digits
+from mdreel.amounts import digits
 from mdreel.report.markup import Markup, element, together
 from mdreel.report.svg import place_of, round_step
 from mdreel.timing.stragglers import Straggler

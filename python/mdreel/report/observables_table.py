@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.report.amounts import SECONDS, Unit, amount, digits, unit_of
+from mdreel.amounts import SECONDS, Unit, amount, digits, unit_of
 from mdreel.report.card import card
 from mdreel.report.markup import Markup, element, table
 from mdreel.timing.observables import NAMES, Observables

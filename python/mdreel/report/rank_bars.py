@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.report.amounts import SECONDS, amount, percent
+from mdreel.amounts import SECONDS, amount, percent
 from mdreel.report.card import card
 from mdreel.report.lanes import Lanes, marks_of
 from mdreel.report.markup import Markup

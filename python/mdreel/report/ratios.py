@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from mdreel.report.amounts import SECONDS, amount, digits, percent
+from mdreel.amounts import SECONDS, amount, digits, percent
 from mdreel.report.card import card
 from mdreel.report.markup import Markup, element, table
+from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 from mdreel.timing.observables import Observables
 from mdreel.timing.timing import Timing
 
@@ -51,7 +52,7 @@ def _of_reading(of: Observables) -> str:
     ratio = of.ratio_comp_io
     if not of.t_io.any():
         return "No rank spent time on reading."
-    if ratio >= 1:
+    if ratio >= COMPUTE_BOUND:
         return "At least 1: computing outweighs reading. A single shared file is fine."
     return (
         "Below 1: reading outweighs computing. On many nodes, avoid frame-by-frame access to one shared file: use "
@@ -62,7 +63,7 @@ def _of_reading(of: Observables) -> str:
 def _of_communication(of: Observables) -> str:
     if not of.t_comm.any():
         return "No rank spent time on sending results."
-    if of.ratio_comp_comm <= 1:
+    if of.ratio_comp_comm <= SCALES_AS_IT_IS:
         return "At most 1: sending results takes as long as computing them. Put them on a global array."
     if of.ratio_comp_comm < _MUCH:
         return "Above 1, but not by far: sending results will show on more ranks."

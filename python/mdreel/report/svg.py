@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel.report.amounts import Unit, Units, unit_of
+from mdreel.amounts import Unit, Units, unit_of
 from mdreel.report.markup import Markup, element, together
 
 _MOST_TICKS = 6

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.report.amounts import SECONDS, amount, percent
+from mdreel.amounts import SECONDS, amount, percent
 from mdreel.report.block_times import late_after
 from mdreel.report.card import card
 from mdreel.report.lanes import Lanes, marks_of

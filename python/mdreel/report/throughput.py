@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.report.amounts import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
+from mdreel.amounts import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
 from mdreel.report.card import card
 from mdreel.report.markup import Markup, element
 from mdreel.report.raster import spread

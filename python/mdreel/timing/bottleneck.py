@@ -58,8 +58,8 @@ def bottleneck_of(spans: NDArray[np.void]) -> Bottleneck:
 
     Notes
     -----
-    Workers that are done wait for the last one. Where workers wait while the caller merges or writes, that is what the
-    run waits for, and not the waiting.
+    While others are done, the run does what the last worker does. Where workers wait while the caller merges or writes,
+    that is what the run waits for, and not the waiting.
     """
     wall = float(spans["stop_ns"].max(initial=0))
     if not wall:
@@ -78,10 +78,13 @@ def _workers(spans: NDArray[np.void]) -> NDArray[np.float64]:
     """What the workers spent on each kind, in the mean, shape (n_kinds,), ns."""
     spent = _seconds(spans)
     workers, places = np.unique(spans["worker"], return_inverse=True)
+    if not len(workers):
+        return spent
     ends = np.zeros(len(workers), np.uint64)
     np.maximum.at(ends, places, spans["stop_ns"])
-    spent[_WAIT] += float((ends.max(initial=0) - ends).sum())
-    return spent / max(len(workers), 1)
+    of_last = _seconds(spans[spans["worker"] == workers[ends.argmax()]])
+    spent += float((ends.max() - ends).sum()) * of_last / max(of_last.sum(), 1.0)
+    return spent / len(workers)
 
 
 def _seconds(spans: NDArray[np.void]) -> NDArray[np.float64]:

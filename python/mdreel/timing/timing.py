@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.amounts import digits
 from mdreel.crew import Member
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
@@ -205,9 +206,7 @@ class Timing:
     def summary(self) -> str:
         """Where the time went, in three lines."""
         wall = max(self.wall_seconds, 1e-9)
-        rate = (
-            f"{_three_digits(self.n_frames / wall)} frames/s, {_three_digits(self.n_bytes / wall * 1e-9)} GB/s of file"
-        )
+        rate = f"{digits(self.n_frames / wall)} frames/s, {digits(self.n_bytes / wall * 1e-9)} GB/s of file"
         total = max(self.seconds(), 1e-9)
         kinds = [kind for kind in KINDS if kind not in _NOT_ALWAYS or len(self._of_kind(kind))]
         shares = {kind: self.seconds(kind) / total for kind in kinds}
@@ -215,7 +214,7 @@ class Timing:
         typical = typical_seconds(self.observables)
         slowest = self.observables.t_total / typical if typical else 1.0
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
-        first = f"{self.n_frames:,} frames in {_three_digits(wall)} s on {self._who()}: {rate}"
+        first = f"{self.n_frames:,} frames in {digits(wall)} s on {self._who()}: {rate}"
         stragglers = f"slowest worker {slowest:.2f}x the median; stragglers: {self._named()}"
         return f"{first}\n{parts}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
@@ -271,7 +270,7 @@ class Timing:
         write_record(Record(self, known, limits, title), path, force)
 
     def __repr__(self) -> str:
-        return f"<Timing of {self.n_frames:,} frames in {_three_digits(self.wall_seconds)} s>"
+        return f"<Timing of {self.n_frames:,} frames in {digits(self.wall_seconds)} s>"
 
     def _who(self) -> str:
         """Who worked, in words."""
@@ -288,7 +287,7 @@ class Timing:
     def _named(self) -> str:
         """Return the stragglers and their causes, in words."""
         named = [
-            f"{one.rank} ({one.times_median:.3g}x, {one.reason} +{_three_digits(one.excess_seconds)} s)"
+            f"{one.rank} ({one.times_median:.3g}x, {one.reason} +{digits(one.excess_seconds)} s)"
             for one in self.straggling[:_MOST_NAMED]
         ]
         n_more = len(self.straggling) - len(named)
@@ -310,11 +309,3 @@ def _sums(places: NDArray[np.integer], spans: NDArray[np.void], n_places: int) -
     sums = np.zeros(n_places)
     np.add.at(sums, places, _durations(spans))
     return sums
-
-
-def _three_digits(value: float) -> str:
-    """Three digits are what a timing is good for."""
-    if value >= 1000:
-        digits = len(str(int(value))) - 3
-        return f"{round(value, -digits):,.0f}"
-    return f"{value:.3g}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdreel.report.amounts import BYTES, SECONDS, amount, digits, percent
+from mdreel.amounts import BYTES, SECONDS, amount, digits, percent
 
 
 @pytest.mark.parametrize(
