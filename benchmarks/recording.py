@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import statistics
-import time
 import warnings
 from typing import TYPE_CHECKING
 
+import contender
+import measure
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mdreel.bench.data import System
 
 REPEATS = 5
-N_SPANS = 200_000
 
 
-def span_seconds() -> float:
-    """Return what it takes at most to record a span, s: median of 5.
+def span_seconds(cache: Path) -> float:
+    """Return what it takes the core to record a span, with the memory that it takes, s: median of 5.
 
-    Notes
-    -----
-    The core reads the monotonic clock and appends seven numbers to an array. Python does the same here, which takes
-    several times as long.
+    Parameters
+    ----------
+    cache
+        A folder; programs of the benchmark have one.
+
+    Raises
+    ------
+    RuntimeError
+        If the program that does nothing else was not built.
     """
-    return statistics.median(_recording() / N_SPANS for _ in range(REPEATS))
+    recording = contender.example("record_spans", "recording")
+    missing = recording.missing()
+    if missing:
+        raise RuntimeError(missing)
+    reports = [measure.launch(recording, cache) for _ in range(REPEATS)]
+    return statistics.median(report["seconds"] / report["n_spans"] for report in reports)
 
 
 def share(system: System, form: str, n_workers: int, seconds: float) -> float:
@@ -40,13 +53,3 @@ def share(system: System, form: str, n_workers: int, seconds: float) -> float:
         timing = RMSD(atoms, trajectory=system.trajectory(form)).run(n_workers=n_workers).timing
         shares.append(100 * len(timing.spans) * seconds / timing.seconds())
     return statistics.median(shares)
-
-
-def _recording() -> float:
-    spans = []
-    begin = start = time.perf_counter_ns()
-    for i in range(N_SPANS):
-        stop = time.perf_counter_ns()
-        spans.append((2, i, 0, start, stop, i, i))
-        start = stop
-    return (time.perf_counter_ns() - begin) * 1e-9
