@@ -162,7 +162,7 @@ def test_what_is_not_there_is_left_out_and_said(tmp_path: Path, bench) -> None:
 
 @needs(MPICH)
 def test_frames_in_memory_give_the_same_without_reading(tmp_path: Path, bench) -> None:
-    text = '[small]\nfactor = 0.02\nworkers = [2]\n[[grid]]\nexecutor = ["threads", "processes", "mpi"]\n'
+    text = '[small]\nfactor = 0.02\nworkers = [2]\n[[grid]]\nexecutor = ["threads", "dask", "mpi"]\n'
     scenario = write(
         tmp_path, 'title = "Memory"\n' + text + 'frames = "memory"\n[[grid]]\nexecutor = "threads"\nload = 3\n'
     )

@@ -109,6 +109,10 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
         (('executor = "mpi"', 'program = "gmx"\nexecutor = "mpi"'), "grid 2: gmx has no executor 'mpi'; it has serial"),
         (('executor = "mpi"', 'access = "hdf5-independent"\nexecutor = "mpi"'), "grid 2: access = 'hdf5-independent'"),
         (('label = "gathered"', 'frames = "memory"\naccess = "shared"'), "grid 2: frames = 'memory' have no access"),
+        (
+            ('["threads", "mpi"]', '["threads", "processes"]\nframes = "memory"'),
+            "grid 1: frames = 'memory' are made before the run, but processes begin with it",
+        ),
         (("points = [[24, 17], [72, 10.5]]", "points = [24, 17]"), "published 1: points: expected 2 values, got 24"),
         (('figures = ["seconds"]', 'figures = ["pie"]'), "figures: expected one of seconds, speed-up"),
         (("[data]", "[[data]]"), "data: expected a table, got [{"),

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "throughput")
+"""Quantities with a logarithmic axis, where they reach over more than `_WIDE`."""
+
+_WIDE = 8.0
+_FAR = 500.0  # beyond, such an axis has room for powers of ten only
 _SIZE = (12.0, 6.4)  # inches
 
 
@@ -137,7 +141,7 @@ def progress(title: str, series: Sequence[Series]) -> Figure:
             curve = one.cells[-1].repeats[0].kept.facts.get("progress", {})
             if curve.get("seconds"):
                 label = f"{one.name}, N = {one.cells[-1].n_workers}"
-                axes.plot(curve["seconds"], curve["tasks"], color=COLOURS[i % len(COLOURS)], label=label)
+                axes.plot(curve["seconds"], curve["tasks"], label=label, **{**_look(i), "marker": ""})
         axes.set_xlabel("Time (s)")
         axes.set_ylabel("Tasks done")
         axes.set_xscale("log")
@@ -192,7 +196,7 @@ def _curve(series: Series, quantity: str) -> tuple[list[float], list[float], lis
 def _look(i: int) -> dict[str, Any]:
     return {
         "color": COLOURS[i % len(COLOURS)],
-        "marker": MARKERS[i % len(MARKERS)],
+        "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
         "markersize": 9,
         "linewidth": 2.0,
         "linestyle": "-" if i < len(COLOURS) else "--",
@@ -201,22 +205,36 @@ def _look(i: int) -> dict[str, Any]:
 
 def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
     """Name the axes, and draw what would be ideal."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
     most = max(reached)
     ticks = sorted({int(x) for x in reached if x >= 1})
     if quantity == "speed-up":
         axes.plot([1, most], [1, most], color=INK, linewidth=1.0, linestyle="--", label="ideal")
     if quantity == "efficiency":
         axes.axhline(1.0, color=INK, linewidth=1.0, linestyle="--", label="ideal")
-        axes.set_ylim(bottom=0.0)
-    if quantity in _LOGARITHMIC and axes.has_data():
+    axes.set_ylim(bottom=0.0)
+    low, high = _reach(axes)
+    if quantity in _LOGARITHMIC and high > _WIDE * low:
+        axes.set_ylim(0.7 * low, 1.4 * high)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _FAR * low else (1.0,)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xscale("log", base=2)
     if len(ticks) <= 12:
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.minorticks_off()
+        axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("RMSDs a frame, W" if quantity == "ratio" else "Number of workers, N")
     axes.set_ylabel(QUANTITIES[quantity])
     _legend(axes)
+
+
+def _reach(axes: Axes) -> tuple[float, float]:
+    """Return the least and the largest value above 0 that is drawn; 1 and 1 where there is none."""
+    drawn = [float(y) for line in axes.get_lines() for y in np.atleast_1d(line.get_ydata())]
+    heights = [y for y in drawn if math.isfinite(y) and y > 0] or [1.0]
+    return min(heights), max(heights)
 
 
 def _legend(axes: Axes) -> None:

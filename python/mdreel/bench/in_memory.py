@@ -1,13 +1,14 @@
 """Frames in memory: a run without reading, also where workers are other processes.
 
-A trajectory in memory stays in its process. Here each process makes its own, when it is given the job and before its
-clock starts, as the ranks of Khoshlessan et al. (2019) did.
+A trajectory in memory stays in its process. Here each process makes its own when it is first given the job, and keeps
+it for the next: in a run that is not timed, as the ranks of Khoshlessan et al. (2019) made theirs beforehand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -108,4 +109,10 @@ class InMemory:
 
 
 def _job_elsewhere(paths: tuple[str, ...], chosen: NDArray[np.uint32], atoms: NDArray[np.uint32], kernel: Pass) -> Job:
-    return Job(load_frames(paths, chosen), atoms, kernel)
+    return Job(_frames_of(paths, chosen.tobytes()), atoms, kernel)
+
+
+@lru_cache(maxsize=1)
+def _frames_of(paths: tuple[str, ...], chosen: bytes) -> Source:
+    """Read the frames of a process, once."""
+    return load_frames(paths, np.frombuffer(chosen, np.uint32))

@@ -210,6 +210,8 @@ def _problems(workload: str, grid: Grid) -> list[str]:
         found.append("access = 'hdf5-collective' needs schedule = 'static'")
     if "memory" in grid.frames and grid.access != (DEFAULT,):
         found.append("frames = 'memory' have no access")
+    if "memory" in grid.frames and "processes" in grid.executor:
+        found.append("frames = 'memory' are made before the run, but processes begin with it")
     if workload == "split" and set(grid.executor) != {"threads"}:
         found.append("the workload split is for executor = 'threads'")
     return found

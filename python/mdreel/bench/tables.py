@@ -249,4 +249,4 @@ def _short(value: Value) -> str:
         return value.replace("|", "\\|")
     if _is_nothing(value):
         return ""
-    return f"{value:,}" if isinstance(value, int) else digits(value)
+    return f"{value:,.0f}" if isinstance(value, int) or value >= 1000 else digits(value)

@@ -44,6 +44,7 @@ def analyse(order: Order) -> Result:
             trajectory = load_frames([str(path) for path in order.paths], chosen)
             executor = InMemory(found, [str(path) for path in order.paths], chosen)
             atoms = mda.Universe.empty(len(chosen)).atoms
+            run(analyses_of(point, atoms, trajectory), backend=executor, stop=1)  # each worker makes its frames
         analyses = analyses_of(point, atoms, trajectory)
         began = perf_counter()
         run(

@@ -61,7 +61,7 @@ def versions() -> dict[str, str]:
     known = {name: text for name, text in found.items() if text is not None}
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
-        known["MPI"] = str(mpi.Get_library_version()).strip("\0 \n").splitlines()[0]
+        known["MPI"] = " ".join(str(mpi.Get_library_version()).strip("\0 \n").splitlines()[0].split())
     return known
 
 
