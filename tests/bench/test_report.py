@@ -152,6 +152,18 @@ def test_published_values_are_beside_ours_and_hollow(folder: Path) -> None:
     assert any(line.get_xydata()[:, 0].tolist() == [1.0, 2.0, 5.0] for line in figure.axes[0].lines)
 
 
+@pytest.mark.parametrize("farthest", [1.2, 9.0, 60.0, 1e4, 1e6])
+def test_axes_have_numbers_however_far_values_reach(folder: Path, farthest: float) -> None:
+    far = Published(source="a paper", quantity="speed-up", label="theirs", points=((2.0, 1.5), (24.0, farthest)))
+    figure = over_workers("Made up", "speed-up", series_of(kept_in(folder)), [far])
+    (axes,) = figure.axes
+    figure.canvas.draw()
+    low, high = axes.get_ylim()
+    labels = [label.get_text() for label in axes.get_yticklabels() if low <= label.get_position()[1] <= high]
+    assert len([label for label in labels if label]) >= 3
+    assert high >= farthest
+
+
 def kept_in(folder: Path) -> list[Kept]:
     from mdreel.bench.kept import plan_of
 
