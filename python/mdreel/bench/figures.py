@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-_LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "throughput")
+_LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "ratio", "throughput")
 """Quantities with a logarithmic axis, where they reach over more than `_WIDE`."""
 
 _WIDE = 8.0
