@@ -107,7 +107,7 @@ def test_worker_that_waits_for_the_scheduler_is_found(monkeypatch: pytest.Monkey
 
 @EVERY_MPI
 def test_delay_of_a_rank_is_found(mpi: Launcher, tmp_path: Path) -> None:
-    n_ranks, late, seconds = 5, 2, 0.8  # more than half of them are no straggler, also where rank 0 waits for one
+    n_ranks, late, seconds = 5, 2, 1.5  # more than half of them are no straggler, also where rank 0 waits for one
     ways = [(kind, "gather") for kind in (*OF_PROCESSES, "gather")] + [("put", "window"), ("compute", "window")]
     delays = [Delay(kind, seconds, late, n_ranks, str(tmp_path / f"claim{i}")) for i, (kind, _) in enumerate(ways)]
     runs = [(way, delay) for (_, way), delay in zip(ways, delays, strict=True)]
@@ -120,8 +120,10 @@ def test_delay_of_a_rank_is_found(mpi: Launcher, tmp_path: Path) -> None:
         straggler = assert_found(timing, OBSERVABLES[kind], seconds, rank)
         # Rank 0 cannot be done with a gather before the last result is there.
         others = {0} if way == "gather" and OBSERVABLES[kind] == "t_comm" else set()
-        assert {one.rank for one in timing.straggling} - others == {straggler.rank}, kind
-        assert {one.cause for one in timing.straggling} == {straggler.cause}, kind
+        # A busy machine makes stragglers of others, too, but not by so much.
+        much_later = [one for one in timing.straggling if one.excess_seconds >= 0.5 * seconds]
+        assert {one.rank for one in much_later} - others == {straggler.rank}, kind
+        assert {one.cause for one in much_later} == {straggler.cause}, kind
 
 
 def spans_of(*times_ms: dict[str, int]) -> np.ndarray:
