@@ -117,7 +117,8 @@ impl Level {
         Set::ALL.iter().copied().filter(|set| set.is_here()).map(Level).collect()
     }
 
-    /// Whether AVX2, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is compiled for these once more.
+    /// Whether AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these, or compiled for
+    /// them once more.
     pub fn is_avx2(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(self.0, Set::Avx2 | Set::Avx512);

@@ -33,7 +33,7 @@ impl Group {
     pub(super) const INDEX: u32 = 40;
     const RUN: u32 = 47;
     const FLAG: u32 = 51;
-    const WANTED: u32 = 52;
+    pub(super) const WANTED: u32 = 52;
 
     /// Bit at which the big coordinate starts.
     #[inline(always)]

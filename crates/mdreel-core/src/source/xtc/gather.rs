@@ -1,6 +1,8 @@
 //! Gathering: from the groups of a chunk to the coordinates of the wanted atoms.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use super::coded::{Big, Coded};
@@ -12,6 +14,9 @@ use crate::units::ANGSTROM_PER_NANOMETRE;
 
 /// Room for the atoms of a chunk, and for one that is written before it is passed over.
 const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
+/// The widest number that vectors are used for.
+#[cfg(target_arch = "x86_64")]
+const MAX_BITS: u32 = 48;
 
 /// Gathers atoms; keeps its memory.
 #[derive(Debug)]
@@ -21,6 +26,8 @@ pub struct Gather {
     integers: Box<Integers>,
     #[cfg(target_arch = "x86_64")]
     flat: Box<avx512::Flat>,
+    #[cfg(target_arch = "x86_64")]
+    bigs: Box<avx2::Bigs>,
 }
 
 impl Gather {
@@ -31,6 +38,8 @@ impl Gather {
             integers: Box::new(Integers { x: [0; ATOMS], y: [0; ATOMS], z: [0; ATOMS] }),
             #[cfg(target_arch = "x86_64")]
             flat: Box::default(),
+            #[cfg(target_arch = "x86_64")]
+            bigs: Box::default(),
         }
     }
 
@@ -47,6 +56,11 @@ impl Gather {
         if self.level.is_avx512() {
             // SAFETY: the level says that the processor has these instructions.
             if let Some(n) = unsafe { self.flat.gather::<ALL>(frame, groups, columns, at) } {
+                return n;
+            }
+        } else if self.level.is_avx2() {
+            // SAFETY: as above.
+            if let Some(n) = unsafe { self.bigs.gather::<ALL>(frame, groups, columns, at) } {
                 return n;
             }
         }

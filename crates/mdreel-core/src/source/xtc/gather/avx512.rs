@@ -12,10 +12,10 @@ use std::arch::x86_64::*;
 use super::super::coded::{Big, Coded};
 use super::super::control::{CHUNK, Group, MAX_RUN};
 use super::super::radix::SMALL_RADICES;
-use super::angstrom;
+use super::{MAX_BITS, angstrom};
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
-use packed::{MAX_BITS, UP, WIDTH, each_row, last_row, load_numbers, reciprocal, rows, running_sums, split};
+use packed::{UP, WIDTH, each_row, last_row, load_numbers, reciprocal, rows, running_sums, split};
 
 /// Room for the small coordinates of a chunk, and for what the last store writes in excess.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;

@@ -7,8 +7,6 @@
 
 use std::arch::x86_64::*;
 
-/// The widest number that is unpacked here.
-pub const MAX_BITS: u32 = 48;
 /// `1.5 * 2^52`.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Numbers unpacked, and entries listed, at a time.
@@ -103,6 +101,7 @@ pub fn each_row(rows: __m512i) -> [__m128i; 4] {
 mod tests {
     use super::*;
     use crate::simd::Level;
+    use crate::source::xtc::gather::MAX_BITS;
     use crate::source::xtc::radix::SMALL_RADICES;
 
     /// Divides by one divisor.
