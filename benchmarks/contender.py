@@ -90,7 +90,7 @@ def build() -> list[str]:
     if shutil.which("cargo") is None:
         return ["cargo is not installed: no Rust peers, no floors"]
     builds = {"peers": ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(RUST / "target"), "--locked"]}
-    for example in ("decode", "control", "record_spans"):
+    for example in ("decode", "control", "record_spans", "channel"):
         if (REPOSITORY / "crates/mdreel-core/examples" / f"{example}.rs").exists():
             builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", "mdreel-core"]
             builds[example] += ["--target-dir", str(REPOSITORY / "target"), "--example", example]

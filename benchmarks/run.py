@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import advice
+import channels
+import channels_table
 import environment
 import formats_table
 import measure
@@ -191,12 +193,18 @@ def measure_advice(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
     return True
 
 
+def measure_channels(chosen: argparse.Namespace, facts: dict[str, Any]) -> bool:
+    """Measure channels and their peers and keep the result."""
+    return channels.measure(chosen, facts, log)
+
+
 MEASURES = {
     "memory": measure_memory,
     "budget": measure_budget,
     "startup": measure_startup,
     "recording": measure_recording,
     "advice": measure_advice,
+    "channels": measure_channels,
 }
 """What is measured besides cases, by name."""
 
@@ -204,7 +212,11 @@ MEASURES = {
 def write_tables(chosen: argparse.Namespace) -> None:
     """Write the tables from all results there are, of this run and of earlier ones."""
     cases = {name: kept for name in PLANS if (kept := results.load(chosen.results, name))}
-    figures = [kept for name in MEASURES if (kept := results.load(chosen.results, name))]
+    pages = {name: kept for name in MEASURES if (kept := results.load(chosen.results, name))}
+    if page_of_channels := pages.pop("channels", None):
+        results.write(chosen.results / "channels.md", channels_table.full(page_of_channels))
+        print(channels_table.full(page_of_channels))
+    figures = list(pages.values())
     groups: dict[str, Any] = {
         "table.md": RMSD,
         "analyses.md": ANALYSES,

@@ -28,6 +28,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     return cache
 
 
+@pytest.fixture(autouse=True)
+def own_interrupt() -> None:
+    """Ctrl-C is Python's: dask_jobqueue has another idea when it is imported."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="session")
 def adk_positions() -> np.ndarray:
     """The AdK trajectory, shape (98, 3341, 3), float32, Å, as MDAnalysis reads it."""

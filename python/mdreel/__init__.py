@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.helices import HelixEigenvalues
     from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
     from mdreel.analysis.linear_density import LinearDensity
+    from mdreel.analysis.live import live
     from mdreel.analysis.msd import EinsteinMSD
     from mdreel.analysis.one_pass import run
     from mdreel.analysis.pca import PCA
@@ -27,11 +28,23 @@ if TYPE_CHECKING:
     from mdreel.analysis.rmsf import RMSF
     from mdreel.analysis.sasa import SASA
     from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
+    from mdreel.archives.archive import archive
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
     from mdreel.executors.processes import Processes
     from mdreel.executors.serial import Serial
     from mdreel.executors.threads import Threads
+    from mdreel.insitu.archive import Archive
+    from mdreel.insitu.channel import channel
+    from mdreel.insitu.consumer import Consumer
+    from mdreel.insitu.managed import ManagedDirectory
+    from mdreel.insitu.nodes.link import Security
+    from mdreel.insitu.nodes.relay import Relay, relay
+    from mdreel.insitu.nodes.server import Server, serve
+    from mdreel.insitu.producer import Producer
+    from mdreel.insitu.producing import Producing
+    from mdreel.insitu.staging import Staging
+    from mdreel.insitu.status import channels
     from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
     from mdreel.mdanalysis.backend import backend
     from mdreel.sources.follow import follow
@@ -46,7 +59,9 @@ __all__ = [
     "SASA",
     "AlignTraj",
     "AnalysisBase",
+    "Archive",
     "AverageStructure",
+    "Consumer",
     "Contacts",
     "Dask",
     "DensityAnalysis",
@@ -61,24 +76,37 @@ __all__ = [
     "InterRDF",
     "InterRDF_s",
     "LinearDensity",
+    "ManagedDirectory",
     "Mpi",
     "Processes",
+    "Producer",
+    "Producing",
     "Ramachandran",
     "Reducer",
+    "Relay",
     "Rg",
+    "Security",
     "Serial",
+    "Server",
+    "Staging",
     "Threads",
     "accelerate",
+    "archive",
     "autocorrelation",
     "backend",
     "block_averages",
     "center_in_box",
+    "channel",
+    "channels",
     "fit_rot_trans",
     "follow",
     "from_function",
+    "live",
     "nojump",
     "open_source",
+    "relay",
     "run",
+    "serve",
     "statistical_inefficiency",
     "unaccelerate",
     "unwrap",
@@ -94,7 +122,9 @@ _HOMES = {
     "Contacts": "mdreel.analysis.contacts",
     "AlignTraj": "mdreel.storage.align",
     "AnalysisBase": "mdreel.analysis.base",
+    "Archive": "mdreel.insitu.archive",
     "AverageStructure": "mdreel.analysis.average",
+    "Consumer": "mdreel.insitu.consumer",
     "Dask": "mdreel.executors.dask",
     "DensityAnalysis": "mdreel.analysis.density",
     "Dihedral": "mdreel.analysis.dihedrals",
@@ -108,24 +138,37 @@ _HOMES = {
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
     "LinearDensity": "mdreel.analysis.linear_density",
+    "ManagedDirectory": "mdreel.insitu.managed",
     "Mpi": "mdreel.executors.mpi",
     "Processes": "mdreel.executors.processes",
+    "Producer": "mdreel.insitu.producer",
+    "Producing": "mdreel.insitu.producing",
     "Ramachandran": "mdreel.analysis.dihedrals",
     "Reducer": "mdreel.analysis.reducers",
+    "Relay": "mdreel.insitu.nodes.relay",
     "Rg": "mdreel.analysis.rg",
+    "Security": "mdreel.insitu.nodes.link",
     "Serial": "mdreel.executors.serial",
+    "Server": "mdreel.insitu.nodes.server",
+    "Staging": "mdreel.insitu.staging",
     "Threads": "mdreel.executors.threads",
     "accelerate": "mdreel.mdanalysis.accelerate",
+    "archive": "mdreel.archives.archive",
     "autocorrelation": "mdreel.analysis.correlation",
     "block_averages": "mdreel.analysis.correlation",
     "center_in_box": "mdreel.analysis.transformations",
+    "channel": "mdreel.insitu.channel",
+    "channels": "mdreel.insitu.status",
     "backend": "mdreel.mdanalysis.backend",
     "fit_rot_trans": "mdreel.analysis.transformations",
     "follow": "mdreel.sources.follow",
     "from_function": "mdreel.analysis.function",
+    "live": "mdreel.analysis.live",
     "nojump": "mdreel.analysis.transformations",
     "open_source": "mdreel.sources.open",
+    "relay": "mdreel.insitu.nodes.relay",
     "run": "mdreel.analysis.one_pass",
+    "serve": "mdreel.insitu.nodes.server",
     "statistical_inefficiency": "mdreel.analysis.correlation",
     "unaccelerate": "mdreel.mdanalysis.accelerate",
     "unwrap": "mdreel.analysis.transformations",

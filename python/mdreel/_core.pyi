@@ -7,13 +7,24 @@ from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
 
+from mdreel._channels import *
+from mdreel._codecs import *
 from mdreel._computations import *
+from mdreel._managed import *
 
 __all__ = [
     "Blocks",
+    "ChannelConsumer",
+    "ChannelFrame",
+    "ChannelProducer",
+    "ChannelRelay",
     "Computation",
+    "DirectoryArrivals",
+    "DirectoryProducer",
+    "DirectoryReader",
+    "DirectoryWriter",
+    "FrameEncoder",
     "FrameReader",
     "FrameSet",
     "Frames",
@@ -23,8 +34,15 @@ __all__ = [
     "Pass",
     "Source",
     "Transformation",
+    "await_arrival",
     "centered",
     "chain_sources",
+    "channel_frame_bytes",
+    "channel_frame_identity",
+    "channel_source",
+    "channel_status",
+    "channel_xtc_frame_bytes",
+    "channel_xtc_positions",
     "check",
     "chunk_outline",
     "chunked_source",
@@ -56,6 +74,7 @@ __all__ = [
     "output_formats",
     "paths",
     "plan",
+    "preload_library",
     "projection",
     "radial_distribution",
     "rmsd",
@@ -73,14 +92,9 @@ __all__ = [
     "wrapped",
 ]
 
+_Counts: TypeAlias = NDArray[np.uint64]
 _Columns: TypeAlias = tuple[
-    NDArray[np.uint8],
-    NDArray[np.uint32],
-    NDArray[np.uint32],
-    NDArray[np.uint64],
-    NDArray[np.uint64],
-    NDArray[np.uint64],
-    NDArray[np.uint64],
+    NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], _Counts, _Counts, _Counts, _Counts
 ]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
 _Found: TypeAlias = tuple[
@@ -248,6 +262,7 @@ class Part:
     def n_frames(self) -> int: ...
     @property
     def is_last(self) -> bool: ...
+    def move_to(self, first: int) -> None: ...
     def forget_spans(self) -> None: ...
     def done_by(self, worker: int) -> None: ...
     def shift(self, offset_ns: int) -> None: ...
@@ -330,20 +345,6 @@ def span_kinds() -> list[str]: ...
 def version() -> str: ...
 
 @final
-class LentFile:
-    def __new__(cls, path: str | PathLike[str]) -> LentFile: ...
-    def seek(self, offset: int, whence: int = 0) -> int: ...
-    def tell(self) -> int: ...
-    def read(self, size: int) -> bytes: ...
-    def write(self, bytes: Buffer) -> int: ...  # noqa: A002 (the core's name)
-    def truncate(self, size: int) -> int: ...
-    def flush(self) -> None: ...
-    def check(self) -> None: ...
-    def give_up(self) -> None: ...
-    def discard(self) -> None: ...
-    def finish(self) -> None: ...
-
-@final
 class OpenFiles:
     def __new__(cls) -> OpenFiles: ...
 
@@ -371,6 +372,7 @@ def follow_file(
     notify: bool,
     recipe: tuple[object, object],
 ) -> Source: ...
+def await_arrival(source: Source, frame: int, step: int, seconds: float) -> tuple[int, bool]: ...
 def foreign_source(
     trajectory: object,
     path: str | PathLike[str],

@@ -103,7 +103,7 @@ def run(
         job.source.check_end()
     if not len(outcome.rows):
         raise _nothing_left(job.source, outcome)
-    return _with_opening(outcome, begun_ns - started_ns, watch.look().member)
+    return with_opening(outcome, begun_ns - started_ns, watch.look().member)
 
 
 def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
@@ -144,8 +144,18 @@ def _say_which_frame(source: Source) -> None:
         raise error from None
 
 
-def _with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
-    """Put what came before the core's clock began in front of what an executor recorded, and say who called."""
+def with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
+    """Put what came before the core's clock began in front of what an executor recorded, and say who called.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What was recorded; its tables are changed.
+    opening_ns : int
+        How long opening took, ns.
+    caller : Member
+        Who called.
+    """
     opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns, 0, 0)], SPAN)
     for table in (outcome.spans, outcome.tasks):
         for edge in ("start_ns", "stop_ns"):

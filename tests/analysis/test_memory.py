@@ -29,8 +29,10 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measure]:
         write_peptide(path, n_frames)
     command = [sys.executable, memory_probe.__file__, *map(str, paths)]
     folders = os.pathsep.join([str(Path(memory_probe.__file__).parent), *filter(None, sys.path)])
-    # One heap: each of several would take addresses for more than it gives out.
-    environment = {**os.environ, "PYTHONPATH": folders, "XDG_CACHE_HOME": str(folder), "MALLOC_ARENA_MAX": "1"}
+    # One heap: each of several would take addresses for more than it gives out. What is large lies outside of it, and
+    # grows in place: in the heap, a block that waits to be merged may stand behind it, and then there are two of it.
+    allocator = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 17)}
+    environment = {**os.environ, "PYTHONPATH": folders, "XDG_CACHE_HOME": str(folder), **allocator}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as probe:
         asked, said = probe.stdin, probe.stdout

@@ -49,6 +49,6 @@ def test_completion_knows_commands_and_options(run):
         settings = {"_MDREEL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(index)}
         return run(**settings).stdout.split()
 
-    assert complete("mdreel r", 1) == ["rmsd", "rmsf", "rmsd2d", "rg", "rdf", "run", "repack", "report"]
+    assert complete("mdreel r", 1) == ["rmsd", "rmsf", "rmsd2d", "rg", "rdf", "run", "repack", "relay", "report"]
     assert "--select" in complete("mdreel rmsd --se", 2)
     assert complete("mdreel rmsd --weights m", 3) == ["mass"]

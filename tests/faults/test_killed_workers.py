@@ -41,11 +41,15 @@ def processes() -> Iterator[tuple[Executor, Workers]]:
 
 
 @contextmanager
-def dask() -> Iterator[tuple[Executor, Workers]]:
+def dask(n_workers: int = 4) -> Iterator[tuple[Executor, Workers]]:
+    import dask
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        # Else a cluster gives up, for good, a worker that is not there 15 s after it was lost: as when its successor
+        # has just been killed as well.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
 
@@ -84,3 +88,22 @@ def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., obj
             assert outcome.rows.tobytes() == expected, (moment, killed)
             # What was lost was done again, and counts once.
             assert Timing(outcome.spans).n_frames == len(MANY), (moment, killed)
+
+
+def test_run_goes_on_when_the_only_worker_was_killed_and_another_came(adk_xtc: Path) -> None:
+    source = open_source(adk_xtc)
+    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
+    job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
+    killed: list[int] = []
+    with dask(1) as (executor, workers):
+
+        def kill(frames_done: int) -> None:
+            if not killed and frames_done > 0:
+                killed.extend(workers())
+                os.kill(killed[0], signal.SIGKILL)
+
+        outcome = executor.run(Work(job, plan(source, MANY, 400, 4), monitor=kill))
+    assert killed
+    assert outcome is not None
+    assert outcome.rows.tobytes() == run(job, MANY, Threads(2)).rows.tobytes()
+    assert Timing(outcome.spans).n_frames == len(MANY)

@@ -37,7 +37,7 @@ def dask() -> Iterator[Dask]:
 def seconds_of(executor: Executor) -> float:
     """A delay that no noise takes as long as: what ranks take without one, some times over."""
     undelayed = Timing(delayed(Delay(n_shares=N_WORKERS), executor).spans).observables
-    return max(0.8, 3 * float(np.median(undelayed.t_n)))
+    return max(2.0, 4 * float(np.median(undelayed.t_n)))
 
 
 def planted(kind: str, executor: Executor, seconds: float, folder: Path) -> Timing:

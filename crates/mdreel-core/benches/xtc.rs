@@ -47,6 +47,7 @@ fn decode(criterion: &mut Criterion) {
     let selections = [
         ("every 15th atom", (0..n_atoms as u32).step_by(15).collect::<Vec<_>>()),
         ("all atoms", (0..n_atoms as u32).collect()),
+        ("the last hundredth", (n_atoms as u32 - n_atoms as u32 / 100..n_atoms as u32).collect()),
     ];
     let mut group = criterion.benchmark_group("xtc");
     group.throughput(Throughput::Elements(frames.len() as u64));

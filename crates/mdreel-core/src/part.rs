@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::reduce::Partial;
 use crate::source::LocatedFrames;
 use crate::source::tolerant::Damage;
-use crate::span::Span;
+use crate::span::{NO_BLOCK, Span};
 
 /// What the bytes of a part begin with. The last digit is that of their layout.
 const MAGIC: &[u8; 8] = b"mdreelP3";
@@ -50,6 +50,15 @@ impl<P: Partial> Part<P> {
         self.damage.append(&mut next.damage);
         self.blocks.end = next.blocks.end;
         self.is_last = next.is_last;
+    }
+
+    /// Numbers its blocks from `first` on: they were planned for themselves, and come behind others.
+    pub fn move_to(&mut self, first: usize) {
+        let (before, n_blocks) = (self.blocks.start as u32, self.blocks.len());
+        self.blocks = first..first + n_blocks;
+        for span in self.spans.iter_mut().filter(|span| span.block != NO_BLOCK) {
+            span.block = (span.block - before).saturating_add(first as u32);
+        }
     }
 
     /// Says which worker has done it, where that is known afterwards only.
@@ -147,6 +156,18 @@ mod tests {
             came.partial = nothing();
             assert_eq!(came, Part { partial: nothing(), ..sent });
         }
+    }
+
+    #[test]
+    fn part_of_a_plan_of_its_own_follows_another_one() {
+        let mut whole = Part::empty(0, nothing());
+        for turn in 0..3 {
+            let mut next = part(0, 10, false);
+            next.move_to(turn);
+            whole.merge(next);
+        }
+        assert_eq!(whole.blocks, 0..3);
+        assert!(whole.spans.iter().map(|span| span.block).eq(0..3));
     }
 
     #[test]

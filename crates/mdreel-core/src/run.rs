@@ -78,6 +78,12 @@ impl<K: Kernel> Job<'_, K> {
         let mut coordinator = Recorder::new(epoch, if is_lone { first_worker } else { COORDINATOR });
         let mut part = Part::empty(blocks.start, self.kernel.empty());
         part.partial.reserve(self.blocks.n_known_frames(blocks.clone()));
+        let growth = self.source.growth();
+        if let Some(growth) = growth
+            && let Some((first, step)) = self.arriving_from(blocks.start)
+        {
+            growth.want(first, step);
+        }
         let make_worker =
             |index: usize| BlockWorker::new(self, Recorder::new(epoch, first_worker + index as u32), is_lone);
         part.is_last = run_blocks(blocks, crew, make_worker, monitor, |block: Part<K::Partial>| {
@@ -85,10 +91,23 @@ impl<K: Kernel> Job<'_, K> {
             let n_frames = block.partial.n_frames();
             part.merge(block);
             coordinator.record(SpanKind::Reduce, start_ns, n_frames, 0);
+            if let Some(growth) = growth
+                && let Some((frame, _)) = self.arriving_from(part.blocks.end)
+            {
+                growth.release(frame);
+            }
             Ok(())
         })?;
         part.spans.append(&mut coordinator.take());
         Ok(part)
+    }
+
+    /// The first frame of a block, and the distance to the next one, where frames come one after the other.
+    fn arriving_from(&self, block: usize) -> Option<(u64, u64)> {
+        match (self.blocks, self.blocks.extent(block)?) {
+            (Blocks::Arriving(_), Extent::Frames(FrameSet::Range { start, step, .. })) => Some((start, step)),
+            _ => None,
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mdreel_core::Error;
 use mdreel_core::pool::POLL_INTERVAL;
 use mdreel_core::source::Source as CoreSource;
 use mdreel_core::source::follow::{Ending, Follow, Settings};
+use mdreel_core::source::growth::Growth;
 use mdreel_core::source::open::{Opened, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -68,10 +69,32 @@ fn seconds(what: &str, given: Option<f64>) -> Result<Option<Duration>, Error> {
 /// Waits for `frame` of a source that grows, as long as Python has no signal for us.
 pub fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyResult<()> {
     let Some(growth) = source.growth() else { return Ok(()) };
+    growth.check_reach(frame).map_err(|error| to_python(py, error))?;
+    await_until(py, growth, frame, None).map(|_| ())
+}
+
+/// Wait until a frame of a trajectory that grows is there, the end has come, or so many s are over. From now on only every
+/// `step`-th frame from that one on is wanted. Returns how many frames are there, and whether no more will come.
+#[pyfunction]
+pub fn await_arrival(py: Python<'_>, source: &Source, frame: u64, step: u64, seconds: f64) -> PyResult<(u64, bool)> {
+    let source = source.shared();
+    let time = self::seconds("seconds", Some(seconds)).map_err(|error| to_python(py, error))?;
+    match source.growth() {
+        Some(growth) => {
+            growth.want(frame, step);
+            await_until(py, growth, frame, time.and_then(|time| Instant::now().checked_add(time)))
+        }
+        None => Ok((source.n_frames().map_err(|error| to_python(py, error))?, true)),
+    }
+}
+
+fn await_until(py: Python<'_>, growth: &dyn Growth, frame: u64, until: Option<Instant>) -> PyResult<(u64, bool)> {
     loop {
-        let arrival = py.detach(|| growth.await_frame(frame, POLL_INTERVAL)).map_err(|error| to_python(py, error))?;
-        if arrival.settles(frame) {
-            return Ok(());
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let slice = left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL));
+        let arrival = py.detach(|| growth.await_frame(frame, slice)).map_err(|error| to_python(py, error))?;
+        if arrival.settles(frame) || left.is_some_and(|left| left.is_zero()) {
+            return Ok((arrival.n_frames, arrival.is_ended));
         }
         py.check_signals()?;
     }

@@ -3,12 +3,15 @@
 
 mod block;
 mod chain;
+#[cfg(target_os = "linux")]
+mod channel;
 mod check;
 mod chunked;
 mod chunks;
 mod computation;
 mod convert;
 mod damage;
+mod encoder;
 mod error;
 mod facts;
 mod fold;
@@ -18,6 +21,8 @@ mod frame;
 mod function;
 mod kernels;
 mod lent_file;
+#[cfg(target_os = "linux")]
+mod managed;
 mod origin;
 mod pairs;
 mod part;
@@ -44,6 +49,27 @@ mod _core {
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
     use crate::chain::chain_sources;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::channel_status;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::compressed::{channel_xtc_frame_bytes, channel_xtc_positions};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::consumer::ChannelConsumer;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::frame::ChannelFrame;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::producer::{ChannelProducer, channel_frame_bytes};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::relay::{ChannelRelay, channel_frame_identity};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::source::channel_source;
     #[pymodule_export]
     use crate::check::check;
     #[pymodule_export]
@@ -55,9 +81,11 @@ mod _core {
     #[pymodule_export]
     use crate::convert::{convert, output_formats, split};
     #[pymodule_export]
+    use crate::encoder::FrameEncoder;
+    #[pymodule_export]
     use crate::fold::fold;
     #[pymodule_export]
-    use crate::follow::follow_file;
+    use crate::follow::{await_arrival, follow_file};
     #[pymodule_export]
     use crate::foreign::foreign_source;
     #[pymodule_export]
@@ -79,6 +107,9 @@ mod _core {
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
     use crate::lent_file::LentFile;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::managed::{DirectoryArrivals, DirectoryProducer, DirectoryReader, DirectoryWriter, preload_library};
     #[pymodule_export]
     use crate::pairs::distance_matrix;
     #[pymodule_export]

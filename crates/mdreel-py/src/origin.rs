@@ -1,5 +1,6 @@
 //! Where a source came from: how a pickled one is opened again.
 
+use mdreel_core::Error;
 use mdreel_core::source::open::{Location, Opened, Options, open};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -22,6 +23,8 @@ pub enum Origin {
     },
     /// A Python function and its arguments.
     Recipe((Py<PyAny>, Py<PyAny>)),
+    /// It cannot be, for this reason.
+    Nowhere(&'static str),
 }
 
 impl Origin {
@@ -38,6 +41,7 @@ impl Origin {
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
             }
             Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
+            Origin::Nowhere(reason) => Err(to_python(py, Error::Unsupported((*reason).into()))),
         }
     }
 }

@@ -146,6 +146,11 @@ impl Part {
         self.part.done_by(worker);
     }
 
+    /// Number its blocks from `first` on: they come behind those of another plan.
+    fn move_to(&mut self, first: usize) {
+        self.part.move_to(first);
+    }
+
     /// Forget what it cost: that was in another run.
     fn forget_spans(&mut self) {
         self.part.spans.clear();

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
+from mdreel.analysis.one_pass import run as run_together
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.damage import DamagedFrame
@@ -19,6 +20,7 @@ from mdreel.executors.job import Outcome
 from mdreel.results.results import Results
 from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
+from mdreel.sources.opener import Opener
 from mdreel.sources.universe import source_of
 from mdreel.timing.timing import Timing
 
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
     from MDAnalysis.coordinates.base import ProtoReader
 
-Trajectory: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
-"""A file, several files, or a source."""
+Stored: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
+Trajectory: TypeAlias = Stored | Opener
+"""A file, several files, a source, or what opens one, such as a channel."""
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
 """Frame numbers, or for each frame whether it is wanted."""
@@ -93,6 +96,7 @@ class Analysis:
         step: int | None = None,
         frames: Frames | None = None,
         *,
+        source: Trajectory | None = None,
         backend: str | Executor = "threads",
         n_workers: int | None = None,
         access: Access | None = None,
@@ -111,6 +115,8 @@ class Analysis:
             Which frames, as of a Python slice.
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
             Frame numbers, or which frames are wanted; instead of a slice.
+        source : path, sequence of paths, Source or Channel, optional
+            What is read from now on instead of the trajectory that the analysis had.
         backend : {"threads", "serial", "processes", "dask", "mpi"} or Executor
             Who runs the blocks.
         n_workers : int, optional
@@ -158,14 +164,13 @@ class Analysis:
         -----
         The result has the same bits whichever the executor, with however many workers and blocks.
         """
-        from mdreel.analysis.one_pass import run
-
-        run(
+        run_together(
             [self],
             start,
             stop,
             step,
             frames,
+            source=source,
             backend=backend,
             n_workers=n_workers,
             access=access,
@@ -212,6 +217,10 @@ class Analysis:
         """What is read: the trajectory that was given, or that of the Universe."""
         return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
 
+    def read_from(self, trajectory: Trajectory) -> None:
+        """Have this trajectory read from now on."""
+        self._trajectory = trajectory
+
     def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
         """Draw what was found.
 
@@ -246,6 +255,8 @@ class Analysis:
             source = source_of(universe)
         elif isinstance(self._trajectory, Source):
             source = self._trajectory
+        elif isinstance(self._trajectory, Opener):
+            source = self._trajectory.source()
         else:
             source = open_source(self._trajectory)
         if source.n_atoms != len(universe.atoms):

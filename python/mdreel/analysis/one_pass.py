@@ -1,24 +1,32 @@
 """One pass: several analyses of the same frames, each of which is read once."""
 
-from collections.abc import Sequence
-from os import PathLike
+from __future__ import annotations
+
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mdreel._core import Pass, Source, Transformation
-from mdreel.analysis.analysis import Analysis, Frames
+from mdreel._core import Pass
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.blocks import select_frames
 from mdreel.damage import warn_of_damage
 from mdreel.errors import MismatchError
-from mdreel.executors.access import Access
-from mdreel.executors.executor import Executor
 from mdreel.executors.find import find_executor
-from mdreel.executors.job import Job, Outcome
+from mdreel.executors.job import Job
 from mdreel.executors.memory import bytes_of
 from mdreel.pipeline import run as run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from mdreel._core import Source, Transformation
+    from mdreel.analysis.analysis import Analysis, Frames, Trajectory
+    from mdreel.executors.access import Access
+    from mdreel.executors.executor import Executor
+    from mdreel.executors.job import Outcome
 
 
 def run(
@@ -28,6 +36,7 @@ def run(
     step: int | None = None,
     frames: Frames | None = None,
     *,
+    source: Trajectory | None = None,
     backend: str | Executor = "threads",
     n_workers: int | None = None,
     access: Access | None = None,
@@ -45,7 +54,7 @@ def run(
     analyses : sequence of Analysis
         The analyses, of one trajectory. Each has its results afterwards, as if it had been run alone, and the timing of
         the whole.
-    start, stop, step, frames, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
+    start, stop, step, frames, source, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
     transformations
         As of `Analysis.run`.
 
@@ -72,6 +81,9 @@ def run(
     (98, 3)
     """
     started_ns = perf_counter_ns()
+    if source is not None:
+        for analysis in analyses:
+            analysis.read_from(source)
     leader = leader_of(analyses)
     executor = find_executor(backend, n_workers)
     budget = None if memory is None else bytes_of(memory)
@@ -81,10 +93,10 @@ def run(
     def compute() -> tuple[Outcome, Pass]:
         for analysis in leaving:
             analysis.check_file()
-        source = transformed(leader.open().with_on_error(on_error), transformations)
-        reading = executor_in_order(source, executor, n_parts, checkpoint is not None)
-        selected = select_frames(source, start, stop, step, frames)
-        job = job_of(analyses, source)
+        opened = transformed(leader.open().with_on_error(on_error), transformations)
+        reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
+        selected = select_frames(opened, start, stop, step, frames)
+        job = job_of(analyses, opened)
         outcome = run_job(
             job,
             selected,

@@ -111,8 +111,9 @@ def _check(meant: Understood) -> None:
     if given:
         message = f"leave out {', '.join(given)}: advice is about that"
         raise CommandError(message, ExitCode.USAGE)
-    if request.follow:
-        raise CommandError("--follow: nobody knows how many frames will come", ExitCode.USAGE)
+    if request.follow or request.channel is not None:
+        name = "--follow" if request.follow else "--channel"
+        raise CommandError(f"{name}: nobody knows how many frames will come", ExitCode.USAGE)
 
 
 def _advice(meant: Understood, nodes: int | None, cores: int | None, file_system: str | None) -> "Advice":

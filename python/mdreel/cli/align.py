@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from mdreel.cli import options
-from mdreel.cli.analysing import Selection, Topology
 from mdreel.cli.frames import check_window, frames_in_window
 from mdreel.cli.rmsd import Reference, ReferenceFrame, WeightsOption, check_reference
 from mdreel.cli.weights import Weights
@@ -19,10 +18,10 @@ Examples:
 
 
 def align(
-    topology: Topology,
+    topology: options.Topology,
     trajectories: options.Trajectories,
     output: options.Written,
-    selection: Selection = "protein and name CA",
+    selection: options.Selection = "protein and name CA",
     reference: Reference = None,
     reference_frame: ReferenceFrame = None,
     weights: WeightsOption = Weights.NONE,

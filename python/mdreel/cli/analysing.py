@@ -2,17 +2,17 @@
 
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
-from mdreel.cli import execution, following, options
-from mdreel.cli.exits import ExitCode, checking_output, failing_with
+from mdreel.cli import execution, following, from_channel, options
+from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
-from mdreel.cli.prepared import prepare
+from mdreel.cli.prepared import Prepared, prepare
 from mdreel.cli.recording import Recording, ReportFile, TimingFile
 
 if TYPE_CHECKING:
@@ -22,40 +22,6 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.analysis import Analysis
     from mdreel.results.column import Column
-
-Topology = Annotated[
-    Path,
-    typer.Option(
-        "-s",
-        "--topology",
-        metavar="FILE",
-        rich_help_panel=options.INPUT,
-        help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
-    ),
-]
-Selection = Annotated[
-    str,
-    typer.Option(
-        "--select",
-        metavar="SELECTION",
-        rich_help_panel=options.ANALYSIS,
-        help="Atoms, in MDAnalysis's selection language.",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        rich_help_panel=options.OUTPUT,
-        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it a summary is printed.",
-    ),
-]
-Plot = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE", rich_help_panel=options.OUTPUT, help="Picture: .png .pdf .svg"),
-]
 
 
 @dataclass(frozen=True)
@@ -103,9 +69,9 @@ class Question:
 class Request:
     """What a user asks of any analysis; each field is an option."""
 
-    topology: Topology
+    topology: options.Topology
     trajectories: options.Trajectories
-    selection: Selection
+    selection: options.Selection
     begin: options.Begin = None
     end: options.End = None
     interval: options.Interval = None
@@ -114,8 +80,8 @@ class Request:
     step: options.Step = None
     transforms: options.Transforms = None
     center_on: options.CenterOn = "protein"
-    output: Output = None
-    plot: Plot = None
+    output: options.Output = None
+    plot: options.Plot = None
     timing: TimingFile = None
     report: ReportFile = None
     force: options.Force = False
@@ -136,6 +102,12 @@ class Request:
     end_idle: following.EndIdle = None
     end_file: following.EndFile = None
     end_process: following.EndProcess = None
+    channel: from_channel.Channel = None
+    channel_begin: from_channel.Begin = None
+    channel_wait: from_channel.Wait = None
+    channel_timeout: from_channel.Timeout = None
+    channel_restart: from_channel.Restart = None
+    every: from_channel.Every = None
 
     def check(self) -> None:
         """Refuse what does not go together."""
@@ -147,7 +119,38 @@ class Request:
             "--n-parts": self.n_parts,
             "--checkpoint": self.checkpoint,
         }
+        of_files = {"--follow": self.follow, "--timing": self.timing, "--report": self.report}
+        self._from_channel.check(self.trajectories, {**refused, **of_files})
         following.check_following(self.follow, self._ends, self.trajectories, refused)
+        if self.every is not None and not self.is_live:
+            raise CommandError("--every: with --channel or --follow only", ExitCode.USAGE)
+        if self.is_live:
+            self._check_live()
+
+    def _check_live(self) -> None:
+        """Refuse what results so far cannot have: threads make them, of frames that come once."""
+        given = {
+            "--backend": self.backend not in (None, execution.Backend.THREADS),
+            "--schedule": self.schedule is not execution.Schedule.DEMAND,
+            "--on-error": self.on_error is not options.OnError.RAISE,
+            "--access": self.access is not None,
+            "--communication": self.communication is not None,
+            "--scheduler": self.scheduler is not None,
+            "--memory": self.memory is not None,
+        }
+        if any(given.values()):
+            names = ", ".join(name for name, is_given in given.items() if is_given)
+            raise CommandError(f"{names}: not for results so far, which threads make as frames come", ExitCode.USAGE)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether outputs are written as frames come."""
+        return self.channel is not None or (self.follow and self.every is not None)
+
+    @property
+    def input(self) -> str:
+        """What is read, for people."""
+        return " ".join(map(str, self.trajectories)) if self.channel is None else f"channel {self.channel}"
 
     @property
     def recording(self) -> Recording:
@@ -158,6 +161,8 @@ class Request:
         """Open the trajectory."""
         from mdreel.sources.open import open_source
 
+        if self.channel is not None:
+            return self._from_channel.open()
         if self.follow:
             return following.open_followed(self.trajectories[0], self._ends)
         return open_source(self.trajectories)
@@ -183,6 +188,19 @@ class Request:
             progress=not self.quiet,
             on_error=self.on_error.value,
         )
+
+    def live(self, analyses: "Sequence[Analysis]") -> "Iterator[object]":
+        """Run analyses over frames as they come; stops now and then with the results so far."""
+        from mdreel.analysis.live import live
+
+        every = from_channel.EVERY_SECONDS if self.every is None else self.every
+        n_workers, progress = self.n_workers or None, not self.quiet
+        return live(analyses, self.start, self.stop, self.step, every=every, n_workers=n_workers, progress=progress)
+
+    @property
+    def _from_channel(self) -> from_channel.FromChannel:
+        times = (self.channel_wait, self.channel_timeout, self.channel_restart)
+        return from_channel.FromChannel(self.channel, self.channel_begin, *times)
 
     @property
     def _ends(self) -> dict[str, Any]:
@@ -232,12 +250,18 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
     prepared = prepare(request, asked)
     with failing_with(ExitCode.INPUT):
         environment = request.recording.environment(request.trajectories)
-        request.run(prepared.analyses, prepared.source)
-    for one, atoms, analysis in zip(asked, prepared.groups, prepared.analyses, strict=True):
-        table = one.question.tabulate(analysis)
-        _write(request, one, table, analysis, len(atoms))
+        if request.is_live:
+            force = request.force
+            for _ in request.live(prepared.analyses):
+                _tell(replace(request, force=force), asked, prepared)
+                force = True  # what is there from now on is our own
+        else:
+            request.run(prepared.analyses, prepared.source)
+    if not request.is_live:
+        _tell(request, asked, prepared)
+    for one, analysis in zip(asked, prepared.analyses, strict=True):
         if one.output is None:
-            typer.echo(table.summary)
+            typer.echo(one.question.tabulate(analysis).summary)
     if request.checkpoint is not None:
         remove_checkpoint(request.checkpoint)
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
@@ -248,6 +272,13 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
             typer.echo(timing.table(), err=True)
 
 
+def _tell(request: Request, asked: "Sequence[Asked]", prepared: "Prepared") -> None:
+    """Write what each analysis has found, where that is wanted in files."""
+    for one, atoms, analysis in zip(asked, prepared.groups, prepared.analyses, strict=True):
+        if one.output is not None or one.plot is not None:
+            _write(request, one, one.question.tabulate(analysis), analysis, len(atoms))
+
+
 def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_atoms: int) -> None:
     from mdreel.damage import facts_of_damage
     from mdreel.results.figure import save
@@ -256,7 +287,7 @@ def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_a
     metadata: dict[str, Any] = {
         "title": one.question.title,
         "topology": str(request.topology),
-        "trajectory": " ".join(map(str, request.trajectories)),
+        "trajectory": request.input,
         "selection": one.selection,
         "n_atoms": n_atoms,
         **one.question.facts,
@@ -273,6 +304,8 @@ def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_a
 def _title(request: Request, asked: "Sequence[Asked]") -> str:
     """Say what was run, in a few words."""
     names = ", ".join(dict.fromkeys(one.question.title for one in asked))
+    if request.channel is not None:
+        return f"{names} of {request.input}"
     first, *others = (path.name for path in request.trajectories)
     return f"{names} of {first}" + (f" and {len(others)} more" if others else "")
 
@@ -321,6 +354,9 @@ class AnalysisCommand:
         parameters = [*shared[:at], *self.own, *shared[at:]]
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
         parameters[at - 1] = parameters[at - 1].replace(default=selection)
+        # A channel may stand for them; `Request.check` wants the one or the other.
+        files = [parameter.name for parameter in parameters].index("trajectories")
+        parameters[files] = parameters[files].replace(default=())
         # What typer reads the options from.
         self.__signature__ = inspect.Signature(parameters)
         self.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

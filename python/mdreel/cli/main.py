@@ -18,7 +18,11 @@ from mdreel.cli.advise import AdviseCommand, advise
 from mdreel.cli.align import EXAMPLES as ALIGN_EXAMPLES
 from mdreel.cli.align import align
 from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
+from mdreel.cli.archive import archive
 from mdreel.cli.bench import bench
+from mdreel.cli.channels import EXAMPLES as CHANNELS_EXAMPLES
+from mdreel.cli.channels import channels
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
 from mdreel.cli.check import check
 from mdreel.cli.cluster import cluster
@@ -30,15 +34,22 @@ from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
+from mdreel.cli.managed import managed
 from mdreel.cli.predict import EXAMPLES as PREDICT_EXAMPLES
 from mdreel.cli.predict import predict
+from mdreel.cli.produce import EXAMPLES as PRODUCE_EXAMPLES
+from mdreel.cli.produce import produce
 from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
 from mdreel.cli.recipe import recipe
+from mdreel.cli.relay import EXAMPLES as RELAY_EXAMPLES
+from mdreel.cli.relay import relay
 from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
 from mdreel.cli.repack import repack
 from mdreel.cli.report import EXAMPLES as REPORT_EXAMPLES
 from mdreel.cli.report import report
 from mdreel.cli.sections import SectionedCommand
+from mdreel.cli.serve import EXAMPLES as SERVE_EXAMPLES
+from mdreel.cli.serve import serve
 from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
 from mdreel.errors import DamagedFrameWarning, MdreelError
@@ -82,11 +93,19 @@ app.command(cls=SectionedCommand, short_help="Superpose and write all frames.", 
 app.command(cls=SectionedCommand, short_help="Cut a trajectory into several files.", epilog=SPLIT_EXAMPLES)(split)
 app.command(cls=SectionedCommand, short_help="Join several trajectories into one file.", epilog=CONCAT_EXAMPLES)(concat)
 app.command(cls=SectionedCommand, short_help="Store a trajectory for how it is read.", epilog=REPACK_EXAMPLES)(repack)
+app.command(cls=SectionedCommand, short_help="Publish a trajectory as a simulation would.", epilog=PRODUCE_EXAMPLES)(
+    produce
+)
+app.command(cls=SectionedCommand, short_help="Keep a channel in a file.", epilog=ARCHIVE_EXAMPLES)(archive)
+app.command(cls=SectionedCommand, short_help="What simulations publish here.", epilog=CHANNELS_EXAMPLES)(channels)
+app.command(cls=SectionedCommand, short_help="Serve channels to other nodes.", epilog=SERVE_EXAMPLES)(serve)
+app.command(cls=SectionedCommand, short_help="Take a channel of another node.", epilog=RELAY_EXAMPLES)(relay)
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
     report
 )
 app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
 app.add_typer(bench, name="bench", short_help="Run benchmarks, and report on them.")
+app.add_typer(managed, name="managed", short_help="Programs that write or read file by file.")
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 app.command(
     cls=AdviseCommand,

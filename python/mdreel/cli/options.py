@@ -46,6 +46,39 @@ Trajectories = Annotated[
         help="Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD); give it again for more, read one after the other.",
     ),
 ]
+Topology = Annotated[
+    Path,
+    typer.Option(
+        "-s",
+        "--topology",
+        metavar="FILE",
+        rich_help_panel=INPUT,
+        help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
+    ),
+]
+Selection = Annotated[
+    str,
+    typer.Option(
+        "--select",
+        metavar="SELECTION",
+        rich_help_panel=ANALYSIS,
+        help="Atoms, in MDAnalysis's selection language.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it a summary is printed.",
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", rich_help_panel=OUTPUT, help="Picture: .png .pdf .svg"),
+]
 Written = Annotated[
     Path,
     typer.Option(

@@ -42,6 +42,7 @@ A recipe:
 
 _OF_EACH = ("selection", "output", "plot")
 _OF_COMMAND = ("force", "quiet", "verbose")
+_OF_CHANNEL = ("channel", "channel_begin", "channel_wait", "channel_timeout", "channel_restart")
 
 # What the command may say in place of the recipe: options of analyses, None where they are not given.
 Trajectories = Annotated[list[Path] | None, get_args(options.Trajectories)[1]]
@@ -171,7 +172,7 @@ def _asked(where: str, entry: dict[str, Any], request: Request, folder: Path) ->
 
 def _shared() -> dict[str, inspect.Parameter]:
     """What a recipe says of the run."""
-    apart = ("topology", "trajectories", *_OF_EACH, *_OF_COMMAND)
+    apart = ("topology", "trajectories", *_OF_EACH, *_OF_COMMAND, *_OF_CHANNEL)
     return _parameters(Request, [name for name in inspect.signature(Request).parameters if name not in apart])
 
 

@@ -23,6 +23,7 @@ Examples:
   mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
   mdreel rmsd -s adk.psf -f adk.xtc --select "name CA and resid 1:29" --group "name CA and resid 122:159"
   mdreel rmsd -s adk.psf -f running.xtc --follow --end-file running.done -o rmsd.csv
+  mdreel rmsd -s adk.psf --channel run1 -o rmsd.csv
 """
 
 

@@ -81,8 +81,9 @@ def _check(request: Request, asked: list[Asked], n_ranks: int) -> None:
     if request.n_workers not in (0, n_ranks):
         message = f"-nt {request.n_workers} does not fit the {n_ranks} ranks that the script starts: leave it out"
         raise CommandError(message, ExitCode.USAGE)
-    if request.follow:
-        message = "--follow: a trajectory that grows is read by one process, not by ranks of MPI"
+    if request.follow or request.channel is not None:
+        name = "--follow" if request.follow else "--channel"
+        message = f"{name}: a trajectory that grows is read by one process, not by ranks of MPI"
         raise CommandError(message, ExitCode.USAGE)
 
 

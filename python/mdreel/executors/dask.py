@@ -6,7 +6,7 @@ import asyncio
 import pickle
 import queue
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter, perf_counter_ns
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mdreel.executors.dask_worker import Done, Host
 
 _POLL_SECONDS = 0.05
+_QUIET_SECONDS = 2.0
+"""When nothing came for so long, it is seen what became of the workers."""
 _N_CLOCK_LOOKS = 3
 
 
@@ -126,7 +128,7 @@ class _Session:
         self._numbers: dict[tuple[str, int], int] = {}
         self._done_by: dict[str, tuple[Ticket, int]] = {}
         self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
-        self._heard_at = perf_counter()
+        self._heard_at = self._looked_at = perf_counter()
         self._is_direct = False
         self._turn_ns = 0
 
@@ -210,23 +212,26 @@ class _Session:
         return f"{address} on {self._hosts[address]}"
 
     def _hand_out(self) -> None:
-        from mdreel.executors.dask_worker import do_ticket
-
         for number in range(self._n_workers):
             if (ticket := self._coordinator.take(number)) is not None:
-                near = self._addresses[number : number + 1] or None
-                future = self._client.submit(
-                    do_ticket,
-                    self._name,
-                    ticket.first,
-                    ticket.end,
-                    key=f"{self._name}-{ticket.number}",
-                    workers=near,
-                    allow_other_workers=near is not None,
-                    pure=False,
-                )
-                self._slots.append(_Slot(number, ticket, future, perf_counter_ns()))
-                future.add_done_callback(self._inbox.put)
+                near = self._addresses[number] if number < len(self._addresses) else None
+                self._submit(number, ticket, f"{self._name}-{ticket.number}", near)
+
+    def _submit(self, number: int, ticket: Ticket, key: str, near: str | None) -> None:
+        from mdreel.executors.dask_worker import do_ticket
+
+        future = self._client.submit(
+            do_ticket,
+            self._name,
+            ticket.first,
+            ticket.end,
+            key=key,
+            workers=None if near is None else [near],
+            allow_other_workers=near is not None,
+            pure=False,
+        )
+        self._slots.append(_Slot(number, ticket, future, perf_counter_ns(), near))
+        future.add_done_callback(self._inbox.put)
 
     def _take_in(self) -> None:
         """Wait a moment for what is under way, and take in what has come."""
@@ -245,11 +250,30 @@ class _Session:
         """See that there is a cluster left: Dask would wait for one for ever."""
         if self._client.status == "closed":
             raise self._scheduler_lost()
-        if perf_counter() - self._heard_at > START_SECONDS:
-            if not self._client.nthreads():
+        now = perf_counter()
+        if now - max(self._heard_at, self._looked_at) > _QUIET_SECONDS:
+            self._looked_at = now
+            there = self._client.nthreads()
+            if there:
+                self._heard_at = now
+                self._free_the_forgotten(there)
+            elif now - self._heard_at > START_SECONDS:
                 how_long = f"none came in {START_SECONDS:.0f} s"
                 raise WorkerError(f"all workers of {self._scheduler} were lost, and {how_long}")
-            self._heard_at = perf_counter()
+
+    def _free_the_forgotten(self, there: Collection[str]) -> None:
+        """Ask once more for tasks that Dask has forgotten, now for any of the workers that are there.
+
+        A task that is meant for one worker, others allowed, is done by another when that one is lost; but when none was
+        there at that moment, those that come later are not given it.
+        """
+        under_way = {key for keys in self._client.processing().values() for key in keys}
+        for slot in self._slots.copy():
+            is_pending = slot.future.status == "pending" and slot.future.key not in under_way
+            if is_pending and slot.near is not None and slot.near not in there:
+                self._slots.remove(slot)
+                slot.future.cancel()
+                self._submit(slot.worker, slot.ticket, f"{slot.future.key}-again", None)
 
     def _scheduler_lost(self) -> WorkerError:
         return WorkerError(f"{self._scheduler} was lost")
@@ -346,3 +370,4 @@ class _Slot:
     ticket: Ticket
     future: Future[Any]
     asked_ns: int
+    near: str | None

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import cast
 
 from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.executors import threads  # noqa: F401  # the default: a first run need not wait for it
 from mdreel.executors.executor import Executor
 
 EXECUTORS = {"serial": "Serial", "threads": "Threads", "processes": "Processes", "dask": "Dask", "mpi": "Mpi"}

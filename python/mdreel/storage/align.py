@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mdreel.analysis.analysis import Frames, Trajectory
+from mdreel.analysis.analysis import Frames, Stored
 from mdreel.analysis.groups import Weights
 from mdreel.analysis.matching import check_masses
 from mdreel.analysis.rmsd import RMSD
@@ -100,7 +100,7 @@ class AlignTraj:
         tol_mass: float = 0.1,
         match_atoms: bool = True,
         force: bool = False,
-        trajectory: Trajectory | None = None,
+        trajectory: Stored | None = None,
     ) -> None:
         if filename is None:
             raise MismatchError("filename says where the aligned trajectory goes: give one")

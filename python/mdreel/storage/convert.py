@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel._core import convert as convert_core
-from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.analysis import Stored
 from mdreel.damage import damaged_frames, warn_of_damage
 from mdreel.errors import UnsupportedError
 from mdreel.executors.threads import Threads
@@ -24,7 +24,7 @@ from mdreel.timing.timing import Timing
 
 
 def convert(
-    trajectory: Trajectory,
+    trajectory: Stored,
     output: str | PathLike[str],
     *,
     atoms: Atoms | None = None,

@@ -147,7 +147,7 @@ def write_h5md(
         quantities, has_cell = chunk_outline(source, atoms, frames)
         chunking = settings.chunking(len(frames), len(atoms), len(quantities))
         layout = Layout(quantities, has_cell, chunking.frames, chunking.atoms, chunking.level)
-        with _created(path, h5py) as (file, check):
+        with created(path, h5py) as (file, check):
             sink = Sink(file, layout, len(frames), len(atoms), settings.group, check)
             columns = convert_to_chunks(
                 source, atoms, frames, layout, n_workers, sink.write, bar.update if progress else None
@@ -156,7 +156,7 @@ def write_h5md(
 
 
 @contextmanager
-def _created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
+def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
     """Make a file that gets its name at the end, or is gone; and what tells whether the disk has taken all so far."""
     lent = LentFile(path)
     try:

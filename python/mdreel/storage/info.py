@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mdreel._core import FrameSet, Source
-from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.analysis import Stored
 from mdreel.errors import FormatError
 from mdreel.sources.open import open_source
 from mdreel.sources.place import file_system, stripes
@@ -16,7 +16,7 @@ from mdreel.storage.times import intervals
 Facts = dict[str, Any]
 
 
-def info(trajectory: Trajectory) -> Facts:
+def info(trajectory: Stored) -> Facts:
     """Find out what is in a trajectory.
 
     Parameters

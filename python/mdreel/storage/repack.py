@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Source
-from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.analysis import Stored
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.threads import Threads
 from mdreel.sources.open import open_source
@@ -20,7 +20,7 @@ from mdreel.storage.written import Written
 
 
 def repack(
-    trajectory: Trajectory,
+    trajectory: Stored,
     output: str | PathLike[str],
     *,
     access: str | None = None,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
 from mdreel._core import split as split_core
-from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.analysis import Stored
 from mdreel.blocks import refuse_growing, select_frames
 from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.executors.threads import Threads
@@ -24,7 +24,7 @@ from mdreel.timing.timing import Timing
 
 
 def split(
-    trajectory: Trajectory,
+    trajectory: Stored,
     output: str | PathLike[str],
     *,
     n_parts: int | None = None,

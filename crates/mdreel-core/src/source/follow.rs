@@ -13,12 +13,13 @@ mod reader;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use super::bytes::FileBytes;
 use super::frame_index::{FrameIndex, Keep};
 use super::growth::{Arrival, Growth};
+use super::lookout::{self, Lookout};
 use super::open::Format;
 use super::{AtomSelection, Reader, Source};
 use crate::error::{Error, Result};
@@ -51,9 +52,7 @@ pub struct Follow {
     keep: Keep,
     /// How much of the file counts: whole frames.
     length: Arc<AtomicU64>,
-    known: Mutex<Known>,
-    changed: Condvar,
-    look: Mutex<Look>,
+    lookout: Lookout<Known, Look>,
 }
 
 /// What is known of the frames.
@@ -67,15 +66,17 @@ struct Known {
     failure: Option<Error>,
 }
 
-impl Known {
-    /// What is to be said to who waits for `frame`; `None` if nothing yet.
-    fn answer(&self, frame: u64) -> Option<Result<Arrival>> {
-        let arrival = Arrival { n_frames: self.index.len() as u64, is_ended: self.is_ended };
-        match &self.failure {
-            _ if arrival.settles(frame) => Some(Ok(arrival)),
-            Some(error) => Some(Err(error.clone())),
-            None => None,
-        }
+impl lookout::Known for Known {
+    fn n_frames(&self) -> u64 {
+        self.index.len() as u64
+    }
+
+    fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
     }
 }
 
@@ -91,15 +92,7 @@ impl Follow {
         index.end = index.end.max(growing.start());
         length.store(index.end, Ordering::Release);
         let known = Known { n_kept: index.len(), index, ..Known::default() };
-        Ok(Follow {
-            path: path.to_owned(),
-            growing,
-            keep: settings.keep,
-            length,
-            known: Mutex::new(known),
-            changed: Condvar::new(),
-            look: Mutex::new(look),
-        })
+        Ok(Follow { path: path.to_owned(), growing, keep: settings.keep, length, lookout: Lookout::new(known, look) })
     }
 
     /// The file's path.
@@ -113,7 +106,7 @@ impl Follow {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lookout.known()
     }
 
     /// Changes what is known, and wakes who waits for that.
@@ -122,7 +115,7 @@ impl Follow {
         change(&mut known);
         self.length.store(known.index.end, Ordering::Release);
         drop(known);
-        self.changed.notify_all();
+        self.lookout.notify();
     }
 
     /// Takes note that no more frames will come. Those that a later run need not look for again are kept.
@@ -146,33 +139,7 @@ fn kept_index(path: &Path, growing: &Growing, keep: Keep) -> Option<FrameIndex> 
 
 impl Growth for Follow {
     fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
-        let until = Instant::now() + at_most;
-        loop {
-            let known = self.known();
-            if let Some(answer) = known.answer(frame) {
-                return answer;
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(Arrival { n_frames: known.index.len() as u64, is_ended: false });
-            }
-            match self.look.try_lock() {
-                Ok(mut look) => {
-                    drop(known);
-                    look.look(self, left);
-                    drop(look);
-                    // Another one has to look from now on, if it waits for a later frame.
-                    self.changed.notify_all();
-                }
-                Err(TryLockError::WouldBlock) => {
-                    // Under the lock from the question to the waiting, so that no answer is missed.
-                    drop(self.changed.wait_timeout(known, left));
-                }
-                Err(TryLockError::Poisoned(_)) => {
-                    return Err(Error::Worker(format!("{}: who followed it was lost", self.path.display())));
-                }
-            }
-        }
+        self.lookout.await_frame(&self.path, frame, at_most, |look, at_most| look.look(self, at_most))
     }
 }
 

@@ -20,11 +20,23 @@ impl Arrival {
     }
 }
 
-/// A source that grows while it is read. Frames that are there stay as they are.
+/// A source that grows while it is read. Frames that are there stay as they are, until nobody wants them any more.
 pub trait Growth: Sync {
     /// Waits until `frame` is there, the end has come or `at_most` has passed, whatever is first.
     ///
     /// # Errors
     /// What keeps `frame` from ever coming: the source was lost or damaged. Frames that came before stay readable.
     fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival>;
+
+    /// Takes note that from now on only every `step`-th frame from `first` on is wanted. What keeps frames itself need not keep
+    /// the others.
+    fn want(&self, _first: u64, _step: u64) {}
+
+    /// Takes note that nobody will ask for frames before `frame` any more.
+    fn release(&self, _frame: u64) {}
+
+    /// Refuses a frame that cannot come as long as all frames before it are kept.
+    fn check_reach(&self, _frame: u64) -> Result<()> {
+        Ok(())
+    }
 }

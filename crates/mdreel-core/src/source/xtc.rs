@@ -1,5 +1,6 @@
 //! XTC: GROMACS's compressed trajectories.
 
+pub mod alone;
 pub mod coded;
 pub mod control;
 pub mod decode;

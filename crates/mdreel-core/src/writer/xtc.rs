@@ -28,10 +28,17 @@ const MAGIC_2023: u32 = 2023;
 const MAX_ATOMS_OF_1995: usize = 298_261_617;
 /// Up to this many atoms are stored as plain floats.
 const MAX_PLAIN_ATOMS: usize = 9;
+/// Bytes before the coordinates, at most.
+const MOST_HEADER_BYTES: usize = 96;
 /// The factor of Å to nm, in the precision of coordinates: the product, not the quotient, has MDAnalysis's bits.
 const NANOMETRE_PER_ANGSTROM: f32 = 0.1;
 /// Integers per nm, where nobody says another number.
 pub const DEFAULT_PRECISION: f32 = 1000.0;
+
+/// Bytes that are enough for any frame of `n_atoms` atoms.
+pub fn most_frame_bytes(n_atoms: usize) -> usize {
+    MOST_HEADER_BYTES + groups::most_bytes(n_atoms).max(12 * n_atoms).next_multiple_of(4)
+}
 
 /// Writes XTC.
 #[derive(Debug, Clone)]

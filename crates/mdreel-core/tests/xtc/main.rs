@@ -6,6 +6,7 @@ mod decoding;
 mod misled;
 #[path = "../support/reading.rs"]
 mod reading;
+mod skipping;
 #[path = "../support/xtc_oracle.rs"]
 mod xtc_oracle;
 #[path = "../support/xtc_reading.rs"]

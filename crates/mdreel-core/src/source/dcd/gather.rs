@@ -1,10 +1,5 @@
 //! Gathering: wanted numbers out of a column of numbers, in the byte order of the file.
 
-use crate::source::bytes::prefetch::prefetch;
-
-/// How far ahead numbers are asked for, in bytes. The columns of a frame, and the frames, follow one another in the file.
-const AHEAD: usize = 2048;
-
 /// Copies the `target.len()` numbers that follow one another at the beginning of `bytes`.
 pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {
     let words = bytes.as_chunks::<4>().0;
@@ -15,23 +10,39 @@ pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {
     }
 }
 
-/// Copies the numbers in `slots` (ascending) to `target`, where `bytes` begins with the number in the first slot and
-/// ends with the number in the last.
-pub(super) fn copy_scattered(bytes: &[u8], is_foreign: bool, slots: &[u32], target: &mut [f32]) {
+/// Copies the numbers in `slots` (ascending) of `N` columns to `targets`, where each of `columns` begins with the number
+/// in the first slot and ends with the number in the last.
+///
+/// All columns of an atom are taken before the next atom: memory is asked for `N` stretches at a time.
+pub(super) fn copy_scattered<const N: usize>(
+    columns: [&[u8]; N],
+    is_foreign: bool,
+    slots: &[u32],
+    targets: [&mut [f32]; N],
+) {
     if is_foreign {
-        copy_slots(bytes, slots, target, foreign);
+        copy_slots(columns, slots, targets, foreign);
     } else {
-        copy_slots(bytes, slots, target, f32::from_ne_bytes);
+        copy_slots(columns, slots, targets, f32::from_ne_bytes);
     }
 }
 
-fn copy_slots(bytes: &[u8], slots: &[u32], target: &mut [f32], number: impl Fn([u8; 4]) -> f32) {
-    let words = bytes.as_chunks::<4>().0;
-    let Some(&first) = slots.first() else { return };
-    for (out, &slot) in target.iter_mut().zip(slots) {
+fn copy_slots<const N: usize>(
+    columns: [&[u8]; N],
+    slots: &[u32],
+    targets: [&mut [f32]; N],
+    number: impl Fn([u8; 4]) -> f32,
+) {
+    let (Some(&first), Some(&last)) = (slots.first(), slots.last()) else { return };
+    // Slices of one length each: what is within one of them is within all.
+    let n_words = (last - first) as usize + 1;
+    let columns = columns.map(|bytes| &bytes.as_chunks::<4>().0[..n_words]);
+    let mut targets = targets.map(|target| &mut target[..slots.len()]);
+    for (i, &slot) in slots.iter().enumerate() {
         let place = (slot - first) as usize;
-        prefetch(words.as_ptr().wrapping_add(place + AHEAD / 4).cast());
-        *out = number(words[place]);
+        for (target, words) in targets.iter_mut().zip(&columns) {
+            target[i] = number(words[place]);
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! The plan of a frame: which bytes to load for the wanted atoms, and what to do with them. It is the same for all
 //! frames of a layout, only shifted.
 
+use std::collections::BTreeMap;
+
 use super::cell::CELL_BYTES;
 use super::gather::{copy_run, copy_scattered};
 use super::layout::FrameLayout;
 use super::record::RecordFormat;
 use crate::frame::ColumnsMut;
-use crate::source::pieces::{Piece, Pieces, Place, Section};
+use crate::source::pieces::{Move, Piece, Pieces, Place, Section};
 
 /// What to load of a frame, and where it goes.
 #[derive(Debug)]
@@ -17,6 +19,15 @@ pub(super) struct FramePlan {
     /// Record markers, and the length that each must say.
     markers: Vec<(u64, u64)>,
     pieces: Pieces,
+    /// What is to be copied from each load.
+    gathered: Vec<Vec<Gathered>>,
+}
+
+/// Atoms to be copied, from all their columns that are in one load.
+#[derive(Debug)]
+struct Gathered {
+    /// In which piece of the load, and which of its moves; in the order of the columns.
+    moves: Vec<(usize, usize)>,
 }
 
 impl FramePlan {
@@ -27,7 +38,8 @@ impl FramePlan {
         let head = layout.cell.map(|cell| 0..cell + CELL_BYTES);
         let pieces = Pieces::new(head.as_slice(), &sections, &markers, layout.len, places);
         let cell = layout.cell.map(|cell| (cell - pieces.all()[0].bytes.start) as usize);
-        FramePlan { format, cell, markers: layout.markers.clone(), pieces }
+        let gathered = pieces.loads().iter().map(|load| gathered(&pieces.all()[load.clone()])).collect();
+        FramePlan { format, cell, markers: layout.markers.clone(), pieces, gathered }
     }
 
     /// What to load.
@@ -50,22 +62,53 @@ impl FramePlan {
         })
     }
 
-    /// Copies the atoms in `bytes` of `piece` to where they belong.
-    pub fn gather(&self, piece: &Piece, bytes: &[u8], columns: &mut ColumnsMut<'_>) {
+    /// Copies the atoms in the load of that number to where they belong; `bytes` gives those of its pieces.
+    pub fn gather<'b>(&self, load: usize, bytes: impl Fn(usize) -> &'b [u8], columns: &mut ColumnsMut<'_>) {
         let is_foreign = self.format.is_foreign();
-        for part in &piece.moves {
-            let column = match part.section {
-                0 => &mut *columns.x,
-                1 => &mut *columns.y,
-                _ => &mut *columns.z,
+        let pieces = &self.pieces.all()[self.pieces.loads()[load].clone()];
+        for atoms in &self.gathered[load] {
+            let part = |&(piece, number): &(usize, usize)| {
+                let part = &pieces[piece].moves[number];
+                (part, &bytes(piece)[part.bytes.clone()])
             };
-            let target = &mut column[part.target..part.target + part.places.len()];
-            let bytes = &bytes[part.bytes.clone()];
-            if part.is_run {
-                copy_run(bytes, is_foreign, target);
-            } else {
-                copy_scattered(bytes, is_foreign, self.pieces.slots(part), target);
+            let target = |part: &Move| part.target..part.target + part.places.len();
+            match atoms.moves.as_slice() {
+                [x, y, z] if !part(x).0.is_run => {
+                    let target = target(part(x).0);
+                    let targets = [&mut *columns.x, &mut *columns.y, &mut *columns.z];
+                    let targets = targets.map(|column| &mut column[target.clone()]);
+                    let slots = self.pieces.slots(part(x).0);
+                    copy_scattered([x, y, z].map(|one| part(one).1), is_foreign, slots, targets);
+                }
+                parts => {
+                    for (part, bytes) in parts.iter().map(part) {
+                        let column = match part.section {
+                            0 => &mut *columns.x,
+                            1 => &mut *columns.y,
+                            _ => &mut *columns.z,
+                        };
+                        let target = &mut column[target(part)];
+                        if part.is_run {
+                            copy_run(bytes, is_foreign, target);
+                        } else {
+                            copy_scattered([bytes], is_foreign, self.pieces.slots(part), [target]);
+                        }
+                    }
+                }
             }
         }
     }
+}
+
+/// What is to be copied from the pieces of a load.
+fn gathered(pieces: &[Piece]) -> Vec<Gathered> {
+    let moves = pieces.iter().enumerate().flat_map(|(at, piece)| {
+        piece.moves.iter().enumerate().map(move |(number, part)| (part.places.start, (at, number)))
+    });
+    // Columns are cut alike: moves of one begin are of the same atoms.
+    let mut all: BTreeMap<usize, Gathered> = BTreeMap::new();
+    for (begin, part) in moves {
+        all.entry(begin).or_insert_with(|| Gathered { moves: Vec::new() }).moves.push(part);
+    }
+    all.into_values().collect()
 }

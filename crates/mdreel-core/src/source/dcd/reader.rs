@@ -85,7 +85,7 @@ impl<'a> DcdReader<'a> {
         // A plan of several loads has a frame of its own, whose columns are filled by one load after the other.
         let n_frames = self.frames.chosen().len() as u64;
         let mut columns: Option<ColumnsMut<'_>> = None;
-        for load in plan.pieces().loads() {
+        for (number, load) in plan.pieces().loads().iter().enumerate() {
             let start_ns = recorder.now();
             let pieces = &plan.pieces().all()[load.clone()];
             self.ranges.clear();
@@ -118,9 +118,9 @@ impl<'a> DcdReader<'a> {
                     columns = Some(added);
                 }
                 let columns = columns.as_mut().expect("the first load adds the frame");
+                plan.gather(number, bytes, columns);
                 for (k, piece) in pieces.iter().enumerate() {
-                    plan.gather(piece, bytes(k), columns);
-                    // Behind the gathering, which brings the markers from memory as well: it asks ahead, they would wait.
+                    // Behind the gathering, which brings the markers from memory as well: before it, each would be waited for.
                     if let Some((at, got, expected)) = plan.wrong_marker(piece, bytes(k)) {
                         let at = self.layout.offset(frame) + at;
                         copied = copied.and_then(|()| check_marker(self.file, frame, at, got, expected));

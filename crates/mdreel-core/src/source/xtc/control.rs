@@ -7,6 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod skip;
 
 use std::marker::PhantomData;
 
@@ -71,6 +72,8 @@ impl Group {
 pub struct Wanted {
     /// Eight bytes more than needed, so that a whole word may be loaded for any atom.
     bits: Vec<u8>,
+    /// The first wanted atom.
+    first: u64,
     /// The last wanted atom, plus 1: nothing behind it is looked at.
     pub limit: u64,
     /// Whether every atom before `limit` is wanted.
@@ -85,7 +88,26 @@ impl Wanted {
         for &index in indices {
             bits[index as usize / 8] |= 1 << (index % 8);
         }
-        Wanted { bits, limit, all: limit == indices.len() as u64 }
+        let first = indices.first().map_or(0, |&first| u64::from(first));
+        Wanted { bits, first, limit, all: limit == indices.len() as u64 }
+    }
+
+    /// How many atoms from `atom` on are not wanted, `atom < limit`; looks no farther than `enough`.
+    fn distance(&self, atom: u64, enough: u64) -> u64 {
+        if atom < self.first {
+            return self.first - atom;
+        }
+        let mut at = atom;
+        while at < atom + enough {
+            // SAFETY: `at < limit`, since the bit of `limit - 1` is set; `bits` holds `limit / 8 + 16` bytes.
+            let word = unsafe { self.bits.as_ptr().add((at >> 3) as usize).cast::<u64>().read_unaligned() };
+            let rest = u64::from_le(word) >> (at & 7);
+            if rest != 0 {
+                return at + u64::from(rest.trailing_zeros()) - atom;
+            }
+            at = (at & !7) + 64;
+        }
+        enough
     }
 
     /// The wanted ones of the `run + 1` atoms from `atom` on, `atom <= limit`, `run <= MAX_RUN`.
@@ -246,6 +268,9 @@ fn walk_avx2<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &m
 
 #[inline(always)]
 fn walk_portable<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+    if !ALL {
+        skip::skip(walks, wanted);
+    }
     // Four at a time: the state of more does not fit the registers of most processors.
     for first in (0..LANES).step_by(4) {
         walk_four::<ALL>(walks, first, wanted, groups);

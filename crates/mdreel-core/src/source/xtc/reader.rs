@@ -343,7 +343,8 @@ fn frame_header(frame: &Loaded) -> FrameHeader {
     }
 }
 
-fn decode_plain(data: &[u8], atoms: &AtomSelection, columns: &mut ColumnsMut<'_>) {
+/// The positions of atoms that are stored as plain floats.
+pub(super) fn decode_plain(data: &[u8], atoms: &AtomSelection, columns: &mut ColumnsMut<'_>) {
     for (i, &atom) in atoms.indices().iter().enumerate() {
         let value = |axis: usize| {
             let at = 12 * atom as usize + 4 * axis;

@@ -1,0 +1,61 @@
+//! A frame, as C hands it over.
+
+use std::ffi::c_void;
+
+use mdreel_core::channel::layout::Section;
+use mdreel_core::channel::producer::Moment;
+use mdreel_core::channel::section::DataType;
+
+use crate::error::Failure;
+use crate::settings::KINDS;
+
+/// `mdreel_frame`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CFrame {
+    step: i64,
+    time: f64,
+    cell: *const f64,
+    positions: *const c_void,
+    velocities: *const c_void,
+    forces: *const c_void,
+}
+
+impl CFrame {
+    /// When the frame was.
+    ///
+    /// # Safety
+    ///
+    /// `cell` is null, or points to 9 numbers.
+    pub(crate) unsafe fn moment(&self) -> Moment {
+        // SAFETY: the caller's promise; numbers of C may lie anywhere.
+        let cell = (!self.cell.is_null()).then(|| unsafe { self.cell.cast::<[f64; 9]>().read_unaligned() });
+        Moment { step: self.step, time: self.time, cell }
+    }
+
+    /// The sections that it has, of those that the channel was opened with.
+    ///
+    /// # Safety
+    ///
+    /// Each pointer is null, or points to `length` bytes that nobody writes to as long as the result is there.
+    pub(crate) unsafe fn sections(
+        &self,
+        allowed: u32,
+        (data_type, length): (DataType, usize),
+    ) -> Result<Vec<Section<'_>>, Failure> {
+        let pointers = [self.positions, self.velocities, self.forces];
+        let mut sections = Vec::with_capacity(KINDS.len());
+        for ((bit, kind, name), pointer) in KINDS.into_iter().zip(pointers) {
+            if pointer.is_null() {
+                continue;
+            }
+            if allowed & bit == 0 {
+                return Err(Failure::Argument(format!("{name}: the channel was opened without")));
+            }
+            // SAFETY: not null, as was just seen; the length is at most `isize::MAX`; the rest is the caller's promise.
+            let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) };
+            sections.push(Section { kind, data_type, bytes });
+        }
+        Ok(sections)
+    }
+}

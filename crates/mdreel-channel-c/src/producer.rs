@@ -1,0 +1,130 @@
+//! The functions of a producer.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::PathBuf;
+
+use mdreel_core::Error;
+use mdreel_core::channel::end::End;
+use mdreel_core::channel::producer::Producer;
+
+use crate::error::{Failure, guarded};
+use crate::frame::CFrame;
+use crate::settings::{CSettings, path};
+
+/// `mdreel_producer`: what its pointers point to is nobody else's business.
+pub struct CProducer {
+    producer: Producer,
+    settings: CSettings,
+    path: PathBuf,
+}
+
+/// Opens a channel.
+///
+/// # Safety
+///
+/// `channel` is text which ends with a zero, `settings` points to an `mdreel_settings`, and `producer` to a place for a pointer; each
+/// of them may be null, which is an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdreel_producer_open(
+    channel: *const c_char,
+    settings: *const CSettings,
+    producer: *mut *mut CProducer,
+) -> c_int {
+    guarded(|| {
+        if settings.is_null() || producer.is_null() {
+            return Err(Failure::Argument("mdreel_producer_open: a null pointer".to_owned()));
+        }
+        if cfg!(target_endian = "big") {
+            let message = "channels need a processor that stores the lowest byte of a number first";
+            return Err(Error::Unsupported(message.to_owned()).into());
+        }
+        // SAFETY: not null; the rest is the caller's promise, here and below.
+        unsafe { producer.write(std::ptr::null_mut()) };
+        // SAFETY: as above.
+        let settings = unsafe { settings.read() };
+        // SAFETY: as above.
+        let path = unsafe { path(channel, "channel") }?;
+        // SAFETY: as above.
+        let opened = Producer::open(&path, unsafe { settings.settings() }?)?;
+        let boxed = Box::new(CProducer { producer: opened, settings, path });
+        // SAFETY: as above.
+        unsafe { producer.write(Box::into_raw(boxed)) };
+        Ok(())
+    })
+}
+
+/// Publishes a frame.
+///
+/// # Safety
+///
+/// `producer` comes from `mdreel_producer_open` and is used by one thread at a time; `frame` points to an `mdreel_frame` whose pointers
+/// are null or point to what the header says; `sequence` is null or points to a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdreel_producer_publish(
+    producer: *mut CProducer,
+    frame: *const CFrame,
+    sequence: *mut u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (producer, frame) = match unsafe { (producer.as_mut(), frame.as_ref()) } {
+            (Some(producer), Some(frame)) => (producer, frame),
+            _ => return Err(Failure::Argument("mdreel_producer_publish: a null pointer".to_owned())),
+        };
+        let CProducer { producer, settings, .. } = producer;
+        // SAFETY: the caller's promise.
+        let sections = unsafe { frame.sections(settings.sections(), settings.section()?) }?;
+        // SAFETY: the caller's promise.
+        let moment = unsafe { frame.moment() };
+        let published = producer.publish(&moment, &sections)?;
+        if !sequence.is_null() {
+            // SAFETY: not null; the rest is the caller's promise.
+            unsafe { sequence.write(published.sequence) };
+        }
+        Ok(())
+    })
+}
+
+/// Ends the channel and frees the producer, whatever this returns.
+///
+/// # Safety
+///
+/// `producer` comes from `mdreel_producer_open`, and is not used again; `reason` is null or text which ends with a zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdreel_producer_end(producer: *mut CProducer, how: c_int, reason: *const c_char) -> c_int {
+    guarded(|| {
+        if producer.is_null() {
+            return Err(Failure::Argument("mdreel_producer_end: a null pointer".to_owned()));
+        }
+        // SAFETY: not null; the rest is the caller's promise.
+        let producer = unsafe { Box::from_raw(producer) };
+        let end = match how {
+            0 => End::Finished,
+            1 => End::Stopped,
+            2 if reason.is_null() => End::Failed(String::new()),
+            // SAFETY: not null; the rest is the caller's promise.
+            2 => End::Failed(unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned()),
+            other => {
+                let path = producer.path.display();
+                return Err(Failure::Argument(format!("{path}: the end: expected 0, 1 or 2, got {other}")));
+            }
+        };
+        producer.producer.end(&end).map_err(Failure::from)
+    })
+}
+
+/// Frees the producer without an end: its consumers are told that it was lost.
+///
+/// # Safety
+///
+/// `producer` is null, or comes from `mdreel_producer_open` and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdreel_producer_abandon(producer: *mut CProducer) {
+    guarded(|| {
+        if !producer.is_null() {
+            // SAFETY: not null; the rest is the caller's promise.
+            drop(unsafe { Box::from_raw(producer) });
+        }
+        Ok(())
+    });
+}

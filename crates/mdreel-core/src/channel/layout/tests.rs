@@ -1,0 +1,100 @@
+//! The bytes of a frame: what is written comes back, and what is damaged is refused.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::super::section::{DataType, SectionKind};
+use super::{FrameView, Header, Section, encode, frame_len};
+
+fn frame(header: &Header, sections: &[Section<'_>]) -> Vec<u8> {
+    let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap();
+    let mut bytes = vec![0xa5; length];
+    assert_eq!(encode(header, sections, &mut bytes).unwrap(), length);
+    bytes
+}
+
+fn header(n_atoms: u64) -> Header {
+    Header { stream: 7, epoch: 2, sequence: 5, step: -3, time: 0.5, n_atoms, cell: Some([1.5; 9]) }
+}
+
+fn is_whole(bytes: &[u8]) -> bool {
+    let path = Path::new("ring");
+    FrameView::decode(path, bytes).and_then(|view| view.verify(path)).is_ok()
+}
+
+proptest! {
+    #[test]
+    fn frame_comes_back_as_it_was_written(
+        numbers in any::<(u64, u64, u64, i64, u64)>(),
+        cell in prop::option::of(prop::array::uniform9(-1e6f64..1e6)),
+        n_atoms in 0u64..40,
+        which in prop::collection::vec(0usize..6, 0..8),
+        random in prop::collection::vec(any::<u8>(), 28 * 40),
+    ) {
+        let (stream, epoch, sequence, step, time) = numbers;
+        let time = f64::from_bits(time & !(1 << 62));
+        let header = Header { stream, epoch, sequence, step, time, n_atoms, cell };
+        let n = n_atoms as usize;
+        let kinds = [
+            (SectionKind::Positions, DataType::Float32, 12 * n),
+            (SectionKind::Velocities, DataType::Float64, 24 * n),
+            (SectionKind::Positions, DataType::TypeAndFloat64, 28 * n),
+            (SectionKind::Positions, DataType::Xtc, n),
+            (SectionKind::Energies, DataType::Float64, 64),
+            (SectionKind::Custom(9), DataType::Float32, 20),
+        ];
+        let sections: Vec<_> = which
+            .iter()
+            .map(|i| kinds[*i])
+            .map(|(kind, data_type, length)| Section { kind, data_type, bytes: &random[..length] })
+            .collect();
+        let bytes = frame(&header, &sections);
+        let view = FrameView::decode(Path::new("ring"), &bytes).unwrap();
+        view.verify(Path::new("ring")).unwrap();
+        prop_assert_eq!(view.header, header);
+        prop_assert_eq!(view.sections().collect::<Vec<_>>(), sections);
+    }
+
+    #[test]
+    fn any_bytes_are_a_frame_or_an_error(mut bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(!is_whole(&bytes));
+        let n = bytes.len().min(8);
+        bytes[..n].copy_from_slice(&b"MDREELFR"[..n]);
+        prop_assert!(!is_whole(&bytes));
+    }
+}
+
+#[test]
+fn frame_is_refused_when_it_is_cut_or_a_byte_of_it_is_another() {
+    let positions: Vec<u8> = (0..60).collect();
+    let sections = [
+        Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &positions },
+        Section { kind: SectionKind::Energies, data_type: DataType::Float64, bytes: &positions[..8] },
+    ];
+    let bytes = frame(&header(5), &sections);
+    assert!(is_whole(&bytes));
+    for length in 0..bytes.len() {
+        assert!(!is_whole(&bytes[..length]), "cut to {length} bytes");
+    }
+    let padding = [256 + 60..256 + 64, 320 + 8..bytes.len()];
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            let is_harmless = padding.iter().any(|range| range.contains(&at));
+            assert_eq!(is_whole(&damaged), is_harmless, "bit {bit} of byte {at}");
+        }
+    }
+}
+
+#[test]
+fn frame_that_is_not_one_is_not_written() {
+    let section = Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &[0; 12] };
+    let mut target = [0; 1024];
+    assert!(encode(&header(2), &[section], &mut target).is_err(), "positions of one atom for two");
+    assert!(encode(&header(1), &[section], &mut target[..255]).is_err(), "no room");
+    assert!(encode(&header(1), &[section; 65], &mut vec![0; 1 << 16]).is_err(), "too many sections");
+    let custom = Section { kind: SectionKind::Custom(u16::MAX), ..section };
+    assert!(encode(&header(1), &[custom], &mut target).is_err(), "no number");
+}

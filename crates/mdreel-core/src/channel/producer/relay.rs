@@ -1,0 +1,143 @@
+//! A producer that passes the frames of another channel on: with their numbers, epochs and checksums, as they were published there.
+//!
+//! What a relay publishes has gone through a network, or through whatever else: nothing of it is believed before it was checked.
+
+use std::path::Path;
+
+use super::{Producer, Published, Settings};
+use crate::channel::atomic::Ordering;
+use crate::channel::layout::{FrameView, Header};
+use crate::channel::ring_file::MOST_EPOCHS;
+use crate::channel::staging::Durability;
+use crate::error::{Error, Result};
+
+/// The first step of an epoch in which nothing is published: no frame of another epoch is left out because of it.
+const NEVER: i64 = i64::MAX;
+/// The first step of a run of which nobody has said where it begins.
+const ANY: i64 = i64::MIN;
+
+impl Producer {
+    /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.
+    pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
+        let mut producer = Self::enter(path, settings)?;
+        let n_before = producer.ring.head().n_epochs.load(Ordering::Relaxed);
+        let (next, unseen) = producer.count_on(n_before > 0)?;
+        let mut steps = producer.resume_steps()?;
+        if steps.is_empty() {
+            steps.push(ANY);
+        }
+        producer.set_epochs(&steps)?;
+        if let Some((header, frame)) = unseen {
+            producer.publish_late(&header, &frame)?;
+        }
+        producer.begin_at(next);
+        Ok(producer)
+    }
+
+    /// Goes on to a later epoch of the other channel, whose frames of this step and later ones take the place of those before.
+    pub fn advance(&mut self, epoch: u64, resume_step: i64) -> Result<()> {
+        self.locks.check()?;
+        if epoch <= self.epoch || epoch >= MOST_EPOCHS as u64 {
+            let (path, present) = (self.path.display(), self.epoch);
+            let expected = format!("expected an epoch behind {present}, and one of the first {MOST_EPOCHS}");
+            return Err(Error::Mismatch(format!("{path}: {expected}, got {epoch}")));
+        }
+        let mut steps = self.resume_steps()?;
+        steps.resize(epoch as usize, NEVER);
+        steps.push(resume_step);
+        self.set_epochs(&steps)
+    }
+
+    /// The first step of the present epoch.
+    pub fn first_step(&self) -> Result<i64> {
+        Ok(self.resume_steps()?.last().copied().unwrap_or(ANY))
+    }
+
+    /// The number of the next frame, or a later one.
+    pub fn next_sequence(&self) -> u64 {
+        self.ring.head().sequence.load(Ordering::Relaxed)
+    }
+
+    /// The last frame that is in the ring; `None` if it has had none.
+    pub fn last(&self) -> Result<Option<Header>> {
+        let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
+        let Some(last) = n_published.checked_sub(1) else { return Ok(None) };
+        // SAFETY: only a producer writes to slots, which is this one.
+        FrameView::decode(&self.path, unsafe { self.ring.frame(last) }).map(|view| Some(view.header))
+    }
+
+    /// Publishes a frame of the other channel as it is, if it is whole and one that may come now: `Format` if it is not.
+    pub fn relay(&mut self, frame: &[u8]) -> Result<Published> {
+        self.locks.check()?;
+        let (view, next) = (self.checked(frame)?, self.next_sequence());
+        let (sequence, bytes) = (view.header.sequence, view.bytes());
+        if sequence < next {
+            let message = format!("expected frame {next} or a later one");
+            return Err(Error::format(&self.path, Some(sequence), None, message));
+        }
+        let mut level = Durability::Ring;
+        let is_spilled = match self.claim(sequence)? {
+            None => true,
+            Some(position) => {
+                // SAFETY: the position was claimed just now.
+                unsafe { self.ring.write(position, |slot| copy(bytes, slot, sequence)) }?;
+                if let Some(staging) = &mut self.staging {
+                    level = staging.append(sequence, bytes)?;
+                }
+                self.ring.protocol().publish(position);
+                false
+            }
+        };
+        if is_spilled && let Some(staging) = &mut self.staging {
+            level = staging.append(sequence, bytes)?;
+        }
+        // Behind the head: see `publish`.
+        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
+        if is_spilled {
+            self.ring.protocol().ring_arrival();
+        }
+        Ok(Published { sequence, level, is_spilled })
+    }
+
+    /// The frame in these bytes, if it is one of this channel and epoch, and has its checksums.
+    fn checked<'a>(&self, bytes: &'a [u8]) -> Result<FrameView<'a>> {
+        let view = FrameView::decode(&self.path, bytes)?;
+        let Header { stream, epoch, sequence, n_atoms, .. } = view.header;
+        let wrong = |message: String| Err(Error::format(&self.path, Some(sequence), None, message));
+        if view.bytes().len() != bytes.len() {
+            return wrong(format!("expected {} bytes, as the frame says, got {}", view.bytes().len(), bytes.len()));
+        }
+        let expected = (self.manifest.stream, self.epoch, self.manifest.n_atoms);
+        if (stream, epoch, n_atoms) != expected {
+            let (e_stream, e_epoch, e_atoms) = expected;
+            let expected = format!("expected {e_atoms} atoms of stream {e_stream} in epoch {e_epoch}");
+            return wrong(format!("{expected}, got {n_atoms} of {stream} in {epoch}"));
+        }
+        if sequence == u64::MAX {
+            return wrong("no frame can follow this number".into());
+        }
+        for section in view.sections() {
+            let numbers = (section.kind.number(), section.data_type.number());
+            let is_known = |(kind, data_type, _): &(u16, u16, String)| (Some(*kind), *data_type) == numbers;
+            if !self.manifest.sections.iter().any(is_known) {
+                return wrong(format!("the manifest has no {:?} as {:?}", section.kind, section.data_type));
+            }
+        }
+        view.verify(&self.path)?;
+        Ok(view)
+    }
+}
+
+/// Copies a frame into its slot.
+pub(super) fn copy(frame: &[u8], slot: &mut [u8], sequence: u64) -> Result<usize> {
+    let room = slot.len();
+    let Some(slot) = slot.get_mut(..frame.len()) else {
+        let message = format!("frame {sequence}: {} bytes do not fit into {room}", frame.len());
+        return Err(Error::Mismatch(message));
+    };
+    slot.copy_from_slice(frame);
+    Ok(frame.len())
+}
+
+#[cfg(test)]
+mod tests;

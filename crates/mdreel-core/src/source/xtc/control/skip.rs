@@ -1,0 +1,128 @@
+//! The control pass where no wanted atom is near: groups are walked past without a note of them.
+//!
+//! Neither a mask of wanted atoms nor a word for the group is made, and nothing is checked at a step: before a stretch
+//! it is made sure that even the longest groups there are neither reach a wanted atom nor leave the frame's bytes. What
+//! six bits do to the run length and the small index is looked up at once, so that a step waits for two loads only.
+
+use super::super::radix::{SMALL_INDICES, load_bits};
+use super::{LANES, MAX_RUN, STRIDE, Walks, Wanted};
+
+/// Strides of a stretch, at most: what is walked again when a small index leaves its range.
+const MAX_STRIDES: u64 = 64;
+/// Bits of the longest group: a big coordinate, control bits, small coordinates.
+const MAX_BITS: u64 = 96 + 6 + MAX_RUN as u64 * *SMALL_INDICES.end() as u64;
+/// Atoms of the longest group.
+const MAX_ATOMS: u64 = MAX_RUN as u64 + 1;
+
+/// What six bits can say.
+const CODES: usize = 64;
+const FIRST_INDEX: usize = *SMALL_INDICES.start() as usize;
+const N_INDICES: usize = *SMALL_INDICES.end() as usize - FIRST_INDEX + 1;
+const N_STATES: usize = N_INDICES * (MAX_RUN + 1);
+/// The state of a walk whose small index has left its range: it stays.
+const MISLED: usize = N_STATES * CODES;
+
+/// Where the steps of a small index and a run length stand in [`STEPS`].
+const fn state(small_index: usize, run: usize) -> usize {
+    ((small_index - FIRST_INDEX) * (MAX_RUN + 1) + run) * CODES
+}
+
+/// For each state and the six bits behind a big coordinate: in the lower half the bits of the group but for those of
+/// the big coordinate, and from bit 10 on its atoms; in the upper half the next state.
+static STEPS: [u32; MISLED + CODES] = {
+    let mut steps = [(MISLED as u32) << 16; MISLED + CODES];
+    let mut place = 0;
+    while place < MISLED {
+        let (state_number, code) = (place / CODES, place % CODES);
+        let small_index = FIRST_INDEX + state_number / (MAX_RUN + 1);
+        let flagged = code >= 32;
+        let run = if flagged { (code - 32) / 3 } else { state_number % (MAX_RUN + 1) };
+        // The change of the small index, plus 1.
+        let change = if flagged { (code - 32) % 3 } else { 1 };
+        let bits = (if flagged { 6 } else { 1 }) + run * small_index;
+        let is_valid = small_index + change > FIRST_INDEX && small_index + change <= FIRST_INDEX + N_INDICES;
+        let next = if is_valid { state(small_index + change - 1, run) } else { MISLED };
+        steps[place] = (bits | ((run + 1) << ATOMS) | (next << 16)) as u32;
+        place += 1;
+    }
+    steps
+};
+/// Where the number of atoms stands in a step.
+const ATOMS: usize = 10;
+
+/// Walks every frame on to shortly before its next wanted atom, as far as that is not near already.
+#[inline(always)]
+pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
+    loop {
+        let strides: [u64; LANES] = std::array::from_fn(|lane| strides_ahead(walks, lane, wanted));
+        let n_strides = strides.iter().copied().filter(|&n| n > 0).fold(MAX_STRIDES, u64::min);
+        let is_done = match strides.iter().filter(|&&n| n > 0).count() {
+            0 => true,
+            1..=4 => !walk_past::<4>(walks, strides, n_strides * STRIDE as u64),
+            _ => !walk_past::<LANES>(walks, strides, n_strides * STRIDE as u64),
+        };
+        if is_done {
+            return;
+        }
+    }
+}
+
+/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its range
+/// in one of them, in none.
+///
+/// All are walked side by side: what one waits for its loads is filled with the steps of the others, though the state of
+/// so many is then kept in memory.
+#[inline(always)]
+fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_groups: u64) -> bool {
+    let mut moving = (0..LANES).filter(|&lane| strides[lane] > 0);
+    let leader = moving.next().unwrap_or_default();
+    // Where there are fewer, the leader is walked more than once.
+    let mut lanes = [leader; N];
+    lanes[1..].iter_mut().zip(moving).for_each(|(place, lane)| *place = lane);
+    let data = lanes.map(|lane| walks.data[lane]);
+    let big_bits = lanes.map(|lane| walks.big_bits[lane]);
+    let begin: [u64; N] = std::array::from_fn(|k| walks.bit[lanes[k]] + big_bits[k]);
+    let mut flag = begin;
+    let mut states = lanes.map(|lane| state(walks.small_index[lane] as usize, walks.run[lane] as usize));
+    let mut sums = [0u64; N];
+    for _ in 0..n_groups {
+        for k in 0..N {
+            // SAFETY: `strides_ahead` has made sure that as many of the longest groups end within the frame.
+            let code = unsafe { load_bits(data[k], flag[k]) } >> 58;
+            debug_assert!(states[k] + (code as usize) < STEPS.len());
+            // SAFETY: a state is one of the table's, and a code is below CODES.
+            let step = unsafe { *STEPS.get_unchecked(states[k] + code as usize) };
+            let counts = u64::from(step & 0xffff);
+            sums[k] += counts;
+            flag[k] += (counts & ((1 << ATOMS) - 1)) + big_bits[k];
+            states[k] = (step >> 16) as usize;
+        }
+    }
+    if states.contains(&MISLED) {
+        return false;
+    }
+    let from = lanes.map(|lane| walks.atom[lane]);
+    for (k, lane) in lanes.into_iter().enumerate() {
+        let number = states[k] / CODES;
+        // The sums of bits and of atoms overlap, but the former are known from how far the walk came.
+        let bits = flag[k] - begin[k] - n_groups * big_bits[k];
+        walks.atom[lane] = from[k] + ((sums[k] - bits) >> ATOMS);
+        walks.bit[lane] = flag[k] - big_bits[k];
+        walks.run[lane] = (number % (MAX_RUN + 1)) as u64;
+        walks.small_index[lane] = (FIRST_INDEX + number / (MAX_RUN + 1)) as u64;
+    }
+    true
+}
+
+/// How many strides of the longest groups there are would still stay before the next wanted atom of a lane, and
+/// within its bytes.
+#[inline(always)]
+fn strides_ahead(walks: &Walks<'_>, lane: usize, wanted: &Wanted) -> u64 {
+    let atom = walks.atom[lane];
+    if atom >= wanted.limit {
+        return 0;
+    }
+    let atoms = wanted.distance(atom, MAX_STRIDES * STRIDE as u64 * MAX_ATOMS);
+    let bits = walks.end_bit[lane].saturating_sub(walks.bit[lane]);
+    (atoms / (STRIDE as u64 * MAX_ATOMS)).min(bits / (STRIDE as u64 * MAX_BITS))
+}

@@ -1,0 +1,219 @@
+//! The functions of the C library that are stood in for.
+//!
+//! `open` and `openat` have an argument that is not always there. Functions of Rust cannot; on the processors that this library is made
+//! for, one that is always taken is passed in the same register, and is looked at only where it is there.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::c::{self, Stream};
+use crate::close::{self, Closing};
+use crate::names::{MOST_NAME, is_visible};
+use crate::next::{
+    Close, CloseStream, Create, Duplicate, DuplicateWith, Exit, Open, OpenAt, OpenStream, OpenStreamAgain, Rename,
+    RenameAt, RenameAtWith, Write, WriteAt, WriteMany, next,
+};
+use crate::open::{Which, opened};
+use crate::parts;
+use crate::place::Place;
+use crate::streams;
+
+/// The flags for what is to be opened: a hidden file is there, and is no link.
+fn flags_for(which: Which<'_>, flags: c_int) -> c_int {
+    match which {
+        Which::Named => flags,
+        Which::Hidden(_) => flags & !c::O_EXCL,
+    }
+}
+
+fn path_for(which: Which<'_>, path: *const c_char) -> *const c_char {
+    match which {
+        Which::Named => path,
+        Which::Hidden(hidden) => hidden.as_ptr(),
+    }
+}
+
+macro_rules! opens {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+            opened(c::AT_FDCWD, path, flags, mode, |which| {
+                next!($next as Open, (path_for(which, path), flags_for(which, flags), mode), -1)
+            })
+        }
+    )*};
+}
+
+macro_rules! opens_at {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(base: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+            opened(base, path, flags, mode, |which| {
+                next!($next as OpenAt, (base, path_for(which, path), flags_for(which, flags), mode), -1)
+            })
+        }
+    )*};
+}
+
+macro_rules! creates {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(path: *const c_char, mode: c_uint) -> c_int {
+            opened(c::AT_FDCWD, path, c::O_CREAT | c::O_WRONLY | c::O_TRUNC, mode, |which| {
+                next!($next as Create, (path_for(which, path), mode), -1)
+            })
+        }
+    )*};
+}
+
+macro_rules! opens_streams {
+    ($($name:ident, $again:ident as $next:literal, $next_again:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(path: *const c_char, mode: *const c_char) -> *mut Stream {
+            streams::open(path, mode, |path, mode| next!($next as OpenStream, (path, mode), std::ptr::null_mut()))
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $again(path: *const c_char, mode: *const c_char, stream: *mut Stream) -> *mut Stream {
+            streams::open_again(path, mode, stream, |path, mode| {
+                next!($next_again as OpenStreamAgain, (path, mode, stream), std::ptr::null_mut())
+            })
+        }
+    )*};
+}
+
+opens!(open as c"open", open64 as c"open64");
+// What programs call that were compiled with checks (`_FORTIFY_SOURCE`) and give no mode.
+opens!(__open_2 as c"open", __open64_2 as c"open64");
+opens_at!(openat as c"openat", openat64 as c"openat64");
+opens_at!(__openat_2 as c"openat", __openat64_2 as c"openat64");
+creates!(creat as c"creat", creat64 as c"creat64");
+opens_streams!(fopen, freopen as c"fopen", c"freopen", fopen64, freopen64 as c"fopen64", c"freopen64");
+
+/// Ends a closing after the call; what the call has returned, unless the file could not get its name.
+fn closed(closing: Option<Closing>, outcome: c_int, is_closed: bool) -> c_int {
+    let has_its_name = closing.is_none_or(|closing| closing.end(is_closed));
+    if has_its_name { outcome } else { -1 }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close(descriptor: c_int) -> c_int {
+    let closing = Closing::of(descriptor);
+    let outcome = next!(c"close" as Close, (descriptor), -1);
+    closed(closing, outcome, outcome == 0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fclose(stream: *mut Stream) -> c_int {
+    let closing = if parts::any() { Closing::of(c::descriptor_of(stream)) } else { None };
+    let has_failed = closing.is_some() && c::has_failed(stream);
+    let outcome = next!(c"fclose" as CloseStream, (stream), -1);
+    closed(closing, outcome, outcome == 0 && !has_failed)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+    let closing = if from == to { None } else { Closing::of(to) };
+    let outcome = next!(c"dup2" as Duplicate, (from, to), -1);
+    // What is closed on the way has no error of its own.
+    closing.map(|closing| c::keeping_errno(|| closing.end(true)));
+    outcome
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    let closing = if from == to { None } else { Closing::of(to) };
+    let outcome = next!(c"dup3" as DuplicateWith, (from, to, flags), -1);
+    closing.map(|closing| c::keeping_errno(|| closing.end(true)));
+    outcome
+}
+
+/// Renames a file that is being written and has no name yet: it will be published under the new one. `None` if it is not one.
+fn rename_unseen(from_base: c_int, from: *const c_char, to_base: c_int, to: *const c_char) -> Option<c_int> {
+    if !parts::any() || from.is_null() || to.is_null() {
+        return None;
+    }
+    // SAFETY: paths of programs end with a zero.
+    let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
+    let from = Place::of(from_base, from)?;
+    let written = parts::named(from.directory, from.name)?;
+    let to = Place::of(to_base, to)?;
+    let fits = to.directory == from.directory && is_visible(to.name) && to.name.len() <= MOST_NAME;
+    fits.then(|| {
+        parts::change(written.identity, |written| {
+            written.rename(to.name);
+            written.is_exclusive = false;
+        });
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    let unseen = rename_unseen(c::AT_FDCWD, from, c::AT_FDCWD, to);
+    unseen.unwrap_or_else(|| next!(c"rename" as Rename, (from, to), -1))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn renameat(base: c_int, from: *const c_char, to_base: c_int, to: *const c_char) -> c_int {
+    let unseen = rename_unseen(base, from, to_base, to);
+    unseen.unwrap_or_else(|| next!(c"renameat" as RenameAt, (base, from, to_base, to), -1))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn renameat2(
+    base: c_int,
+    from: *const c_char,
+    to_base: c_int,
+    to: *const c_char,
+    flags: c_uint,
+) -> c_int {
+    let unseen = if flags == 0 { rename_unseen(base, from, to_base, to) } else { None };
+    unseen.unwrap_or_else(|| next!(c"renameat2" as RenameAtWith, (base, from, to_base, to, flags), -1))
+}
+
+/// Notes what could not be written, and will be missing in the file, whatever the program makes of the error.
+fn noting(descriptor: c_int, outcome: isize) -> isize {
+    if outcome < 0
+        && matches!(c::errno(), c::ENOSPC | c::EDQUOT | c::EIO | c::EFBIG)
+        && let Some(written) = parts::of(descriptor)
+    {
+        parts::change(written.identity, |written| written.has_failed = true);
+    }
+    outcome
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, n_bytes: usize) -> isize {
+    noting(descriptor, next!(c"write" as Write, (descriptor, bytes, n_bytes), -1))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(descriptor: c_int, pieces: *const c_void, n_pieces: c_int) -> isize {
+    noting(descriptor, next!(c"writev" as WriteMany, (descriptor, pieces, n_pieces), -1))
+}
+
+macro_rules! writes_at {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(descriptor: c_int, bytes: *const c_void, n_bytes: usize, at: i64) -> isize {
+            noting(descriptor, next!($next as WriteAt, (descriptor, bytes, n_bytes, at), -1))
+        }
+    )*};
+}
+
+writes_at!(pwrite as c"pwrite", pwrite64 as c"pwrite64");
+
+macro_rules! exits {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(status: c_int) -> ! {
+            if parts::any() {
+                close::end(status == 0, false);
+            }
+            next!($next as Exit, (status), std::process::abort())
+        }
+    )*};
+}
+
+// Shells end so.
+exits!(_exit as c"_exit", _Exit as c"_Exit");

@@ -1,0 +1,105 @@
+//! What a program asks of a file by its path while it is writing it itself: there it is, though nobody else sees it. Libraries look so at
+//! what they have just made (HDF5), or remove it when they have failed.
+//!
+//! Files that are not there are not waited for here: programs ask so whether they are.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::c;
+use crate::next::next;
+use crate::parts;
+use crate::place::Place;
+use crate::text::Text;
+
+/// Where a file is that this process is writing.
+fn unseen(base: c_int, path: *const c_char) -> Option<Text> {
+    if !parts::any() || path.is_null() {
+        return None;
+    }
+    // SAFETY: paths of programs end with a zero.
+    let place = Place::of(base, unsafe { CStr::from_ptr(path) })?;
+    Some(parts::named(place.directory, place.name)?.path(place.settings))
+}
+
+/// Calls with the path of the program, or with that of the hidden file.
+fn looked<T>(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> T) -> T {
+    match unseen(base, path) {
+        Some(hidden) => call(hidden.path().as_ptr()),
+        None => call(path),
+    }
+}
+
+/// Functions of a path from the working directory and of one more argument.
+macro_rules! of_a_path {
+    ($($name:ident($argument:ty) as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(path: *const c_char, argument: $argument) -> c_int {
+            type Next = unsafe extern "C" fn(*const c_char, $argument) -> c_int;
+            looked(c::AT_FDCWD, path, |path| next!($next as Next, (path, argument), -1))
+        }
+    )*};
+}
+
+/// Those of old programs, which say first for which version of the C library they were compiled.
+macro_rules! of_a_version_and_a_path {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(version: c_int, path: *const c_char, into: *mut c_void) -> c_int {
+            type Next = unsafe extern "C" fn(c_int, *const c_char, *mut c_void) -> c_int;
+            looked(c::AT_FDCWD, path, |path| next!($next as Next, (version, path, into), -1))
+        }
+    )*};
+}
+
+/// Functions of a path from a directory and of two more arguments.
+macro_rules! of_a_path_at {
+    ($($name:ident($first:ty, $second:ty) as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(base: c_int, path: *const c_char, first: $first, second: $second) -> c_int {
+            type Next = unsafe extern "C" fn(c_int, *const c_char, $first, $second) -> c_int;
+            looked(base, path, |path| next!($next as Next, (base, path, first, second), -1))
+        }
+    )*};
+}
+
+of_a_path!(stat(*mut c_void) as c"stat", stat64(*mut c_void) as c"stat64");
+of_a_path!(lstat(*mut c_void) as c"lstat", lstat64(*mut c_void) as c"lstat64");
+of_a_path!(access(c_int) as c"access", chmod(c_uint) as c"chmod");
+of_a_path!(truncate(i64) as c"truncate", truncate64(i64) as c"truncate64");
+of_a_version_and_a_path!(__xstat as c"__xstat", __xstat64 as c"__xstat64");
+of_a_version_and_a_path!(__lxstat as c"__lxstat", __lxstat64 as c"__lxstat64");
+of_a_path_at!(fstatat(*mut c_void, c_int) as c"fstatat", fstatat64(*mut c_void, c_int) as c"fstatat64");
+of_a_path_at!(faccessat(c_int, c_int) as c"faccessat", fchmodat(c_uint, c_int) as c"fchmodat");
+of_a_path_at!(utimensat(*const c_void, c_int) as c"utimensat");
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn statx(base: c_int, path: *const c_char, flags: c_int, mask: c_uint, into: *mut c_void) -> c_int {
+    type Next = unsafe extern "C" fn(c_int, *const c_char, c_int, c_uint, *mut c_void) -> c_int;
+    looked(base, path, |path| next!(c"statx" as Next, (base, path, flags, mask, into), -1))
+}
+
+/// Removes what is being written, and what has the name now.
+fn removed(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> c_int) -> c_int {
+    let Some(hidden) = unseen(base, path) else { return call(path) };
+    let outcome = call(hidden.path().as_ptr());
+    c::keeping_errno(|| call(path));
+    outcome
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
+    type Next = unsafe extern "C" fn(*const c_char) -> c_int;
+    removed(c::AT_FDCWD, path, |path| next!(c"unlink" as Next, (path), -1))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn remove(path: *const c_char) -> c_int {
+    type Next = unsafe extern "C" fn(*const c_char) -> c_int;
+    removed(c::AT_FDCWD, path, |path| next!(c"remove" as Next, (path), -1))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unlinkat(base: c_int, path: *const c_char, flags: c_int) -> c_int {
+    type Next = unsafe extern "C" fn(c_int, *const c_char, c_int) -> c_int;
+    removed(base, path, |path| next!(c"unlinkat" as Next, (base, path, flags), -1))
+}

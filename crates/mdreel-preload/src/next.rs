@@ -1,0 +1,97 @@
+//! The functions that are stood in for, as the next library has them: the C library, or another one that was loaded before it.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::c::Stream;
+
+/// A function that is looked up when it is first needed.
+pub struct Next {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// `RTLD_NEXT`: behind this library.
+const BEHIND: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
+
+impl Next {
+    pub const fn new(name: &'static CStr) -> Self {
+        Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// The address of the function; null if there is none.
+    pub fn get(&self) -> *mut c_void {
+        let mut found = self.found.load(Ordering::Relaxed);
+        if found.is_null() {
+            // SAFETY: the name ends with a zero.
+            found = unsafe { dlsym(BEHIND, self.name.as_ptr()) };
+            self.found.store(found, Ordering::Relaxed);
+        }
+        found
+    }
+}
+
+pub type Open = unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int;
+pub type OpenAt = unsafe extern "C" fn(c_int, *const c_char, c_int, ...) -> c_int;
+pub type Create = unsafe extern "C" fn(*const c_char, c_uint) -> c_int;
+pub type OpenStream = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut Stream;
+pub type OpenStreamAgain = unsafe extern "C" fn(*const c_char, *const c_char, *mut Stream) -> *mut Stream;
+pub type Close = unsafe extern "C" fn(c_int) -> c_int;
+pub type CloseStream = unsafe extern "C" fn(*mut Stream) -> c_int;
+pub type Duplicate = unsafe extern "C" fn(c_int, c_int) -> c_int;
+pub type DuplicateWith = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
+pub type Rename = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
+pub type RenameAt = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char) -> c_int;
+pub type RenameAtWith = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int;
+pub type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
+pub type WriteAt = unsafe extern "C" fn(c_int, *const c_void, usize, i64) -> isize;
+pub type WriteMany = unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize;
+pub type Exit = unsafe extern "C" fn(c_int) -> !;
+
+/// Calls the next function of a name with a type; `$otherwise` if there is none.
+macro_rules! next {
+    ($name:literal as $kind:ty, ($($argument:expr),*), $otherwise:expr) => {{
+        static NEXT: $crate::next::Next = $crate::next::Next::new($name);
+        let found = NEXT.get();
+        if found.is_null() {
+            $crate::c::set_errno($crate::c::ENOSYS);
+            $otherwise
+        } else {
+            // SAFETY: the function has this type, and the arguments are those that the program has given, or of our own making.
+            unsafe {
+                let function: $kind = std::mem::transmute::<*mut std::ffi::c_void, $kind>(found);
+                function($($argument),*)
+            }
+        }
+    }};
+}
+pub(crate) use next;
+
+/// Opens a file for this library.
+pub fn open(path: &CStr, flags: c_int, mode: u32) -> c_int {
+    next!(c"open" as Open, (path.as_ptr(), flags, mode), -1)
+}
+
+/// Closes a descriptor of this library, or of the program where nothing else is to be done.
+pub fn close(descriptor: c_int) -> c_int {
+    next!(c"close" as Close, (descriptor), -1)
+}
+
+/// Gives a file its name.
+pub fn rename(from: &CStr, to: &CStr, flags: c_uint) -> c_int {
+    let here = crate::c::AT_FDCWD;
+    if flags == 0 {
+        next!(c"rename" as Rename, (from.as_ptr(), to.as_ptr()), -1)
+    } else {
+        next!(c"renameat2" as RenameAtWith, (here, from.as_ptr(), here, to.as_ptr(), flags), -1)
+    }
+}
+
+/// Writes to a descriptor.
+pub fn write(descriptor: c_int, bytes: &[u8]) {
+    next!(c"write" as Write, (descriptor, bytes.as_ptr().cast(), bytes.len()), -1);
+}

@@ -1,0 +1,86 @@
+//! Streams: modes of `fopen`, and what is done for them besides what is done for descriptors.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use crate::c::{self, Stream};
+use crate::close::Closing;
+use crate::open::{Which, await_file, opened};
+use crate::place::Place;
+
+/// The flags of `open` that a mode stands for; `None` for what is no mode.
+fn flags_of(mode: &[u8]) -> Option<c_int> {
+    let (first, rest) = mode.split_first()?;
+    // What stands behind a comma is a character set.
+    let has = |letter| rest.split(|byte| *byte == b',').next().is_some_and(|rest| rest.contains(&letter));
+    let (alone, creates) = match first {
+        b'r' => (c::O_RDONLY, 0),
+        b'w' => (c::O_WRONLY, c::O_CREAT | c::O_TRUNC),
+        b'a' => (c::O_WRONLY, c::O_CREAT | c::O_APPEND),
+        _ => return None,
+    };
+    let access = if has(b'+') { c::O_RDWR } else { alone };
+    Some(access | creates | if has(b'x') { c::O_EXCL } else { 0 })
+}
+
+/// The mode without what refuses a file that is there.
+struct Mode([c_char; 64]);
+
+impl Mode {
+    fn for_hidden(mode: &[u8]) -> Self {
+        let mut room = [0; 64];
+        let length = mode.len().min(room.len() - 1);
+        for (letter, byte) in room.iter_mut().zip(mode[..length].iter().filter(|byte| **byte != b'x')) {
+            *letter = byte.cast_signed() as c_char;
+        }
+        Mode(room)
+    }
+}
+
+/// Opens a stream by `call`, which is given path and mode.
+pub fn open(
+    path: *const c_char,
+    mode: *const c_char,
+    call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
+) -> *mut Stream {
+    // SAFETY: what a program opens, and as what, ends with a zero.
+    let text = if mode.is_null() { None } else { Some(unsafe { CStr::from_ptr(mode) }.to_bytes()) };
+    let Some((text, flags)) = text.and_then(|text| Some((text, flags_of(text)?))) else { return call(path, mode) };
+    opened(c::AT_FDCWD, path, flags, 0o666, |which| match which {
+        Which::Named => call(path, mode),
+        Which::Hidden(hidden) => call(hidden.as_ptr(), Mode::for_hidden(text).0.as_ptr()),
+    })
+}
+
+/// Opens a stream anew by `call`, which closes what it was before, whatever comes of it.
+pub fn open_again(
+    path: *const c_char,
+    mode: *const c_char,
+    stream: *mut Stream,
+    call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
+) -> *mut Stream {
+    let closing = Closing::of(c::descriptor_of(stream));
+    let mut refused = None;
+    if !path.is_null() && !mode.is_null() {
+        // SAFETY: what a program opens, and as what, ends with a zero.
+        let (path, mode) = unsafe { (CStr::from_ptr(path), CStr::from_ptr(mode)) };
+        // Before the call, as it can be done but once.
+        if flags_of(mode.to_bytes()).is_some_and(|flags| flags & c::O_CREAT == 0)
+            && let Some(place) = Place::of(c::AT_FDCWD, path)
+        {
+            refused = await_file(&place).err();
+        }
+    }
+    let outcome = match refused {
+        // It is not there, and is not waited for once more.
+        Some(error) => {
+            let outcome = call(path, mode);
+            c::set_errno(error);
+            outcome
+        }
+        None => open(path, mode, call),
+    };
+    if let Some(closing) = closing {
+        c::keeping_errno(|| closing.end(true));
+    }
+    outcome
+}

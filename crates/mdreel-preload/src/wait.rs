@@ -1,0 +1,69 @@
+//! Waiting for a file that is not there yet.
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use crate::c;
+use crate::life::{Life, look};
+use crate::next;
+use crate::place::Place;
+
+/// The shortest and the longest time between two looks of which the system has not said that they pay, ms.
+const PAUSES: (c_int, c_int) = (1, 50);
+
+/// Whether a program that opens a file that is not there waits for it.
+pub fn waits(place: &Place<'_>) -> bool {
+    place.settings.timeout != Some(Duration::ZERO) && !place.is_too_long()
+}
+
+/// Waits until `is_there`, which looks. The number of an error if it will not be there, or was not in time.
+pub fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Result<(), c_int> {
+    let (settings, began) = (place.settings, Instant::now());
+    let (mut notices, mut pause) = (None, PAUSES.0);
+    let outcome = loop {
+        // Asked before the look, so that what was published before an end or a death is found before that is told.
+        let life = look(settings, place.directory);
+        if is_there() {
+            break Ok(());
+        }
+        match life {
+            Life::Finished => {
+                place.tell("it was not published, and its producer is finished");
+                break Err(c::ENOENT);
+            }
+            Life::Failed => {
+                place.tell("it was not published, and its producer was stopped or has failed");
+                break Err(c::ECANCELED);
+            }
+            Life::Lost => {
+                place.tell("the producer was lost: it has died without an end record");
+                break Err(c::EOWNERDEAD);
+            }
+            Life::Unborn | Life::Alive => {}
+        }
+        let left = settings.timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(began.elapsed()));
+        if left.is_zero() {
+            place.tell(if life == Life::Alive {
+                "it did not come in time, and the producer lives"
+            } else {
+                "it did not come in time, and no producer has come"
+            });
+            break Err(c::ETIMEDOUT);
+        }
+        match notices {
+            // What comes from now on is told; what has come until now is found by another look.
+            None => notices = Some(c::notices_of(settings.path(place.directory))),
+            Some(notices) => {
+                let milliseconds = left.as_millis().clamp(1, 1000) as c_int;
+                if !c::sleep(notices, pause.min(milliseconds)) && c::is_interruptible() {
+                    break Err(c::EINTR);
+                }
+                pause = (2 * pause).min(PAUSES.1);
+            }
+        }
+    };
+    if let Some(notices) = notices.filter(|notices| *notices != -1) {
+        next::close(notices);
+    }
+    outcome
+}

@@ -1,0 +1,36 @@
+//! Compiles the library for programs that know nothing of mdreel (`crates/mdreel-preload`), which the extension carries as bytes.
+//!
+//! By `rustc` alone, as the library has no dependencies: it is there whichever way the extension is built, and needs no second step.
+
+use std::env;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..");
+    let sources = root.join("mdreel-preload/src");
+    let names = root.join("mdreel-core/src/managed/names.rs");
+    for path in [Path::new("build.rs"), &sources, &names] {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    let library = Path::new(&env::var("OUT_DIR")?).join("libmdreel_preload.so");
+    let is = |name: &str, values: &[&str]| env::var(name).is_ok_and(|value| values.contains(&value.as_str()));
+    let is_supported = is("CARGO_CFG_TARGET_OS", &["linux"])
+        && is("CARGO_CFG_TARGET_ENV", &["gnu"])
+        && is("CARGO_CFG_TARGET_ARCH", &["x86_64", "aarch64"]);
+    if !is_supported {
+        // The extension says so when it is asked for the library.
+        return Ok(std::fs::write(library, [])?);
+    }
+    let mut command = Command::new(env::var("RUSTC")?);
+    command.args(["--crate-name", "mdreel_preload", "--crate-type", "cdylib", "--edition", "2024"]);
+    command.args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols", "-C", "lto=fat"]);
+    command.args(["--target", &env::var("TARGET")?]);
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        command.arg("-C").arg(format!("linker={linker}"));
+    }
+    command.arg("-o").arg(&library).arg(sources.join("lib.rs"));
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
+}

@@ -1,0 +1,205 @@
+//! Channels: frames of a running simulation, for analyses on the same node. See `mdreel.insitu`.
+
+pub mod compressed;
+pub mod consumer;
+pub mod frame;
+pub mod producer;
+pub mod relay;
+pub mod source;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use mdreel_core::channel::consumer::Start;
+use mdreel_core::channel::end::End;
+use mdreel_core::channel::manifest::Manifest as CoreManifest;
+use mdreel_core::channel::section::{DataType, SectionKind};
+use mdreel_core::channel::status::Status;
+use mdreel_core::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::to_python;
+
+/// The longest that the core waits before Python looks for signals.
+const SLICE: Duration = Duration::from_millis(50);
+
+const KINDS: [(&str, SectionKind); 4] = [
+    ("positions", SectionKind::Positions),
+    ("velocities", SectionKind::Velocities),
+    ("forces", SectionKind::Forces),
+    ("energies", SectionKind::Energies),
+];
+const DATA_TYPES: [(&str, DataType); 4] = [
+    ("float32", DataType::Float32),
+    ("float64", DataType::Float64),
+    ("xtc", DataType::Xtc),
+    ("type and float64", DataType::TypeAndFloat64),
+];
+
+/// The value of this name.
+pub fn named<T: Copy>(what: &str, known: &[(&str, T)], name: &str) -> Result<T> {
+    let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.ok_or_else(|| Error::Unsupported(format!("unknown {what} {name:?}; known: {}", names())))
+}
+
+fn kind_named(name: &str) -> Result<SectionKind> {
+    named("section", &KINDS, name)
+}
+
+fn data_type_named(name: &str) -> Result<DataType> {
+    named("data type", &DATA_TYPES, name)
+}
+
+/// What a section is called.
+fn kind_name(kind: SectionKind) -> String {
+    let known = KINDS.iter().find(|(_, value)| *value == kind);
+    known.map_or_else(|| format!("{kind:?}"), |(name, _)| (*name).to_owned())
+}
+
+/// What its numbers are called.
+fn data_type_name(data_type: DataType) -> &'static str {
+    DATA_TYPES.iter().find(|(_, value)| *value == data_type).map_or("unknown", |(name, _)| *name)
+}
+
+/// What holds for all frames, as `mdreel.insitu.manifest.Manifest` says it.
+#[derive(FromPyObject)]
+pub struct Manifest {
+    stream: u64,
+    topology_hash: [u8; 32],
+    n_atoms: u64,
+    units: Vec<(String, String)>,
+    time_step: f64,
+    stride: u64,
+    /// Names of kinds and of data types.
+    sections: Vec<(String, String)>,
+    energies: Vec<String>,
+}
+
+impl Manifest {
+    fn into_core(self) -> Result<CoreManifest> {
+        let Manifest { stream, topology_hash, n_atoms, units, time_step, stride, sections, energies } = self;
+        let number = |(name, data_type): (String, String)| -> Result<(u16, u16, String)> {
+            let kind = kind_named(&name)?;
+            let number = kind.number().ok_or_else(|| Error::Unsupported(format!("{kind:?} has no number")))?;
+            Ok((number, data_type_named(&data_type)?.number(), name))
+        };
+        let sections = sections.into_iter().map(number).collect::<Result<_>>()?;
+        Ok(CoreManifest { stream, topology_hash, n_atoms, units, time_step, stride, sections, energies })
+    }
+}
+
+/// A manifest, for Python: the arguments of `mdreel.insitu.manifest.Manifest`.
+fn said<'py>(py: Python<'py>, manifest: &CoreManifest) -> PyResult<Bound<'py, PyDict>> {
+    let said = PyDict::new(py);
+    let section = |(_, data_type, name): &(u16, u16, String)| {
+        let data_type = DataType::from_number(*data_type).map_or("unknown", data_type_name);
+        (name.clone(), data_type)
+    };
+    said.set_item("stream", manifest.stream)?;
+    said.set_item("topology_hash", PyBytes::new(py, &manifest.topology_hash))?;
+    said.set_item("n_atoms", manifest.n_atoms)?;
+    said.set_item("units", manifest.units.clone())?;
+    said.set_item("time_step", manifest.time_step)?;
+    said.set_item("stride", manifest.stride)?;
+    said.set_item("sections", manifest.sections.iter().map(section).collect::<Vec<_>>())?;
+    said.set_item("energies", manifest.energies.clone())?;
+    Ok(said)
+}
+
+/// How a channel ended: a word, and the reason if it is a failure.
+pub type Ended = (&'static str, Option<String>);
+
+pub fn ended(end: &End) -> Ended {
+    match end {
+        End::Finished => ("finished", None),
+        End::Stopped => ("stopped", None),
+        End::Failed(reason) => ("failed", Some(reason.clone())),
+    }
+}
+
+/// The end of this name.
+pub fn end_named(name: &str, reason: String) -> Result<End> {
+    match name {
+        "finished" => Ok(End::Finished),
+        "stopped" => Ok(End::Stopped),
+        "failed" => Ok(End::Failed(reason)),
+        _ => Err(Error::Unsupported(format!("unknown end {name:?}; known: finished, stopped, failed"))),
+    }
+}
+
+/// Where a consumer begins: a word, and a number behind some of them.
+#[derive(FromPyObject)]
+pub struct Begin<'py>(String, Option<Bound<'py, PyAny>>);
+
+impl Begin<'_> {
+    fn start(&self, py: Python<'_>) -> PyResult<Start> {
+        let Begin(word, number) = self;
+        match (word.as_str(), number) {
+            ("earliest", None) => Ok(Start::Earliest),
+            ("latest", None) => Ok(Start::Latest),
+            ("sequence", Some(number)) => Ok(Start::Sequence(number.extract()?)),
+            ("step", Some(number)) => Ok(Start::Step(number.extract()?)),
+            ("time", Some(number)) => Ok(Start::Time(number.extract()?)),
+            _ => {
+                let known = "earliest, latest, or sequence, step or time with a number";
+                Err(to_python(py, Error::Unsupported(format!("unknown start {word:?}; known: {known}"))))
+            }
+        }
+    }
+}
+
+/// A time that a user has given, s.
+pub fn duration(py: Python<'_>, what: &str, seconds: f64) -> PyResult<Duration> {
+    let wrong = |_| Error::Mismatch(format!("{what} must be a time in seconds, 0 or more, not {seconds}"));
+    Duration::try_from_secs_f64(seconds).map_err(|error| to_python(py, wrong(error)))
+}
+
+/// When waiting ends.
+struct Until {
+    seconds: Option<f64>,
+    /// `None` for as long as it takes.
+    end: Option<Instant>,
+}
+
+impl Until {
+    fn new(py: Python<'_>, seconds: Option<f64>) -> PyResult<Self> {
+        let time = seconds.map(|seconds| duration(py, "timeout", seconds)).transpose()?;
+        Ok(Until { seconds, end: time.and_then(|time| Instant::now().checked_add(time)) })
+    }
+
+    /// How long to wait before Python looks for signals.
+    fn slice(&self) -> Duration {
+        self.end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// For how long was waited, for messages.
+    fn said(&self) -> String {
+        self.seconds.map_or_else(String::new, |seconds| format!("within {seconds} s"))
+    }
+}
+
+/// The state of the channel in a directory, without taking part: see `mdreel.insitu.status.Status`.
+#[pyfunction]
+pub fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let status = py.detach(|| Status::of(&path)).map_err(|error| to_python(py, error))?;
+    let facts = PyDict::new(py);
+    facts.set_item("manifest", said(py, &status.manifest)?)?;
+    facts.set_item("n_slots", status.geometry.n_slots)?;
+    facts.set_item("slot_bytes", status.geometry.slot_len)?;
+    facts.set_item("n_bytes", status.n_bytes)?;
+    facts.set_item("epoch", status.epoch)?;
+    facts.set_item("resume_steps", status.resume_steps)?;
+    facts.set_item("sequence", status.sequence)?;
+    facts.set_item("n_published", status.n_published)?;
+    facts.set_item("n_dropped", status.n_dropped)?;
+    facts.set_item("has_producer", status.has_producer)?;
+    facts.set_item("end", status.end.as_ref().map(ended))?;
+    facts.set_item("lags", status.lags)?;
+    Ok(facts)
+}

@@ -1,0 +1,162 @@
+//! Consumers of channels.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mdreel_core::Error;
+use mdreel_core::channel::end::End;
+use mdreel_core::channel::group::Membership;
+use mdreel_core::channel::group::file::{Identity, Mode, State as Committed};
+use mdreel_core::channel::held::{HeldNext, Holder};
+use mdreel_core::channel::restart::Restart;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::frame::ChannelFrame;
+use super::{Begin, Ended, Until, duration, ended, said};
+use crate::error::to_python;
+
+/// One who takes each frame of a channel; see `mdreel.insitu.consumer.Consumer`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct ChannelConsumer {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` once it is closed.
+    holder: Option<Arc<Holder>>,
+    restart: Restart,
+    end: Option<End>,
+}
+
+impl ChannelConsumer {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holder(&self, py: Python<'_>) -> PyResult<Arc<Holder>> {
+        let closed = || Error::Mismatch(format!("{}: the consumer is closed", self.path.display()));
+        self.state().holder.clone().ok_or_else(|| to_python(py, closed()))
+    }
+}
+
+#[pymethods]
+impl ChannelConsumer {
+    #[new]
+    #[pyo3(signature = (path, start, restart, group=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        start: Begin<'_>,
+        restart: f64,
+        group: Option<(String, String, bool)>,
+    ) -> PyResult<Self> {
+        let (start, restart) = (start.start(py)?, Restart::within(duration(py, "restart", restart)?));
+        let join = || match &group {
+            None => Holder::join(&path, start),
+            Some((group, member, shares)) => {
+                let mode = if *shares { Mode::Share } else { Mode::Broadcast };
+                Holder::join_group(&path, Membership { group, member, mode, start })
+            }
+        };
+        let holder = py.detach(join).map_err(|error| to_python(py, error))?;
+        Ok(ChannelConsumer { path, state: Mutex::new(State { holder: Some(holder), restart, end: None }) })
+    }
+
+    /// The next frame; None at the end. Waits for it, at most so many s.
+    #[pyo3(signature = (timeout=None))]
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<ChannelFrame>> {
+        let (holder, until) = (self.holder(py)?, Until::new(py, timeout)?);
+        loop {
+            let next = py.detach(|| holder.next(until.slice()));
+            let error = match next {
+                Ok(HeldNext::Frame(frame)) => {
+                    self.state().restart.forget();
+                    return Ok(Some(ChannelFrame(frame)));
+                }
+                Ok(HeldNext::End(End::Failed(reason))) => {
+                    let message = format!("{}: the simulation has failed: {reason}", self.path.display());
+                    self.state().end = Some(End::Failed(reason));
+                    return Err(to_python(py, Error::Stream(message)));
+                }
+                Ok(HeldNext::End(end)) => {
+                    self.state().end = Some(end);
+                    return Ok(None);
+                }
+                Err(error) => error,
+            };
+            // The patience of this moment; what it remembers is put back.
+            let mut restart = self.state().restart;
+            let bears = py.detach(|| restart.bears(&error));
+            self.state().restart = restart;
+            if !bears {
+                return Err(to_python(py, error));
+            }
+            if until.is_over() {
+                let message = format!("{}: no frame came {}", self.path.display(), until.said());
+                return Err(to_python(py, Error::StreamTimeout(message)));
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// What holds for all frames.
+    #[getter]
+    fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        said(py, self.holder(py)?.manifest())
+    }
+
+    /// Frames that were overwritten before this consumer took them.
+    #[getter]
+    fn missed(&self, py: Python<'_>) -> PyResult<u64> {
+        let holder = self.holder(py)?;
+        Ok(py.detach(|| holder.missed()))
+    }
+
+    /// Frames over which there are arrays.
+    #[getter]
+    fn n_held(&self, py: Python<'_>) -> PyResult<usize> {
+        let holder = self.holder(py)?;
+        Ok(py.detach(|| holder.n_held()))
+    }
+
+    /// How the channel ended, if it has been seen to: finished, stopped or failed, and the reason of a failure.
+    #[getter]
+    fn end(&self) -> Option<Ended> {
+        self.state().end.as_ref().map(ended)
+    }
+
+    /// Commit frames that were handed out to this member of a group, with the state of its result: those up to one, of which epoch,
+    /// number and step are given, or all.
+    #[pyo3(signature = (state, through=None))]
+    fn commit(&self, py: Python<'_>, state: &[u8], through: Option<(u64, u64, i64)>) -> PyResult<()> {
+        let holder = self.holder(py)?;
+        let through = through.map(|(epoch, sequence, step)| Identity { epoch, sequence, step });
+        py.detach(|| holder.commit(through, state)).map_err(|error| to_python(py, error))
+    }
+
+    /// The state that this member has committed last; None without a commit.
+    fn committed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let holder = self.holder(py)?;
+        let state = py.detach(|| holder.state()).map_err(|error| to_python(py, error))?;
+        Ok(blob(py, &state))
+    }
+
+    /// What each member of the group has committed last.
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Option<Bound<'py, PyBytes>>)>> {
+        let holder = self.holder(py)?;
+        let states = py.detach(|| holder.states()).map_err(|error| to_python(py, error))?;
+        Ok(states.into_iter().map(|(name, state)| (name, blob(py, &state))).collect())
+    }
+
+    /// Leave the channel. Frames over which there are arrays stay as long as these.
+    fn close(&self) {
+        let holder = self.state().holder.take();
+        drop(holder);
+    }
+}
+
+fn blob<'py>(py: Python<'py>, state: &Committed) -> Option<Bound<'py, PyBytes>> {
+    (state.n_commits > 0).then(|| PyBytes::new(py, &state.blob))
+}

@@ -1,0 +1,89 @@
+//! A frame in a ring, as a buffer of Python's.
+
+use std::ffi::c_int;
+use std::path::Path;
+
+use mdreel_core::channel::held::Held;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::{data_type_name, kind_name};
+use crate::error::to_python;
+
+/// A frame where it lies in the ring: a buffer that is read only. Its producer leaves it as it is while this object lives, and
+/// with it any array over it.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct ChannelFrame(pub Held);
+
+/// A section: what it holds, as which numbers, its first byte, and how many bytes it has.
+type Place = (String, &'static str, usize, usize);
+
+#[pymethods]
+impl ChannelFrame {
+    /// The incarnation of the producer.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.0.header().epoch
+    }
+
+    /// The number of the frame in its stream.
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.0.header().sequence
+    }
+
+    /// The step of the simulation.
+    #[getter]
+    fn step(&self) -> i64 {
+        self.0.header().step
+    }
+
+    /// Time, ps.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.0.header().time
+    }
+
+    /// Number of atoms.
+    #[getter]
+    fn n_atoms(&self) -> u64 {
+        self.0.header().n_atoms
+    }
+
+    /// The three row vectors of the cell, one after the other, Å; None without a cell.
+    #[getter]
+    fn cell(&self) -> Option<Vec<f64>> {
+        self.0.header().cell.map(|cell| cell.to_vec())
+    }
+
+    /// Its sections: name, data type, first byte, number of bytes.
+    fn sections(&self, py: Python<'_>) -> PyResult<Vec<Place>> {
+        let view = self.0.view().map_err(|error| to_python(py, error))?;
+        let start = self.0.bytes().as_ptr().addr();
+        let places = view.sections().map(|section| {
+            let first = section.bytes.as_ptr().addr() - start;
+            (kind_name(section.kind), data_type_name(section.data_type), first, section.bytes.len())
+        });
+        Ok(places.collect())
+    }
+
+    /// Compare each section with its checksum.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        let verified = py.detach(|| self.0.view()?.verify(Path::new("<ring>")));
+        verified.map_err(|error| to_python(py, error))
+    }
+
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let bytes = slf.get().0.bytes();
+        let (start, length) = (bytes.as_ptr().cast_mut().cast(), bytes.len() as ffi::Py_ssize_t);
+        // SAFETY: the view is Python's, to be filled in. It gets a reference to this object, so that the bytes, which stay where
+        // they are and as they are while that lives, outlive the view; and it says that nobody may write to them.
+        let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, 1, flags) };
+        if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+
+    fn __repr__(&self) -> String {
+        let header = self.0.header();
+        format!("<frame {} of a channel: step {}, {} ps>", header.sequence, header.step, header.time)
+    }
+}

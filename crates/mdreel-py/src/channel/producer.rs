@@ -1,0 +1,193 @@
+//! Producers of channels.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mdreel_core::channel::layout::{Section, frame_len};
+use mdreel_core::channel::producer::{Moment, Policy, Producer, Settings};
+use mdreel_core::channel::ring_file::Geometry;
+use mdreel_core::channel::staging::{Durability, Retention, Staging};
+use mdreel_core::{Error, Result};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+use super::{Manifest, SLICE, Until, data_type_named, end_named, kind_named};
+use crate::error::to_python;
+use crate::patience::patiently;
+
+const LEVELS: [(&str, Durability); 3] =
+    [("ring", Durability::Ring), ("file", Durability::File), ("fsync", Durability::Fsync)];
+
+/// Where frames are kept before they are published, as `mdreel.insitu.staging.Staging` says it.
+#[derive(FromPyObject)]
+pub struct Place {
+    path: PathBuf,
+    level: String,
+    n_frames: Option<u64>,
+    n_bytes: Option<u64>,
+    seconds: Option<f64>,
+    segment_bytes: u64,
+}
+
+impl Place {
+    pub(super) fn open(self) -> Result<Staging> {
+        let level = super::named("level", &LEVELS, &self.level)?;
+        let wrong = |_| Error::Mismatch(format!("expected a time in seconds, 0 or more, got {:?}", self.seconds));
+        let age = self.seconds.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+        let retention = Retention { count: self.n_frames, bytes: self.n_bytes, age, segment: self.segment_bytes };
+        Staging::open(&self.path, level, retention)
+    }
+}
+
+type PolicyOf = fn(Duration) -> Policy;
+const POLICIES: [(&str, PolicyOf); 3] =
+    [("block", Policy::Block), ("drop-oldest", Policy::DropOldest), ("spill", spill)];
+
+/// A frame for which the ring has no room is in staging alone, which gets every frame.
+fn spill(_: Duration) -> Policy {
+    Policy::Spill(Box::new(|_| Ok(())))
+}
+
+/// A section to be published: what it holds, as which numbers, and its bytes.
+type Given<'py> = (String, String, PyReadonlyArray1<'py, u8>);
+
+fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<'a>>> {
+    let section = given.iter().map(|(name, data_type, bytes)| -> PyResult<Section<'a>> {
+        let named = kind_named(name).and_then(|kind| Ok((kind, data_type_named(data_type)?)));
+        let (kind, data_type) = named.map_err(|error| to_python(py, error))?;
+        Ok(Section { kind, data_type, bytes: bytes.as_slice()? })
+    });
+    section.collect()
+}
+
+/// The one who publishes frames on a channel; see `mdreel.insitu.producer.Producer`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct ChannelProducer {
+    path: PathBuf,
+    /// `None` once it has ended the channel, or left it.
+    producer: Mutex<Option<Producer>>,
+}
+
+impl ChannelProducer {
+    fn call<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Producer) -> Result<T> + Send) -> Result<T> {
+        py.detach(|| match &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(producer) => work(producer),
+            None => Err(Error::Mismatch(format!("{}: the producer has left the channel", self.path.display()))),
+        })
+    }
+
+    fn take(&self) -> Option<Producer> {
+        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[pymethods]
+impl ChannelProducer {
+    #[new]
+    #[pyo3(signature = (path, manifest, n_slots, slot_bytes, full, resume_step, staging))]
+    #[expect(clippy::too_many_arguments, reason = "named by the caller")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        manifest: Manifest,
+        n_slots: u64,
+        slot_bytes: u64,
+        full: &str,
+        resume_step: i64,
+        staging: Option<Place>,
+    ) -> PyResult<Self> {
+        let policy = super::named("way with a full ring", &POLICIES, full);
+        let settings = policy.and_then(|policy| Ok((policy(SLICE), manifest.into_core()?)));
+        let (policy, manifest) = settings.map_err(|error| to_python(py, error))?;
+        let place = path.clone();
+        // What staging has is read, which takes as long as there is much of it.
+        let producer = patiently(py, move || {
+            let staging = staging.map(Place::open).transpose()?;
+            let geometry = Geometry { n_slots, slot_len: slot_bytes };
+            Producer::open(&place, Settings { geometry, manifest, policy, resume_step, staging })
+        })?;
+        Ok(ChannelProducer { path, producer: Mutex::new(Some(producer)) })
+    }
+
+    /// Publish a frame: the row vectors of the cell, Å, one after the other, and sections as name, data type and bytes. Waits
+    /// for room, at most so many s. Returns the number of the frame, and what it survives: ring, file or fsync.
+    #[pyo3(signature = (step, time, cell, sections, timeout=None))]
+    fn publish(
+        &self,
+        py: Python<'_>,
+        step: i64,
+        time: f64,
+        cell: Option<[f64; 9]>,
+        sections: Vec<Given<'_>>,
+        timeout: Option<f64>,
+    ) -> PyResult<(u64, &'static str)> {
+        let until = Until::new(py, timeout)?;
+        let (sections, moment) = (of_given(py, &sections)?, Moment { step, time, cell });
+        loop {
+            match self.call(py, |producer| producer.publish(&moment, &sections)) {
+                Ok(published) => {
+                    let level = LEVELS.iter().find(|(_, level)| *level == published.level);
+                    return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
+                }
+                Err(Error::StreamTimeout(message)) if until.is_over() => {
+                    let message = format!("{message}, nor {}", until.said());
+                    return Err(to_python(py, Error::StreamTimeout(message)));
+                }
+                // There was no room for a moment, and the frame was not taken.
+                Err(Error::StreamTimeout(_)) => py.check_signals()?,
+                Err(error) => return Err(to_python(py, error)),
+            }
+        }
+    }
+
+    /// Say that no more frames will come: finished, stopped, or failed for a reason. Does nothing a second time.
+    #[pyo3(signature = (how, reason=String::new()))]
+    fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
+        let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
+        let ended = py.detach(|| self.take().map_or(Ok(()), |producer| producer.end(&end)));
+        ended.map_err(|error| to_python(py, error))
+    }
+
+    /// Leave the channel without a word, as one who has died.
+    fn leave(&self, py: Python<'_>) {
+        py.detach(|| drop(self.take()));
+    }
+
+    /// Whether it has left the channel.
+    #[getter]
+    fn has_left(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.producer.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+    }
+
+    /// The incarnation: how often the channel was opened before.
+    #[getter]
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, |producer| Ok(producer.epoch())).map_err(|error| to_python(py, error))
+    }
+
+    /// Frames that were overwritten before every consumer had seen them.
+    #[getter]
+    fn dropped(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, |producer| Ok(producer.dropped())).map_err(|error| to_python(py, error))
+    }
+
+    /// How far the slowest consumer is behind, in frames; None without consumers.
+    #[getter]
+    fn lag(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.call(py, |producer| Ok(producer.lag())).map_err(|error| to_python(py, error))
+    }
+
+    /// How many consumers there are.
+    #[getter]
+    fn n_consumers(&self, py: Python<'_>) -> PyResult<usize> {
+        self.call(py, |producer| producer.n_consumers()).map_err(|error| to_python(py, error))
+    }
+}
+
+/// The bytes that a frame of sections of so many bytes each takes.
+#[pyfunction]
+pub fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
+    let length = frame_len(sections.into_iter());
+    length.ok_or_else(|| to_python(py, Error::Mismatch("a frame of more bytes than there can be".into())))
+}

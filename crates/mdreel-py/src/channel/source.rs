@@ -1,0 +1,39 @@
+//! Channels as sources.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mdreel_core::source::channel::{ChannelSource, Settings};
+use mdreel_core::source::open::Opened;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::{Begin, duration};
+use crate::error::to_python;
+use crate::origin::Origin;
+use crate::source::Source;
+
+const ONCE: &str = "the frames of a channel come once, to one process: use the threads or the serial executor";
+
+/// Read a channel as a trajectory that grows; see `mdreel.insitu.channel.Channel.source`.
+#[pyfunction]
+#[pyo3(signature = (path, start, timeout, restart, memory, bears_missed))]
+pub fn channel_source(
+    py: Python<'_>,
+    path: PathBuf,
+    start: Begin<'_>,
+    timeout: Option<f64>,
+    restart: f64,
+    memory: usize,
+    bears_missed: bool,
+) -> PyResult<Source> {
+    let timeout = timeout.map(|timeout| duration(py, "timeout", timeout)).transpose()?;
+    let (start, restart) = (start.start(py)?, duration(py, "restart", restart)?);
+    let settings = Settings { start, timeout, restart, memory, bears_missed };
+    let joined = py.detach(|| ChannelSource::join(&path, settings));
+    let source = joined.map_err(|error| to_python(py, error))?;
+    let facts = PyDict::new(py);
+    facts.set_item("format", "channel")?;
+    facts.set_item("path", source.path())?;
+    Ok(Source::described(Opened::Other(Arc::new(source), "channel".into()), Origin::Nowhere(ONCE), facts.into_any()))
+}

@@ -1,0 +1,119 @@
+//! Encoders: single frames to the bytes of a format.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities, Quantity};
+use mdreel_core::unit_cell::UnitCell;
+use mdreel_core::writer::format::{OutputFormat, Settings};
+use mdreel_core::writer::{Encoder, Outline as CoreOutline};
+use mdreel_core::{Error, Result};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::to_python;
+use crate::frame::quantities;
+
+/// What is known of a trajectory before its first frame is written, as `mdreel.archives.encoded` says it.
+#[derive(FromPyObject)]
+pub struct Outline {
+    n_atoms: usize,
+    quantities: Vec<String>,
+    has_unit_cell: bool,
+    first_step: i64,
+    steps_per_frame: i64,
+    first_time: f64,
+    interval: f64,
+}
+
+/// Turns frames into the bytes of the format that the ending of a file stands for.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct FrameEncoder {
+    encoder: Arc<dyn Encoder>,
+    n_atoms: usize,
+    quantities: Quantities,
+}
+
+/// A quantity, and its numbers for each atom, in the units of the core.
+type Given<'py> = (String, PyReadonlyArray2<'py, f32>);
+
+#[pymethods]
+impl FrameEncoder {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, outline: Outline, precision: Option<f32>) -> PyResult<Self> {
+        let make = || {
+            let format = OutputFormat::of(&path)?;
+            let Outline { n_atoms, has_unit_cell, first_step, steps_per_frame, first_time, interval, .. } = outline;
+            let given = quantities(&outline.quantities)?.both(format.quantities).with(Quantity::Positions, true);
+            let outline = CoreOutline {
+                n_atoms,
+                quantities: given,
+                has_unit_cell,
+                first_step,
+                steps_per_frame,
+                first_time,
+                interval,
+            };
+            Ok(FrameEncoder { encoder: format.encoder(&outline, &Settings { precision })?, n_atoms, quantities: given })
+        };
+        make().map_err(|error| to_python(py, error))
+    }
+
+    /// What stands in front of the first frame.
+    fn begin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        self.encoder.begin(&mut bytes).map_err(|error| to_python(py, error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A frame: its number, step and time (ps), the row vectors of its cell, Å, one after the other, and what it has.
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        index: u64,
+        step: i64,
+        time: f64,
+        cell: Option<[f32; 9]>,
+        given: Vec<Given<'py>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let columns = given.iter().map(|(name, values)| Ok((name.as_str(), values.as_slice()?)));
+        let columns: Vec<(&str, &[f32])> = columns.collect::<PyResult<_>>()?;
+        let unit_cell = cell.map(|[a, b, c, d, e, f, g, h, i]| UnitCell::Vectors([[a, b, c], [d, e, f], [g, h, i]]));
+        let header = FrameHeader { index, step, time, unit_cell, lambda: None, present: Quantities::NONE };
+        let encoded = py.detach(|| self.encoded(header, &columns)).map_err(|error| to_python(py, error))?;
+        Ok(PyBytes::new(py, &encoded))
+    }
+
+    /// What has to be written over once the number of frames is known: where, and what.
+    fn end<'py>(&self, py: Python<'py>, n_frames: u64) -> PyResult<Vec<(u64, Bound<'py, PyBytes>)>> {
+        let patches = self.encoder.end(n_frames).map_err(|error| to_python(py, error))?;
+        Ok(patches.into_iter().map(|(at, bytes)| (at, PyBytes::new(py, &bytes))).collect())
+    }
+}
+
+impl FrameEncoder {
+    fn encoded(&self, mut header: FrameHeader, given: &[(&str, &[f32])]) -> Result<Vec<u8>> {
+        let named = |name: &str| self.quantities.iter().find(|quantity| quantity.name() == name);
+        let held: Vec<(Quantity, &[f32])> =
+            given.iter().filter_map(|(name, values)| Some((named(name)?, *values))).collect();
+        header.present = held.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true));
+        let mut batch = FrameBatch::for_quantities(self.n_atoms, self.quantities);
+        batch.push(header);
+        for (quantity, values) in held {
+            let values = values.as_chunks::<3>().0;
+            if values.len() != self.n_atoms {
+                let (name, n_atoms) = (quantity.name(), self.n_atoms);
+                let message = format!("expected {name} of {n_atoms} atoms, got {}", values.len());
+                return Err(Error::Mismatch(format!("frame {}: {message}", header.index)));
+            }
+            let Some(columns) = batch.columns_of_mut(0, quantity) else { continue };
+            for (((x, y), z), value) in columns.x.iter_mut().zip(columns.y).zip(columns.z).zip(values) {
+                [*x, *y, *z] = *value;
+            }
+        }
+        let mut bytes = Vec::new();
+        self.encoder.encode(&batch, &mut bytes)?;
+        Ok(bytes)
+    }
+}

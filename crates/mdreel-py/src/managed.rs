@@ -1,0 +1,249 @@
+//! Managed directories: files that are seen when they are whole. See `mdreel.insitu.managed`.
+
+use std::ffi::OsString;
+use std::os::fd::IntoRawFd;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use mdreel_core::channel::end::End;
+use mdreel_core::managed::arrivals::{Arrivals, Next, Order};
+use mdreel_core::managed::directory::{ManagedDirectory, Settings};
+use mdreel_core::managed::life::Life;
+use mdreel_core::managed::waiting::Patience;
+use mdreel_core::managed::writer::Writer;
+use mdreel_core::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::channel::{Ended, duration, end_named, ended, named};
+use crate::error::to_python;
+
+const ORDERS: [(&str, Order); 2] = [("published", Order::Published), ("name", Order::Name)];
+
+fn order_named(py: Python<'_>, name: &str) -> PyResult<Order> {
+    named("order", &ORDERS, name).map_err(|error| to_python(py, error))
+}
+
+/// Waits in the core, at most so many s, without the interpreter but for its signals.
+fn waiting<T: Send>(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    wait: impl FnOnce(&mut Patience<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let at_most = timeout.map(|seconds| duration(py, "timeout", seconds)).transpose()?;
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        let mut keep_waiting = || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(error) => {
+                raised = Some(error);
+                false
+            }
+        };
+        wait(&mut Patience { at_most, keep_waiting: &mut keep_waiting })
+    });
+    match (outcome, raised) {
+        (Err(Error::Interrupted), Some(raised)) => Err(raised),
+        (outcome, _) => outcome.map_err(|error| to_python(py, error)),
+    }
+}
+
+/// One who reads a managed directory; see `mdreel.insitu.managed.ManagedDirectory`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct DirectoryReader(ManagedDirectory);
+
+#[pymethods]
+impl DirectoryReader {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let opened = py.detach(|| ManagedDirectory::open(&path));
+        opened.map(DirectoryReader).map_err(|error| to_python(py, error))
+    }
+
+    /// The directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    /// The file of this name, opened for reading, as a descriptor of the caller's. Waits for it, at most so many s.
+    #[pyo3(signature = (name, timeout=None))]
+    fn open(&self, py: Python<'_>, name: OsString, timeout: Option<f64>) -> PyResult<i32> {
+        let file = waiting(py, timeout, |patience| self.0.wait(&name, patience))?;
+        Ok(file.into_raw_fd())
+    }
+
+    /// The files as they come, published or name first; those up to the one that is called after are left out.
+    #[pyo3(signature = (order, after=None))]
+    fn arrivals(&self, py: Python<'_>, order: &str, after: Option<OsString>) -> PyResult<DirectoryArrivals> {
+        let order = order_named(py, order)?;
+        let arrivals = py.detach(|| self.0.arrivals(order, after.as_deref()));
+        let arrivals = arrivals.map_err(|error| to_python(py, error))?;
+        Ok(DirectoryArrivals { path: self.path(), arrivals: Mutex::new(arrivals) })
+    }
+
+    /// The names of the files that are there.
+    fn names(&self, py: Python<'_>, order: &str) -> PyResult<Vec<OsString>> {
+        let order = order_named(py, order)?;
+        py.detach(|| self.0.names(order)).map_err(|error| to_python(py, error))
+    }
+
+    /// How it stands with the producers: unborn, running, finished, stopped, failed or lost, and the reason of a failure.
+    fn state(&self, py: Python<'_>) -> PyResult<Ended> {
+        let life = py.detach(|| self.0.life()).map_err(|error| to_python(py, error))?;
+        Ok(match life {
+            Life::Unborn => ("unborn", None),
+            Life::Alive => ("running", None),
+            Life::Lost => ("lost", None),
+            Life::Ended(end) => ended(&end),
+        })
+    }
+}
+
+/// The files of a managed directory as they come.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct DirectoryArrivals {
+    path: PathBuf,
+    arrivals: Mutex<Arrivals>,
+}
+
+#[pymethods]
+impl DirectoryArrivals {
+    /// The name of the next file; None at the end. Waits for it, at most so many s.
+    #[pyo3(signature = (timeout=None))]
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<OsString>> {
+        let next = waiting(py, timeout, |patience| {
+            self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).next(patience)
+        })?;
+        match next {
+            Next::File(name, _) => Ok(Some(name)),
+            Next::End(End::Failed(reason)) => {
+                let message = format!("{}: its producer has failed: {reason}", self.path.display());
+                Err(to_python(py, Error::Stream(message)))
+            }
+            Next::End(End::Finished | End::Stopped) => Ok(None),
+        }
+    }
+}
+
+/// One who publishes files in a managed directory; see `mdreel.insitu.producing.Producing`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct DirectoryProducer {
+    path: PathBuf,
+    /// `None` once it has left.
+    directory: Mutex<Option<ManagedDirectory>>,
+}
+
+impl DirectoryProducer {
+    fn call<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&ManagedDirectory) -> Result<T> + Send) -> PyResult<T> {
+        let outcome = py.detach(|| match &*self.directory.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(directory) => work(directory),
+            None => Err(Error::Mismatch(format!("{}: the producer has left the directory", self.path.display()))),
+        });
+        outcome.map_err(|error| to_python(py, error))
+    }
+}
+
+#[pymethods]
+impl DirectoryProducer {
+    #[new]
+    #[pyo3(signature = (path, is_synced, keep, is_shared))]
+    fn new(py: Python<'_>, path: PathBuf, is_synced: bool, keep: Option<usize>, is_shared: bool) -> PyResult<Self> {
+        let created = py.detach(|| ManagedDirectory::create(&path, Settings { is_synced, keep, is_shared }));
+        let directory = created.map_err(|error| to_python(py, error))?;
+        Ok(DirectoryProducer { path: directory.path().to_owned(), directory: Mutex::new(Some(directory)) })
+    }
+
+    /// The directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Begin a file.
+    fn begin(&self, py: Python<'_>, name: OsString) -> PyResult<DirectoryWriter> {
+        let writer = self.call(py, |directory| directory.writer(&name))?;
+        let (path, part) = (writer.path(), writer.part().to_owned());
+        Ok(DirectoryWriter { path, part, writer: Mutex::new(Some(writer)) })
+    }
+
+    /// Remove a published file; whether it was there.
+    fn remove(&self, py: Python<'_>, name: OsString) -> PyResult<bool> {
+        self.call(py, |directory| directory.remove(&name))
+    }
+
+    /// The names of the files that are there.
+    fn names(&self, py: Python<'_>, order: &str) -> PyResult<Vec<OsString>> {
+        let order = order_named(py, order)?;
+        self.call(py, |directory| directory.names(order))
+    }
+
+    /// Say that this producer publishes nothing more: finished, stopped or failed, and why. Whether the directory has ended with it.
+    #[pyo3(signature = (how, reason=String::new()))]
+    fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<bool> {
+        let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
+        let is_last = self.call(py, |directory| directory.end(&end))?;
+        self.leave(py);
+        Ok(is_last)
+    }
+
+    /// Leave the directory without a word, as one who has died.
+    fn leave(&self, py: Python<'_>) {
+        py.detach(|| drop(self.directory.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    /// Whether it has left the directory.
+    #[getter]
+    fn has_left(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.directory.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+    }
+}
+
+/// A file that is being written; see `mdreel.insitu.producing.Producing`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct DirectoryWriter {
+    path: PathBuf,
+    part: PathBuf,
+    /// `None` once it was published or discarded.
+    writer: Mutex<Option<Writer>>,
+}
+
+impl DirectoryWriter {
+    fn take(&self) -> Option<Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[pymethods]
+impl DirectoryWriter {
+    /// Its path when it is published.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Where it is written until then.
+    #[getter]
+    fn part(&self) -> PathBuf {
+        self.part.clone()
+    }
+
+    /// Give the file its name.
+    fn publish(&self, py: Python<'_>) -> PyResult<()> {
+        let gone = || Error::Mismatch(format!("{}: it was published or discarded before", self.path.display()));
+        let published = py.detach(|| self.take().ok_or_else(gone)?.publish());
+        published.map_err(|error| to_python(py, error))
+    }
+
+    /// Remove what was written.
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(self.take()));
+    }
+}
+
+/// The library for programs that know nothing of mdreel, as the bytes of its file; None where there is none.
+#[pyfunction]
+pub fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
+    const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmdreel_preload.so"));
+    (!LIBRARY.is_empty()).then(|| PyBytes::new(py, LIBRARY))
+}

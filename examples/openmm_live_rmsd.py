@@ -1,0 +1,172 @@
+"""A simulation with OpenMM in one process, its RMSD and helix eigenvalues in another, while it runs.
+
+``python examples/openmm_live_rmsd.py`` starts both. What the frames so far have is printed as they come; at the end it
+is compared with what the archived trajectory has. Both may be killed (``--simulate``, ``--analyse``): started again,
+the simulation goes on from its last checkpoint, the analysis begins with the first frame, which staging has, and the
+results are the same. It needs openmm and h5py.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mdreel
+
+N_ATOMS = 40
+STEP_PS = 0.004
+FRAMES_PER_CHECKPOINT = 20
+
+
+class ChannelReporter:
+    """Publishes positions of an OpenMM simulation on a channel; it is appended to ``simulation.reporters``.
+
+    Parameters
+    ----------
+    producer : mdreel.Producer
+        The channel.
+    interval : int
+        Steps between two frames.
+    checkpoint : Path
+        Where the state of the simulation is kept now and then.
+    """
+
+    def __init__(self, producer: mdreel.Producer, interval: int, checkpoint: Path) -> None:
+        self._producer = producer
+        self._interval = interval
+        self._checkpoint = checkpoint
+
+    def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, None]:  # noqa: N802 (OpenMM's)
+        """Say when the next frame is due, and that it is about positions."""
+        return self._interval - simulation.currentStep % self._interval, True, False, False, False, None
+
+    def report(self, simulation: Any, state: Any) -> None:
+        """Publish a frame. A checkpoint comes behind its frame, so that a restart leaves none out."""
+        from openmm import unit
+
+        positions = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
+        self._producer.publish(positions, simulation.currentStep, state.getTime().value_in_unit(unit.picosecond))
+        if simulation.currentStep % (FRAMES_PER_CHECKPOINT * self._interval) == 0:
+            new = self._checkpoint.with_suffix(".new")
+            simulation.saveCheckpoint(str(new))
+            new.replace(self._checkpoint)
+
+
+def make_simulation() -> Any:
+    """Make a chain of beads on springs in a viscous bath."""
+    import openmm
+    from openmm import app, unit
+
+    system = openmm.System()
+    topology = app.Topology()
+    chain = topology.addChain()
+    springs = openmm.HarmonicBondForce()
+    for i in range(N_ATOMS):
+        system.addParticle(12.0)
+        topology.addAtom("CA", app.element.carbon, topology.addResidue("GLY", chain))
+        if i:
+            springs.addBond(i - 1, i, 0.38, 20_000.0)
+    system.addForce(springs)
+    integrator = openmm.LangevinMiddleIntegrator(300 * unit.kelvin, 1 / unit.picosecond, STEP_PS * unit.picosecond)
+    integrator.setRandomNumberSeed(1)
+    platform = openmm.Platform.getPlatformByName("Reference")
+    simulation = app.Simulation(topology, system, integrator, platform)
+    simulation.context.setPositions([openmm.Vec3(0.38 * i, 0.1 * (i % 2), 0.0) for i in range(N_ATOMS)])
+    simulation.context.setVelocitiesToTemperature(300 * unit.kelvin, 1)
+    return simulation
+
+
+def simulate(folder: Path, n_frames: int, interval: int) -> None:
+    """Run the simulation, from its checkpoint if there is one: frames go to the channel, and to an archive."""
+    simulation = make_simulation()
+    checkpoint = folder / "checkpoint"
+    if checkpoint.exists():
+        simulation.loadCheckpoint(str(checkpoint))
+    first = simulation.currentStep + interval
+    print(f"the simulation publishes steps from {first} on", flush=True)
+    with mdreel.Producer(
+        folder / "channel",
+        N_ATOMS,
+        time_step=STEP_PS,
+        stride=interval,
+        staging=mdreel.Staging(folder / "staging"),
+        archive=folder / "live.h5md",
+        resume_step=first,
+    ) as producer:
+        simulation.reporters.append(ChannelReporter(producer, interval, checkpoint))
+        simulation.step(n_frames * interval - simulation.currentStep)
+
+
+@contextmanager
+def simulating(folder: Path, n_frames: int, interval: int) -> Iterator[None]:
+    """Run the simulation in a process of its own."""
+    command = [sys.executable, __file__, "--simulate", str(folder)]
+    with subprocess.Popen([*command, "--frames", str(n_frames), "--interval", str(interval)]) as process:
+        yield
+        if process.wait():
+            sys.exit(f"the simulation ended with exit code {process.returncode}")
+
+
+def make_analyses(trajectory: Any) -> tuple[mdreel.RMSD, mdreel.HelixEigenvalues]:
+    """Make both analyses, of which each frame is read once."""
+    import MDAnalysis as mda
+
+    # Any topology of the system would do, such as a PSF or PDB file: names are needed for selections only.
+    atoms = mda.Universe.empty(N_ATOMS).atoms
+    segments = [atoms[: N_ATOMS // 2], atoms[N_ATOMS // 2 :]]
+    return mdreel.RMSD(atoms, trajectory=trajectory), mdreel.HelixEigenvalues(segments, trajectory=trajectory)
+
+
+def analyse(folder: Path) -> dict[str, NDArray[np.float64]]:
+    """Follow RMSD and eigenvalues as frames come; return those of all frames."""
+    rmsd, helices = make_analyses(mdreel.channel(folder / "channel", wait=60, restart=60))
+    for _ in mdreel.live([rmsd, helices], every=0.2):
+        frame, time, value = rmsd.results.rmsd[-1]
+        shapes = "  ".join(f"{value:7.2f} Å" for value in helices.results.eigenvalues[-1])
+        print(f"{frame + 1:6.0f} frames  {time:8.3f} ps  RMSD {value:7.3f} Å  eigenvalues {shapes}", flush=True)
+    return results_of(rmsd, helices)
+
+
+def results_of(rmsd: mdreel.RMSD, helices: mdreel.HelixEigenvalues) -> dict[str, NDArray[np.float64]]:
+    """Return the results: frame, time (ps) and RMSD (Å); eigenvalues (Å)."""
+    return {"rmsd": np.asarray(rmsd.results.rmsd), "eigenvalues": np.asarray(helices.results.eigenvalues)}
+
+
+def main() -> None:
+    """Start both, and compare with the archive."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=2000, help="frames to simulate")
+    parser.add_argument("--interval", type=int, default=10, help="steps between two frames")
+    parser.add_argument("--simulate", type=Path, metavar="FOLDER", help="the simulation alone, to be killed at will")
+    parser.add_argument("--analyse", type=Path, metavar="FOLDER", help="the analyses alone, which write live.npz")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore", module="MDAnalysis")  # about a topology without anything in it
+    if options.simulate:
+        simulate(options.simulate, options.frames, options.interval)
+        return
+    if options.analyse:
+        live = analyse(options.analyse)
+        np.savez(options.analyse / "live.npz", rmsd=live["rmsd"], eigenvalues=live["eigenvalues"])
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with simulating(folder, options.frames, options.interval):
+            live = analyse(folder)
+        analyses = make_analyses(folder / "live.h5md")
+        mdreel.run(analyses)
+        archived = results_of(*analyses)
+    same = all(np.array_equal(live[name], archived[name]) for name in live)
+    print(f"{len(live['rmsd'])} frames; {'the same' if same else 'NOT the same'} as of the archive, to the bit")
+    sys.exit(0 if same else 1)
+
+
+if __name__ == "__main__":
+    main()

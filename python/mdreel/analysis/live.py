@@ -1,0 +1,188 @@
+"""Live results: what analyses have found so far, while their trajectory grows."""
+
+from collections.abc import Iterator, Sequence
+from time import monotonic, perf_counter_ns
+
+from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
+from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.one_pass import job_of, leader_of
+from mdreel.analysis.tally import Tally
+from mdreel.analysis.transformations import executor_in_order, transformed
+from mdreel.blocks import select_frames
+from mdreel.crew import Watch
+from mdreel.errors import FrameIndexError, MdreelError, MismatchError, UnsupportedError
+from mdreel.executors.job import Job
+from mdreel.executors.threads import Threads
+from mdreel.pipeline import with_opening
+from mdreel.progress import Progress
+from mdreel.sources.name import name_of
+
+_MOST_TIMED = 10_000
+"""Turns whose spans are kept: a run may go on for weeks."""
+
+_WAIT_SECONDS = 1.0
+"""How long a turn waits for a frame where nothing is due before."""
+
+
+def live(
+    analyses: Sequence[Analysis],
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    *,
+    source: Trajectory | None = None,
+    every: float = 1.0,
+    n_workers: int | None = None,
+    progress: bool = False,
+    transformations: Sequence[Transformation] = (),
+) -> Iterator[tuple[Analysis, ...]]:
+    """Run analyses over a trajectory that grows, and stop now and then with the results so far.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses, of one trajectory.
+    start, stop, step : int, optional
+        Which frames, as of `Analysis.run`; not negative.
+    source : path, Source or Channel, optional
+        What is read from now on instead of the trajectory that the analyses had.
+    every : float
+        At most so often, s: 0 for each time that frames have come.
+    n_workers : int, optional
+        How many threads; by default one for each processor.
+    progress : bool
+        Whether progress is shown, on a terminal or in a notebook.
+    transformations : sequence of Transformation
+        As of `Analysis.run`.
+
+    Yields
+    ------
+    tuple of Analysis
+        The analyses, whose results are those of the frames so far: as of a run over these and no others. The last time
+        all frames are in them, and they are the same, to the bit, as those of `Analysis.run`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the trajectory does not grow, or an analysis needs to know how many frames there will be.
+    MdreelError
+        As of `Analysis.run`, after the results of the frames before have been given. They are there after Ctrl-C, too.
+
+    Notes
+    -----
+    Whoever asks for the next results waits for frames meanwhile, in which Ctrl-C is seen. Results are made anew each
+    time: that takes as long as they are large. Timing has the spans of the first 10,000 times that frames came.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> rmsd = mdreel.RMSD(ca, trajectory=mdreel.channel("run1"))  # doctest: +SKIP
+    >>> for _ in mdreel.live([rmsd], every=10):  # doctest: +SKIP
+    ...     print(len(rmsd.results.rmsd), rmsd.results.rmsd[-1, 2])
+    """
+    if not every >= 0:
+        raise MismatchError(f"every must be a time in seconds, 0 or more, not {every}")
+    if source is not None:
+        for analysis in analyses:
+            analysis.read_from(source)
+    turns = _Turns(analyses, (start, stop, step), n_workers, transformations)
+    shown = monotonic()
+    with Progress(turns.title, None, enabled=progress) as bar:
+        while not turns.is_over:
+            due = max(0.0, shown + every - monotonic())
+            try:
+                turns.turn(due if turns.has_news else _WAIT_SECONDS)
+            except MdreelError:
+                if turns.has_news:
+                    turns.show()
+                    yield tuple(analyses)
+                raise
+            except KeyboardInterrupt:
+                turns.show()
+                raise
+            if progress:
+                bar.update(turns.n_frames)
+            if turns.has_news and (turns.is_over or monotonic() - shown >= every):
+                turns.show()
+                shown = monotonic()
+                yield tuple(analyses)
+    turns.check_result()
+
+
+class _Turns:
+    """A run in turns, each over the frames that have come since the one before."""
+
+    def __init__(
+        self,
+        analyses: Sequence[Analysis],
+        window: tuple[int | None, int | None, int | None],
+        n_workers: int | None,
+        transformations: Sequence[Transformation],
+    ) -> None:
+        self._begun_ns = perf_counter_ns()
+        self._analyses = analyses
+        self._executor = Threads(n_workers)
+        opened = transformed(leader_of(analyses).open(), transformations)
+        if not opened.is_growing:
+            raise UnsupportedError(f"{name_of(opened)}: the trajectory does not grow: run() gives all results at once")
+        if any(analysis.leaves_file for analysis in analyses):
+            raise UnsupportedError("an analysis that writes a file does that at its end: it has no results before")
+        executor_in_order(opened, self._executor, None, has_checkpoint=False)
+        select_frames(opened, *window)  # says what is wrong with them
+        start, self._stop, step = window
+        self._next, self._step = start or 0, 1 if step is None else step
+        self._job: Job = job_of(analyses, opened)
+        self._whole = Part.empty(0, self._job.kernel)
+        self._opening_ns = perf_counter_ns() - self._begun_ns
+        self._watch = Watch()
+        self._n_turns = 0
+        self.n_frames = 0
+        self.is_over = False
+        self.has_news = False
+
+    @property
+    def title(self) -> str:
+        """What is computed."""
+        return ", ".join(dict.fromkeys(type(analysis).__name__ for analysis in self._analyses))
+
+    def turn(self, seconds: float) -> None:
+        """Wait for frames, at most so many s, and look at those that are there."""
+        source = self._job.source
+        n_there, is_ended = await_arrival(source, self._next, self._step, seconds)
+        end = n_there if self._stop is None else min(n_there, self._stop)
+        n_frames = len(range(self._next, end, self._step))
+        if n_frames:
+            self._look_at(FrameSet.range(self._next, self._step, n_frames))
+            self._next += n_frames * self._step
+            self.n_frames += n_frames
+            self.has_news = True
+        self.is_over = is_ended or (self._stop is not None and self._next >= self._stop)
+
+    def _look_at(self, frames: FrameSet) -> None:
+        n_workers, begun_ns = self._executor.n_workers, perf_counter_ns()
+        blocks = plan(self._job.source, frames, None, n_workers, False, 8 * self._job.kernel.row_width)
+        part = self._job.map(blocks, 0, len(blocks), n_threads=n_workers, monitor=lambda _: self._watch.look())
+        self._n_turns += 1
+        if self._n_turns > _MOST_TIMED:
+            part.forget_spans()
+        part.shift(begun_ns - self._begun_ns - self._opening_ns)
+        part.move_to(self._whole.end)
+        self._whole.merge(part)
+
+    def show(self) -> None:
+        """Give the analyses the results so far, if there are any that they do not have."""
+        if not self.has_news:
+            return
+        outcome = self._job.finish(Part.from_bytes(self._whole.to_bytes()))
+        assert outcome is not None  # its frames have numbers
+        outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
+        for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
+            analysis.take(outcome, tally)
+        self.has_news = False
+
+    def check_result(self) -> None:
+        """Raise if there was no frame at all."""
+        if not self.n_frames:
+            n_came = self._job.source.n_frames
+            message = f"no frame is left: the trajectory has ended with {n_came} frames"
+            raise FrameIndexError(f"{name_of(self._job.source)}: {message}")

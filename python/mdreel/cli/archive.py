@@ -1,0 +1,139 @@
+"""``mdreel archive``: the frames of a channel in a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, checking_output, one_line
+
+EXAMPLES = """\b
+Examples:
+  mdreel archive run1 -o run1.xtc --wait 60
+  mdreel archive run1 -o run1.h5md --restart 600
+  mdreel archive run1 -o run1.h5md --finish
+
+Whoever is killed and starts again with the same command goes on with the file.
+"""
+
+ARCHIVING = "Archiving"
+
+
+def archive(
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel: name or directory.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=options.OUTPUT,
+            help="The file; .xtc, .trr, .dcd, .nc, .h5md or .h5. It appears when the simulation has ended.",
+        ),
+    ],
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            "--precision",
+            metavar="N",
+            rich_help_panel=options.OUTPUT,
+            help="For XTC: integers per nm, by default 1000.",
+        ),
+    ] = None,
+    group: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            metavar="NAME",
+            rich_help_panel=ARCHIVING,
+            help="The group that remembers what is in the file. A second archive needs one of its own.",
+        ),
+    ] = "archive",
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=ARCHIVING,
+            help="Wait so long for the channel to be there.",
+        ),
+    ] = 0.0,
+    restart: Annotated[
+        float,
+        typer.Option(
+            "--restart",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=ARCHIVING,
+            help="Give a simulation that was lost so long to come back.",
+        ),
+    ] = 0.0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=ARCHIVING,
+            help="Fail if no frame comes for so long.  [default: wait as long as it takes]",
+        ),
+    ] = None,
+    skip_missed: Annotated[
+        bool,
+        typer.Option(
+            "--skip-missed",
+            rich_help_panel=ARCHIVING,
+            help="Go on without frames that were overwritten before they were archived.",
+        ),
+    ] = False,
+    finish: Annotated[
+        bool,
+        typer.Option(
+            "--finish",
+            rich_help_panel=ARCHIVING,
+            help="End the file with what there is where the simulation has failed or was lost.",
+        ),
+    ] = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write each frame of a channel to a file, once and in order, until the simulation ends."""
+    from mdreel.archives.archive import archive as archive_channel
+    from mdreel.errors import MdreelError, MismatchError
+    from mdreel.progress import Progress
+    from mdreel.results.atomic import check_target
+    from mdreel.storage.target import check_settings
+
+    try:
+        with checking_output(output):
+            check_settings(output, precision)
+            check_target(output, force=True)  # an archive that is there may be this one
+    except CommandError as error:
+        if isinstance(error.__cause__, MismatchError):
+            raise CommandError(str(error), ExitCode.USAGE) from error
+        raise
+    try:
+        with Progress(f"channel {channel}", None, enabled=not quiet) as bar:
+            archived = archive_channel(
+                channel,
+                output,
+                precision=precision,
+                group=group,
+                timeout=timeout,
+                wait=wait,
+                restart=restart,
+                on_missed="skip" if skip_missed else "raise",
+                finish=finish,
+                force=force,
+                progress=bar.update,
+            )
+    except FileExistsError as error:
+        raise CommandError(f"{one_line(error)} (--force replaces it)", ExitCode.USAGE) from error
+    except (MdreelError, OSError) as error:
+        is_output = isinstance(error, OSError) and error.filename == str(output.resolve())
+        raise CommandError(one_line(error), ExitCode.OUTPUT if is_output else ExitCode.INPUT) from error
+    if not quiet:
+        missed = f", {archived.n_missed:,} missed" if archived.n_missed else ""
+        typer.echo(f"{output}: {archived.n_frames:,} frames, {archived.n_bytes * 1e-6:,.3g} MB{missed}", err=True)

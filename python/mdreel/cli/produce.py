@@ -1,0 +1,148 @@
+"""``mdreel produce``: a trajectory, published as a simulation would."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, failing_with
+
+if TYPE_CHECKING:
+    from mdreel.insitu.replay import Pace
+
+EXAMPLES = """\b
+Examples:
+  mdreel produce adk.xtc --channel run1 --rate 1.2
+  mdreel produce adk.xtc --channel run1 --rate timestamps
+  mdreel produce adk.dcd --channel run1 --rate 50ps --full drop-oldest
+"""
+
+PUBLISHING = "Publishing"
+
+
+def produce(
+    trajectories: Annotated[list[Path], typer.Argument(metavar="TRAJECTORY...", help="What is published.")],
+    channel: Annotated[
+        str,
+        typer.Option("--channel", metavar="NAME", rich_help_panel=PUBLISHING, help="The channel: name or directory."),
+    ],
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate",
+            metavar="RATE",
+            rich_help_panel=PUBLISHING,
+            help="Frames a second; or ps a second, as 50ps; or timestamps, which is 1ps.  [default: as fast as can be]",
+        ),
+    ] = None,
+    start: options.Start = None,
+    stop: options.Stop = None,
+    step: options.Step = None,
+    n_consumers: Annotated[
+        int,
+        typer.Option(
+            "--consumers",
+            metavar="N",
+            min=0,
+            rich_help_panel=PUBLISHING,
+            help="Wait for so many consumers before the first frame.",
+        ),
+    ] = 0,
+    n_slots: Annotated[
+        int | None,
+        typer.Option(
+            "--slots",
+            metavar="N",
+            min=2,
+            rich_help_panel=PUBLISHING,
+            help="Frames that the ring holds.  [default: 4 to 64, about 16 MiB]",
+        ),
+    ] = None,
+    full: Annotated[
+        str,
+        typer.Option(
+            "--full",
+            metavar="WAY",
+            rich_help_panel=PUBLISHING,
+            help="When the ring is full: block for the slowest consumer, or drop-oldest.",
+        ),
+    ] = "block",
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=PUBLISHING,
+            help="Fail if there is no room for so long.  [default: wait as long as it takes]",
+        ),
+    ] = None,
+    staging: Annotated[
+        Path | None,
+        typer.Option(
+            "--staging",
+            metavar="DIR",
+            rich_help_panel=PUBLISHING,
+            help="Keep frames here as well, on a disk of the node.",
+        ),
+    ] = None,
+    fsync: Annotated[
+        bool,
+        typer.Option(
+            "--fsync",
+            rich_help_panel=PUBLISHING,
+            help="With --staging: frames survive the machine before they are published.",
+        ),
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Publish the frames of a trajectory on a channel, as a simulation would; ends the channel."""
+    if fsync and staging is None:
+        raise CommandError("--fsync: with --staging only", ExitCode.USAGE)
+    if min(start or 0, stop or 0) < 0:
+        raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
+    if full not in ("block", "drop-oldest"):
+        raise CommandError(f"--full is block or drop-oldest, not {full!r}", ExitCode.USAGE)
+
+    from mdreel.insitu.replay import replay
+    from mdreel.insitu.staging import Staging
+    from mdreel.progress import Progress
+    from mdreel.sources.open import open_source
+
+    with failing_with(ExitCode.INPUT):
+        pace = _pace(rate)
+        source = open_source(trajectories)
+        frames = range(source.n_frames)[slice(start, stop, step)]
+        with Progress(f"channel {channel}", len(frames), enabled=not quiet) as bar:
+            n_frames = replay(
+                source,
+                channel,
+                start=start or 0,
+                stop=stop,
+                step=step or 1,
+                pace=pace,
+                n_consumers=n_consumers,
+                n_slots=n_slots,
+                full=full,
+                timeout=timeout,
+                staging=None if staging is None else Staging(staging, "fsync" if fsync else "file"),
+                progress=bar.update,
+            )
+    if not quiet:
+        typer.echo(f"{n_frames:,} frames on channel {channel}", err=True)
+
+
+def _pace(rate: str | None) -> "Pace | None":
+    """Return what was typed."""
+    from mdreel.insitu.replay import Pace
+
+    if rate is None:
+        return None
+    text = "1ps" if rate == "timestamps" else rate
+    try:
+        value = float(text.removesuffix("ps"))
+    except ValueError:
+        message = f"--rate is a number of frames a second, of ps a second as 50ps, or timestamps, not {rate!r}"
+        raise CommandError(message, ExitCode.USAGE) from None
+    return Pace(time=value) if text.endswith("ps") else Pace(frames=value)

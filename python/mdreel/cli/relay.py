@@ -1,0 +1,95 @@
+"""``mdreel relay``: a channel of another node, on this one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdreel.cli import links, options
+from mdreel.cli.exits import CommandError, ExitCode, failing_with
+
+EXAMPLES = """\b
+Examples:
+  mdreel relay tcp/10.0.0.1:7447 run1 --token-file ~/.mdreel-token
+  mdreel relay tls/node1:7447 run1 --as far --tls-certificate node2.pem --tls-key node2.key --tls-ca ca.pem
+"""
+
+HERE = "The channel here"
+
+
+def relay(
+    endpoint: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where a server listens, as tcp/10.0.0.1:7447.")],
+    channel: Annotated[str, typer.Argument(metavar="NAME", help="The channel there.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", rich_help_panel=HERE, help="Its name here.  [default: the same]"),
+    ] = None,
+    n_slots: Annotated[
+        int | None,
+        typer.Option(
+            "--slots",
+            metavar="N",
+            min=2,
+            rich_help_panel=HERE,
+            help="Frames that its ring holds.  [default: 4 to 64, about 16 MiB]",
+        ),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="BYTES", rich_help_panel=HERE, help="The most that its ring takes.")
+    ] = "1G",
+    staging: Annotated[
+        Path | None,
+        typer.Option(
+            "--staging", metavar="DIR", rich_help_panel=HERE, help="Keep frames here as well, for who comes late."
+        ),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=links.LINK,
+            help="The server may not be there for so long.",
+        ),
+    ] = 0.0,
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience",
+            metavar="SECONDS",
+            min=0,
+            rich_help_panel=links.LINK,
+            help="After so long a silence consumers are told that the producer was lost.",
+        ),
+    ] = 60.0,
+    token_file: links.TokenFile = None,
+    certificate: links.Certificate = None,
+    key: links.Key = None,
+    authority: links.Authority = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Take a channel of another node over the network once, for all consumers on this node; ends when it does."""
+    from mdreel.insitu.nodes.relay import Relay
+    from mdreel.insitu.staging import Staging
+
+    def report(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    with failing_with(ExitCode.INPUT):
+        relay = Relay(
+            endpoint,
+            channel,
+            name,
+            links.security_of(token_file, certificate, key, authority),
+            wait=wait,
+            patience=patience,
+            n_slots=n_slots,
+            staging=None if staging is None else Staging(staging),
+            memory=memory,
+            report=report,
+        )
+        how = relay.run()
+    if how == "failed":
+        raise CommandError(f"{channel}: the simulation has failed", ExitCode.INPUT)

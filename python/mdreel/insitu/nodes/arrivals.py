@@ -1,0 +1,110 @@
+"""What arrives at a relay: messages in a queue of limited size, and frames that are put together from chunks."""
+
+import threading
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import FormatError
+from mdreel.insitu.nodes.messages import Chunk
+
+
+class Inbox:
+    """Messages that have arrived, for one thread to take.
+
+    Parameters
+    ----------
+    most_bytes : int
+        So many bytes wait at most; who sends more has not asked, and what does not fit is thrown away.
+
+    Attributes
+    ----------
+    most_bytes : int
+        As above; may be changed.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self._messages: deque[bytes] = deque()
+        self._n_bytes = 0
+        self._changed = threading.Condition()
+
+    def put(self, message: bytes) -> None:
+        """Add a message, if there is room."""
+        with self._changed:
+            if self._n_bytes + len(message) <= self.most_bytes:
+                self._messages.append(message)
+                self._n_bytes += len(message)
+                self._changed.notify()
+
+    def get(self, timeout: float) -> bytes | None:
+        """Take the next message; None if none came in time, s."""
+        with self._changed:
+            if not self._messages:
+                self._changed.wait(timeout)
+            if not self._messages:
+                return None
+            message = self._messages.popleft()
+            self._n_bytes -= len(message)
+            return message
+
+    def wake(self) -> None:
+        """Have who waits look up."""
+        with self._changed:
+            self._changed.notify()
+
+    def clear(self) -> None:
+        """Forget what has arrived."""
+        with self._changed:
+            self._messages.clear()
+            self._n_bytes = 0
+
+
+class Assembly:
+    """Puts frames together; its memory is that of one frame, whatever a message says of its size.
+
+    Parameters
+    ----------
+    frame_bytes : int
+        The most bytes of a frame.
+
+    Attributes
+    ----------
+    n_frames : int
+        Frames that were whole.
+    """
+
+    def __init__(self, frame_bytes: int) -> None:
+        self._memory = np.empty(frame_bytes, np.uint8)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew, with the first frame of a session."""
+        self.n_frames = 0
+        self._total = self._n_there = 0
+
+    def add(self, chunk: Chunk) -> NDArray[np.uint8] | None:
+        """Add a chunk; return the frame if that is the last of it, which is there until the next is begun.
+
+        Raises
+        ------
+        FormatError
+            If it is not the chunk that comes next, or the frame has more bytes than it may.
+        """
+        if chunk.ordinal != self.n_frames or chunk.offset != self._n_there:
+            expected = f"byte {self._n_there} of frame {self.n_frames} of the session"
+            raise FormatError(f"expected {expected}, got byte {chunk.offset} of frame {chunk.ordinal}")
+        if chunk.offset == 0:
+            self._total = chunk.total
+        if chunk.total != self._total or chunk.total > len(self._memory):
+            expected = f"{self._total} bytes, and at most {len(self._memory)}"
+            raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {chunk.total}")
+        end = chunk.offset + len(chunk.content)
+        self._memory[chunk.offset : end] = np.frombuffer(chunk.content, np.uint8)
+        self._n_there = end
+        if end < self._total:
+            return None
+        self.n_frames += 1
+        self._n_there = 0
+        return self._memory[: self._total]

@@ -1,0 +1,46 @@
+"""The table of faults of channels: each fault has a test, and the tests exist. Nobody waits by the wall clock."""
+
+import re
+
+from architecture.checkout import CORE, PACKAGE, ROOT, tracked_files, where
+
+MATRIX = ROOT / "docs" / "design" / "017-fault-matrix.md"
+WALL_CLOCK = re.compile(r"SystemTime::now|\btime\.time\b|from time import .*\btime\b|\bdatetime\b")
+
+
+def rows() -> list[list[str]]:
+    section = MATRIX.read_text(encoding="utf-8").split("<!-- faults:begin -->")[1].split("<!-- faults:end -->")[0]
+    _, _, *body = section.strip().splitlines()
+    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in body]
+
+
+def names_of_tests() -> set[str]:
+    """The functions that are tests, of Python and of Rust."""
+    python = [path for path in tracked_files(".py") if path.is_relative_to(ROOT / "tests")]
+    rust = [path for path in tracked_files(".rs") if path.is_relative_to(CORE)]
+    function = re.compile(r"^def (test_\w+)|^ *#\[test\]\n(?: *#\[.*\]\n)* *fn (\w+)", re.MULTILINE)
+    found = (match for path in python + rust for match in function.finditer(path.read_text(encoding="utf-8")))
+    return {match[1] or match[2] for match in found}
+
+
+def test_each_fault_of_channels_has_names_of_tests() -> None:
+    exist = names_of_tests()
+    assert len(rows()) > 30, "the table was found"
+    for fault, when, _, proof in rows():
+        names = re.findall(r"`(\w+)`", proof)
+        assert names, f"{fault}, {when}: no test"
+        assert not set(names) - exist, f"{fault}, {when}: no such test: {sorted(set(names) - exist)}"
+
+
+def test_waiting_knows_no_wall_clock() -> None:
+    rooms = (CORE / "src" / "channel", CORE / "src" / "managed", PACKAGE / "insitu")
+    sources = [path for path in tracked_files(".rs", ".py") if any(path.is_relative_to(room) for room in rooms)]
+    sources = [path for path in sources if "tests" not in path.parts and path.stem != "tests"]
+    assert len(sources) > 30, "the search found the sources"
+    found = [
+        f"{where(path, number)}: {line.strip()}"
+        for path in sources
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if WALL_CLOCK.search(line)
+    ]
+    assert not found, "the wall clock may be set while somebody waits:\n" + "\n".join(found)

@@ -1,0 +1,198 @@
+"""``mdreel produce``, ``mdreel channels``, and analyses with ``--channel``."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path_factory, monkeypatch):
+    place = tmp_path_factory.mktemp("channels")
+    place.chmod(0o700)
+    monkeypatch.setenv("MDREEL_CHANNELS", str(place))
+    return place
+
+
+def produce(run, path, *arguments):
+    done = run("produce", path, "--channel", "run1", "--slots", "128", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("kind", ["dcd", "xtc"])
+def test_channel_gives_the_table_of_the_file(run, adk, tmp_path, kind):
+    produce(run, adk[kind], "-q")
+    done = run("rmsd", "-s", adk["psf"], "--channel", "run1", "-o", "channel.csv", "-q")
+    assert done.returncode == 0, done.stderr
+    assert run("rmsd", "-s", adk["psf"], "-f", adk[kind], "-o", "whole.csv", "-q").returncode == 0
+    assert (tmp_path / "channel.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_channel_prints_a_summary_and_names_itself_in_files(run, adk, tmp_path):
+    produce(run, adk["dcd"], "--stop", "20", "-q")
+    done = run("rmsd", "-s", adk["psf"], "--channel", "run1")
+    assert done.returncode == 0, done.stderr
+    assert "20" in done.stdout.splitlines()[0]
+    assert run("rg", "-s", adk["psf"], "--channel", "run1", "-o", "rg.json").returncode == 0
+    assert json.loads((tmp_path / "rg.json").read_text())["metadata"]["trajectory"] == "channel run1"
+
+
+def test_output_is_written_as_frames_come_and_at_the_end(run, adk, tmp_path):
+    slow = [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "40"]
+    with subprocess.Popen([*slow, "--consumers", "1", "-q"], cwd=tmp_path) as simulation:
+        options = ["-s", str(adk["psf"]), "--channel", "run1", "--wait", "60", "--every", "0", "-o", "rmsd.csv", "-q"]
+        command = [sys.executable, "-m", "mdreel.cli", "rmsd", *options]
+        lengths = set()
+        with subprocess.Popen(command, cwd=tmp_path) as analysis:
+            while analysis.poll() is None:
+                if (tmp_path / "rmsd.csv").exists():
+                    lengths.add(len((tmp_path / "rmsd.csv").read_text().splitlines()))
+                time.sleep(0.01)
+        assert analysis.returncode == 0
+    assert simulation.returncode == 0
+    assert min(lengths) < len((tmp_path / "rmsd.csv").read_text().splitlines())  # with fewer frames, before the end
+    assert run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "-o", "whole.csv", "-q").returncode == 0
+    assert (tmp_path / "rmsd.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_output_that_is_there_is_not_replaced(run, adk, tmp_path):
+    produce(run, adk["dcd"], "-q")
+    (tmp_path / "rmsd.csv").write_text("mine")
+    done = run("rmsd", "-s", adk["psf"], "--channel", "run1", "-o", "rmsd.csv", "-q")
+    assert done.returncode == 2
+    assert (tmp_path / "rmsd.csv").read_text() == "mine"
+
+
+def test_followed_file_may_be_written_as_frames_come_as_well(run, adk, tmp_path):
+    common = ["rmsd", "-s", adk["psf"], "-f", adk["xtc"], "--quiet"]
+    done = run(*common, "--follow", "--end-frames", "98", "--every", "0", "-o", "followed.csv")
+    assert done.returncode == 0, done.stderr
+    assert run(*common, "-o", "whole.csv").returncode == 0
+    assert (tmp_path / "followed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "Missing option '-f'"),
+        (["--channel", "run1", "-f", "a.xtc"], "not both"),
+        (["-f", "a.xtc", "--start-at", "latest"], "--start-at: with --channel only"),
+        (["-f", "a.xtc", "--wait", "3"], "--wait: with --channel only"),
+        (["-f", "a.xtc", "--every", "3"], "--every: with --channel or --follow only"),
+        (["--channel", "run1", "--start-at", "soon"], "--start-at is earliest"),
+        (["--channel", "run1", "--start-at", "step:x"], "--start-at is earliest"),
+        (["--channel", "run1", "-b", "3"], "-b needs the files of a trajectory"),
+        (["--channel", "run1", "--follow", "--end-idle", "1"], "--follow needs the files of a trajectory"),
+        (["--channel", "run1", "--checkpoint", "kept"], "--checkpoint needs the files of a trajectory"),
+        (["--channel", "run1", "--backend", "processes"], "--backend: not for results so far"),
+        (["--channel", "run1", "--on-error", "skip"], "--on-error: not for results so far"),
+        (["--channel", "no name"], "a channel is named by"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(run, adk, options, words):
+    done = run("rmsd", "-s", adk["psf"], *options)
+    assert done.returncode in (2, 3)
+    assert words in done.stderr
+
+
+def test_absent_channel_is_a_missing_file(run, adk):
+    done = run("rmsd", "-s", adk["psf"], "--channel", "run1")
+    assert done.returncode == 3
+    assert "run1: No such file or directory" in done.stderr
+    done = run("channels", "run1")
+    assert done.returncode == 3
+
+
+def test_advice_on_a_channel_is_refused(run, adk):
+    done = run("advise", "--", "mdreel", "rmsd", "-s", adk["psf"], "--channel", "run1")
+    assert done.returncode == 2
+    assert "--channel: nobody knows how many frames will come" in done.stderr
+
+
+def test_channels_are_listed_and_removed(run, adk, folder):
+    assert run("channels").stderr == "no channels\n"
+    assert "98 frames on channel run1" in produce(run, adk["dcd"]).stderr
+    listed = run("channels", "--seconds", "0")
+    heading, line = listed.stdout.splitlines()
+    assert heading.split()[:4] == ["channel", "state", "atoms", "frames"]
+    assert line.split()[:4] == ["run1", "finished", "3,341", "98"]
+    (facts,) = json.loads(run("channels", "run1", "--json").stdout)
+    expected = {"name": "run1", "state": "finished", "n_atoms": 3341, "n_frames": 98, "n_consumers": 0, "n_dropped": 0}
+    assert {name: facts[name] for name in expected} == expected
+    assert facts["frames_per_second"] == 0
+    assert facts["n_slots"] == 128
+    assert run("channels", "--remove").returncode == 2
+    assert run("channels", "run1", "--remove").returncode == 0
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--rate", "fast"], "--rate is a number"),
+        (["--rate", "0"], "more than 0 frames a second"),
+        (["--fsync"], "--fsync: with --staging only"),
+        (["--full", "panic"], "--full is block or drop-oldest"),
+        (["--start", "-1"], "count from the first frame"),
+        (["--start", "98"], "no frame is left"),
+        (["--slots", "1"], "--slots"),
+    ],
+)
+def test_produce_refuses_what_makes_no_sense(run, adk, folder, options, words):
+    done = run("produce", adk["dcd"], "--channel", "run1", *options)
+    assert done.returncode in (2, 3)
+    assert words in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_produce_goes_on_where_it_was_killed(run, adk, tmp_path):
+    slow = [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--slots", "128"]
+    with subprocess.Popen([*slow, "--rate", "20", "-q"], cwd=tmp_path) as first:
+        until = time.monotonic() + 60
+        while json.loads(run("channels", "--json", "--seconds", "0").stdout or "[]") == []:
+            assert time.monotonic() < until
+        options = ["-s", str(adk["psf"]), "--channel", "run1", "--restart", "60", "-o", "rmsd.csv", "-q"]
+        with subprocess.Popen([sys.executable, "-m", "mdreel.cli", "rmsd", *options], cwd=tmp_path) as analysis:
+            while json.loads(run("channels", "--json", "--seconds", "0").stdout)[0]["n_consumers"] == 0:
+                assert time.monotonic() < until
+            first.kill()
+            first.wait()
+            produce(run, adk["dcd"], "-q")
+    assert analysis.returncode == 0
+    assert run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "-o", "whole.csv", "-q").returncode == 0
+    assert (tmp_path / "rmsd.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_interrupt_ends_the_waiting_for_frames(adk, tmp_path, run):
+    with subprocess.Popen(
+        [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "0.1", "-q"],
+        cwd=tmp_path,
+    ) as simulation:
+        controller, terminal = pty.openpty()
+        options = ["-s", str(adk["psf"]), "--channel", "run1", "--wait", "60", "-o", "rmsd.csv"]
+        command = [sys.executable, "-m", "mdreel.cli", "rmsd", *options]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
+            os.close(terminal)
+            shown = b""
+            while b"1 frame" not in shown:
+                assert select.select([controller], [], [], 60)[0], shown
+                shown += os.read(controller, 4096)
+            process.send_signal(signal.SIGINT)
+            sent = time.monotonic()
+            process.wait(60)
+            seconds = time.monotonic() - sent
+        os.close(controller)
+        simulation.send_signal(signal.SIGINT)
+        assert simulation.wait(60) == 130
+    assert process.returncode == 130, shown
+    assert seconds < LONGEST_SECONDS
+    assert json.loads(run("channels", "--json", "--seconds", "0").stdout)[0]["state"] == "stopped"

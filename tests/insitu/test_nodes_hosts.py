@@ -1,0 +1,139 @@
+"""Channels across nodes, on hosts with networks and clocks of their own: what cuts and deaths leave behind."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+import far_channels as far
+from network_hosts import Host, network_hosts, why_there_are_none
+
+pytest.importorskip("zenoh")
+
+N_FRAMES = 128
+N_ATOMS = 23_558
+PORT = 7447
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
+    why_not = why_there_are_none()
+    if why_not is not None:
+        pytest.skip(why_not)
+    with network_hosts(["anna", "bert", "cara"], tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
+class Node:
+    """A host with channels, and processes on it that are killed in the end."""
+
+    def __init__(self, host: Host, folder: Path, stack: ExitStack) -> None:
+        self.host = host
+        self.folder = folder / host.name
+        self.folder.mkdir(0o700)
+        self._stack = stack
+        self._n_processes = 0
+
+    def start(self, command: list[str]) -> "subprocess.Popen[str]":
+        self._n_processes += 1
+        number = self.folder.with_name(f"{self.host.name}-{self._n_processes}.number")
+        # Who enters a host waits there for the command, which is not killed with it.
+        named = ("env", f"MDREEL_CHANNELS={self.folder}", "sh", "-c", f'echo $$ > {number}; exec "$@"', "sh")
+        with number.with_suffix(".said").open("w") as said:
+            process = self._stack.enter_context(far.start(self.host.command(*named, *command), stderr=said))
+        self._stack.callback(lambda: self.host.run("sh", "-c", f"kill -KILL $(cat {number})"))
+        return process
+
+    def says(self, words: str, *command: object) -> None:
+        """Start the command line, and wait until it says something on its standard error."""
+        process = self.start(far.mdreel(*command))
+        said = self.folder.with_name(f"{self.host.name}-{self._n_processes}.said")
+        end = time.monotonic() + 60
+        while words not in said.read_text():
+            assert process.poll() is None, said.read_text()
+            assert time.monotonic() < end, said.read_text()
+            time.sleep(0.02)
+
+
+@contextmanager
+def nodes(hosts: list[Host], folder: Path) -> Iterator[list[Node]]:
+    with ExitStack() as stack:
+        yield [Node(host, folder, stack) for host in hosts]
+
+
+def token_in(folder: Path) -> Path:
+    token = folder / "token"
+    token.touch(0o600)
+    token.write_text("a token of the test")
+    return token
+
+
+def go(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def test_eight_producers_on_two_hosts_reach_eight_consumers_on_a_third(hosts: list[Host], tmp_path: Path) -> None:
+    token = token_in(tmp_path)
+    with nodes(hosts, tmp_path) as (*far_nodes, here):
+        names, producers = [], []
+        for node in far_nodes:
+            own = [f"{node.host.name}{i}" for i in range(4)]
+            producers.append(node.start(far.role("produce", N_FRAMES, N_ATOMS, "finish", *own)))
+            assert far.line_of(producers[-1]) == "open"
+            address = f"tcp/{node.host.address}:{PORT}"
+            node.says("served", "serve", *own, "--listen", address, "--token-file", token)
+            for name in own:
+                here.says("joined", "relay", address, name, "--wait", 60, "--token-file", token)
+            names += own
+        consumer = here.start(far.role("consume", *names))
+        assert far.line_of(consumer) == "joined"
+        for producer in producers:
+            go(producer)
+        found = far.results_of(consumer)
+    assert found == {name: far.expected(name, N_FRAMES, N_ATOMS) for name in names}
+
+
+@pytest.mark.parametrize("seconds", [1, 6])
+def test_cut_network_heals_and_nothing_is_lost_torn_or_twice(hosts: list[Host], tmp_path: Path, seconds: int) -> None:
+    token = token_in(tmp_path)
+    with nodes(hosts, tmp_path) as (far_node, _, here):
+        producer = far_node.start(far.role("produce", N_FRAMES, N_ATOMS, "finish", "run"))
+        assert far.line_of(producer) == "open"
+        address = f"tcp/{far_node.host.address}:{PORT}"
+        serve = ("serve", "run", "--listen", address, "--token-file", token, "--patience", 60)
+        far_node.says("served", *serve)
+        here.says("joined", "relay", address, "run", "--wait", 60, "--token-file", token, "--slots", 4)
+        consumer = here.start(far.role("consume", "run"))
+        assert far.line_of(consumer) == "joined"
+        go(producer)
+        assert far.line_of(consumer) == "first"
+        here.host.run("ip", "link", "set", "eth0", "down", check=True)
+        try:
+            here.host.run("sleep", str(seconds), check=True)
+        finally:
+            here.host.run("ip", "link", "set", "eth0", "up", check=True)
+        found = far.results_of(consumer)
+    assert found == {"run": far.expected("run", N_FRAMES, N_ATOMS)}
+
+
+def test_death_of_a_simulation_is_told_on_the_other_node(hosts: list[Host], tmp_path: Path) -> None:
+    token = token_in(tmp_path)
+    with nodes(hosts, tmp_path) as (far_node, _, here):
+        producer = far_node.start(far.role("produce", 5, N_ATOMS, "hang", "run"))
+        assert far.line_of(producer) == "open"
+        address = f"tcp/{far_node.host.address}:{PORT}"
+        far_node.says("served", "serve", "run", "--listen", address, "--token-file", token)
+        here.says("joined", "relay", address, "run", "--wait", 60, "--token-file", token)
+        consumer = here.start(far.role("consume", "run"))
+        assert far.line_of(consumer) == "joined"
+        go(producer)
+        assert far.line_of(producer) == "published"
+        far_node.host.run("kill", "-KILL", far.line_of(producer), check=True)
+        found = far.results_of(consumer)["run"]
+    assert found["sequences"] == list(range(5))
+    assert "the producer was lost" in found["end"]
