@@ -32,7 +32,9 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measure]:
     # One heap: each of several would take addresses for more than it gives out. What is large lies outside of it, and
     # grows in place: in the heap, a block that waits to be merged may stand behind it, and then there are two of it.
     allocator = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 17)}
-    environment = {**os.environ, "PYTHONPATH": folders, "XDG_CACHE_HOME": str(folder), **allocator}
+    # A thread takes the stack of one that has ended, or a new one if that is a moment late: it is to be a small one.
+    stacks = {"RUST_MIN_STACK": str(1 << 18)}
+    environment = {**os.environ, "PYTHONPATH": folders, "XDG_CACHE_HOME": str(folder), **allocator, **stacks}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as probe:
         asked, said = probe.stdin, probe.stdout
