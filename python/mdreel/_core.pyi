@@ -66,6 +66,7 @@ __all__ = [
     "helix_eigenvalues",
     "hydrogen_bonds",
     "is_hdf5",
+    "keep_freed_memory",
     "kept_positions",
     "linear_density",
     "map_blocks",
@@ -348,6 +349,7 @@ def version() -> str: ...
 class OpenFiles:
     def __new__(cls) -> OpenFiles: ...
 
+def keep_freed_memory() -> None: ...
 def is_hdf5(path: str | PathLike[str]) -> bool: ...
 def chunked_source(
     path: str | PathLike[str],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,37 +11,33 @@ from pathlib import Path
 from peers.channels import mdreel as channel
 from peers.channels.work import Work
 
-SERVE = """
-import sys, mdreel.insitu.nodes as nodes
-endpoint, channel = sys.argv[1:]
-with nodes.Server(channel, endpoint, without_authentication=True):
-    sys.stdin.read()
-"""
-RELAY = """
-import sys, mdreel.insitu.nodes as nodes
-endpoint, channel = sys.argv[1:]
-with nodes.Relay(endpoint, "channel", channel, wait=60.0):
-    sys.stdin.read()
-"""
+
+def _start(*words: str) -> subprocess.Popen[bytes]:
+    """Start what is between the channels on one of the nodes."""
+    return subprocess.Popen([sys.executable, "-m", "mdreel.cli", *words, "--quiet"])
 
 
-def _start(code: str, work: Work) -> subprocess.Popen[bytes]:
-    """Start what is between the channels on one of the nodes; it ends with its standard input."""
-    words = (f"tcp/{work.address}:{work.port}", str(channel.place_of(work)))
-    return subprocess.Popen([sys.executable, "-c", code, *words], stdin=subprocess.PIPE)
+def _endpoint(work: Work) -> str:
+    return f"tcp/{work.address}:{work.port}"
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    process.wait()
 
 
 class Producer(channel.Producer):
     """Publishes on a channel of its own node, which is served."""
 
     def __init__(self, work: Work) -> None:
-        self.server = _start(SERVE, work)
+        words = ("--listen", _endpoint(work), "--without-authentication")
+        self.server = _start("serve", str(channel.place_of(work)), *words)
         super().__init__(work)
 
     def close(self) -> None:
         """End the channel, and the process that serves it when it has been read out."""
         super().close()
-        self.server.communicate()
+        _stop(self.server)
 
 
 class Consumer(channel.Consumer):
@@ -50,10 +47,10 @@ class Consumer(channel.Consumer):
         here = Path(work.place) / "here"
         here.mkdir(mode=0o700)
         work = replace(work, place=str(here))
-        self.relay = _start(RELAY, work)
+        self.relay = _start("relay", _endpoint(work), "channel", "--as", str(channel.place_of(work)), "--wait", "60")
         super().__init__(work)
 
     def close(self) -> None:
         """Leave, and end the relay."""
         super().close()
-        self.relay.communicate()
+        _stop(self.relay)

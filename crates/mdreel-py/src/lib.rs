@@ -1,6 +1,7 @@
 //! The Python face of mdreel-core: one file for each file of the core that it exposes. Nothing is computed here; the
 //! interpreter is released around every call of the core.
 
+mod allocator;
 mod block;
 mod chain;
 #[cfg(target_os = "linux")]
@@ -45,6 +46,8 @@ mod _core {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::allocator::keep_freed_memory;
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]

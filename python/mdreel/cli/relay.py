@@ -70,6 +70,7 @@ def relay(
     quiet: options.Quiet = False,
 ) -> None:
     """Take a channel of another node over the network once, for all consumers on this node; ends when it does."""
+    from mdreel._core import keep_freed_memory
     from mdreel.insitu.nodes.relay import Relay
     from mdreel.insitu.staging import Staging
 
@@ -90,6 +91,7 @@ def relay(
             memory=memory,
             report=report,
         )
+        keep_freed_memory()
         how = relay.run()
     if how == "failed":
         raise CommandError(f"{channel}: the simulation has failed", ExitCode.INPUT)

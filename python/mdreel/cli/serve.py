@@ -50,6 +50,7 @@ def serve(
     quiet: options.Quiet = False,
 ) -> None:
     """Serve channels of this node to relays on other nodes, until Ctrl-C."""
+    from mdreel._core import keep_freed_memory
     from mdreel.insitu.nodes.server import Server
 
     def report(line: str) -> None:
@@ -67,6 +68,7 @@ def serve(
             patience=patience,
             report=report,
         )
+        keep_freed_memory()
         with server:
             report(f"{', '.join(server.paths)}: served at {listen}")
             Event().wait()

@@ -138,6 +138,16 @@ impl Hasher {
     }
 }
 
+/// Copies `from` to `to`, which is as long, and returns its checksum: both in one pass.
+fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
+    let mut sum = Hasher::new();
+    for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
+        to.copy_from_slice(from);
+        sum.add(from);
+    }
+    sum.value()
+}
+
 /// Writes a frame to the start of `target`, in one pass over its sections. Returns how many bytes it has.
 pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> Result<usize> {
     let refuse = |message: String| Err(Error::Mismatch(format!("frame {}: {message}", header.sequence)));
@@ -161,18 +171,14 @@ pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> R
             return refuse(format!("{:?}: custom sections end at 65279", section.kind));
         };
         let (body, behind) = rest.split_at_mut(section.bytes.len().next_multiple_of(ALIGNMENT));
-        let mut sum = Hasher::new();
         let (body, padding) = body.split_at_mut(section.bytes.len());
-        for (from, to) in section.bytes.chunks(PIECE).zip(body.chunks_mut(PIECE)) {
-            to.copy_from_slice(from);
-            sum.add(from);
-        }
+        let sum = copy_and_sum(section.bytes, body);
         padding.fill(0);
         entry[..2].copy_from_slice(&number.to_le_bytes());
         entry[2..4].copy_from_slice(&section.data_type.number().to_le_bytes());
         entry[8..16].copy_from_slice(&(at as u64).to_le_bytes());
         entry[16..24].copy_from_slice(&(section.bytes.len() as u64).to_le_bytes());
-        entry[24..].copy_from_slice(&sum.value().to_le_bytes());
+        entry[24..].copy_from_slice(&sum.to_le_bytes());
         at += body.len() + padding.len();
         rest = behind;
     }
@@ -302,15 +308,35 @@ impl<'a> FrameView<'a> {
 
     /// Compares each section with its checksum. `path` is for messages.
     pub fn verify(&self, path: &Path) -> Result<()> {
-        for (entry, section) in self.entries.iter().zip(self.sections()) {
-            let sum = checksum(section.bytes);
-            if sum != entry.checksum {
-                let message = format!("{:?}: checksum {sum:#018x}, expected {:#018x}", entry.kind, entry.checksum);
-                let byte = entry.bytes.start as u64;
-                return Err(Error::format(path, Some(self.header.sequence), Some(byte), message));
-            }
+        self.entries.iter().try_for_each(|entry| self.check(entry, checksum(&self.bytes[entry.bytes.clone()]), path))
+    }
+
+    /// Copies the frame to the start of `target`, and compares each section with its checksum on the way: what is there is the
+    /// frame only if this returns how many bytes it has. `path` is for messages.
+    pub fn copy_to(&self, path: &Path, target: &mut [u8]) -> Result<usize> {
+        let (room, length) = (target.len(), self.bytes.len());
+        let Some(target) = target.get_mut(..length) else {
+            let message = format!("frame {}: {length} bytes do not fit into {room}", self.header.sequence);
+            return Err(Error::Mismatch(message));
+        };
+        let mut at = 0;
+        for entry in &self.entries {
+            let Range { start, end } = entry.bytes;
+            target[at..start].copy_from_slice(&self.bytes[at..start]);
+            let sum = copy_and_sum(&self.bytes[start..end], &mut target[start..end]);
+            self.check(entry, sum, path)?;
+            at = end;
         }
-        Ok(())
+        target[at..].copy_from_slice(&self.bytes[at..]);
+        Ok(length)
+    }
+
+    fn check(&self, entry: &Entry, sum: u64, path: &Path) -> Result<()> {
+        if sum == entry.checksum {
+            return Ok(());
+        }
+        let message = format!("{:?}: checksum {sum:#018x}, expected {:#018x}", entry.kind, entry.checksum);
+        Err(Error::format(path, Some(self.header.sequence), Some(entry.bytes.start as u64), message))
     }
 }
 

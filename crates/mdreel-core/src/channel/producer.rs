@@ -124,8 +124,8 @@ impl Producer {
         let mut steps = self.resume_steps()?;
         steps.push(resume_step);
         self.set_epochs(&steps)?;
-        if let Some((header, frame)) = unseen.filter(|(header, _)| header.step < resume_step) {
-            self.publish_late(&header, &frame)?;
+        if let Some((_, frame)) = unseen.filter(|(header, _)| header.step < resume_step) {
+            self.publish_late(&frame)?;
         }
         self.begin_at(next);
         Ok(())
@@ -202,11 +202,11 @@ impl Producer {
 
     /// Publishes a frame that has reached its level, but was not published before its producer died. Where there is no room for it,
     /// it is in staging only, as if it had been spilled.
-    fn publish_late(&mut self, header: &Header, frame: &[u8]) -> Result<()> {
+    fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
+        let view = FrameView::decode(&self.path, frame)?;
         let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
         // SAFETY: the position was claimed just now.
-        let written = unsafe { self.ring.write(position, |slot| relay::copy(frame, slot, header.sequence)) };
-        written?;
+        unsafe { self.ring.write(position, |slot| view.copy_to(&self.path, slot)) }?;
         self.ring.protocol().publish(position);
         Ok(())
     }

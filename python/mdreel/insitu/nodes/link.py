@@ -218,6 +218,8 @@ def _opened(where: str, settings: dict[str, Any], security: Security, token: str
         "adminspace/enabled": False,
         "transport/shared_memory/enabled": False,
         "transport/link/tx/lease": int(1000 * SILENCE_SECONDS),
+        # Batches of 64 KiB that wait to be sent: as many as there may be, so that who has a frame seldom waits.
+        "transport/link/tx/queue/size/data": 16,
     }
     if token is not None:
         common |= {"transport/auth/usrpwd/user": _USER, "transport/auth/usrpwd/password": token}

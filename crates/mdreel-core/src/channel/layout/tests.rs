@@ -20,7 +20,14 @@ fn header(n_atoms: u64) -> Header {
 
 fn is_whole(bytes: &[u8]) -> bool {
     let path = Path::new("ring");
-    FrameView::decode(path, bytes).and_then(|view| view.verify(path)).is_ok()
+    let Ok(view) = FrameView::decode(path, bytes) else { return false };
+    let (is_whole, length) = (view.verify(path).is_ok(), view.bytes().len());
+    let mut copy = vec![0xa5; length + 1];
+    assert!(view.copy_to(path, &mut copy[..length - 1]).is_err(), "no room");
+    let copied = view.copy_to(path, &mut copy);
+    assert_eq!(copied.is_ok(), is_whole, "{copied:?}");
+    assert!(!is_whole || (&copy[..length], copy[length]) == (view.bytes(), 0xa5));
+    is_whole
 }
 
 proptest! {

@@ -27,8 +27,8 @@ impl Producer {
             steps.push(ANY);
         }
         producer.set_epochs(&steps)?;
-        if let Some((header, frame)) = unseen {
-            producer.publish_late(&header, &frame)?;
+        if let Some((_, frame)) = unseen {
+            producer.publish_late(&frame)?;
         }
         producer.begin_at(next);
         Ok(producer)
@@ -76,30 +76,29 @@ impl Producer {
             return Err(Error::format(&self.path, Some(sequence), None, message));
         }
         let mut level = Durability::Ring;
-        let is_spilled = match self.claim(sequence)? {
-            None => true,
+        let position = self.claim(sequence)?;
+        match position {
+            None => view.verify(&self.path)?,
             Some(position) => {
                 // SAFETY: the position was claimed just now.
-                unsafe { self.ring.write(position, |slot| copy(bytes, slot, sequence)) }?;
-                if let Some(staging) = &mut self.staging {
-                    level = staging.append(sequence, bytes)?;
-                }
-                self.ring.protocol().publish(position);
-                false
+                unsafe { self.ring.write(position, |slot| view.copy_to(&self.path, slot)) }?;
             }
-        };
-        if is_spilled && let Some(staging) = &mut self.staging {
+        }
+        if let Some(staging) = &mut self.staging {
             level = staging.append(sequence, bytes)?;
+        }
+        if let Some(position) = position {
+            self.ring.protocol().publish(position);
         }
         // Behind the head: see `publish`.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
-        if is_spilled {
+        if position.is_none() {
             self.ring.protocol().ring_arrival();
         }
-        Ok(Published { sequence, level, is_spilled })
+        Ok(Published { sequence, level, is_spilled: position.is_none() })
     }
 
-    /// The frame in these bytes, if it is one of this channel and epoch, and has its checksums.
+    /// The frame in these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
     fn checked<'a>(&self, bytes: &'a [u8]) -> Result<FrameView<'a>> {
         let view = FrameView::decode(&self.path, bytes)?;
         let Header { stream, epoch, sequence, n_atoms, .. } = view.header;
@@ -123,20 +122,8 @@ impl Producer {
                 return wrong(format!("the manifest has no {:?} as {:?}", section.kind, section.data_type));
             }
         }
-        view.verify(&self.path)?;
         Ok(view)
     }
-}
-
-/// Copies a frame into its slot.
-pub(super) fn copy(frame: &[u8], slot: &mut [u8], sequence: u64) -> Result<usize> {
-    let room = slot.len();
-    let Some(slot) = slot.get_mut(..frame.len()) else {
-        let message = format!("frame {sequence}: {} bytes do not fit into {room}", frame.len());
-        return Err(Error::Mismatch(message));
-    };
-    slot.copy_from_slice(frame);
-    Ok(frame.len())
 }
 
 #[cfg(test)]
