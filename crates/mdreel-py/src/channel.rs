@@ -3,6 +3,7 @@
 pub mod compressed;
 pub mod consumer;
 pub mod frame;
+mod present;
 pub mod producer;
 pub mod relay;
 pub mod source;

@@ -1,7 +1,6 @@
 //! Producers of channels.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mdreel_core::channel::layout::{Section, frame_len};
@@ -12,7 +11,8 @@ use mdreel_core::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use super::{Manifest, SLICE, Until, data_type_named, end_named, kind_named};
+use super::present::Present;
+use super::{Manifest, SLICE, Until, data_type_named, kind_named};
 use crate::error::to_python;
 use crate::patience::patiently;
 
@@ -63,24 +63,7 @@ fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<
 
 /// The one who publishes frames on a channel; see `mdreel.insitu.producer.Producer`.
 #[pyclass(frozen, module = "mdreel._core")]
-pub struct ChannelProducer {
-    path: PathBuf,
-    /// `None` once it has ended the channel, or left it.
-    producer: Mutex<Option<Producer>>,
-}
-
-impl ChannelProducer {
-    fn call<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Producer) -> Result<T> + Send) -> Result<T> {
-        py.detach(|| match &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(producer) => work(producer),
-            None => Err(Error::Mismatch(format!("{}: the producer has left the channel", self.path.display()))),
-        })
-    }
-
-    fn take(&self) -> Option<Producer> {
-        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+pub struct ChannelProducer(Present);
 
 #[pymethods]
 impl ChannelProducer {
@@ -107,7 +90,7 @@ impl ChannelProducer {
             let geometry = Geometry { n_slots, slot_len: slot_bytes };
             Producer::open(&place, Settings { geometry, manifest, policy, resume_step, staging })
         })?;
-        Ok(ChannelProducer { path, producer: Mutex::new(Some(producer)) })
+        Ok(ChannelProducer(Present::new(path, "producer", producer)))
     }
 
     /// Publish a frame: the row vectors of the cell, Å, one after the other, and sections as name, data type and bytes. Waits
@@ -125,7 +108,7 @@ impl ChannelProducer {
         let until = Until::new(py, timeout)?;
         let (sections, moment) = (of_given(py, &sections)?, Moment { step, time, cell });
         loop {
-            match self.call(py, |producer| producer.publish(&moment, &sections)) {
+            match self.0.call(py, |producer| producer.publish(&moment, &sections)) {
                 Ok(published) => {
                     let level = LEVELS.iter().find(|(_, level)| *level == published.level);
                     return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
@@ -144,44 +127,42 @@ impl ChannelProducer {
     /// Say that no more frames will come: finished, stopped, or failed for a reason. Does nothing a second time.
     #[pyo3(signature = (how, reason=String::new()))]
     fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
-        let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
-        let ended = py.detach(|| self.take().map_or(Ok(()), |producer| producer.end(&end)));
-        ended.map_err(|error| to_python(py, error))
+        self.0.end(py, how, reason)
     }
 
     /// Leave the channel without a word, as one who has died.
     fn leave(&self, py: Python<'_>) {
-        py.detach(|| drop(self.take()));
+        self.0.leave(py);
     }
 
     /// Whether it has left the channel.
     #[getter]
     fn has_left(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.producer.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+        self.0.has_left(py)
     }
 
     /// The incarnation: how often the channel was opened before.
     #[getter]
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
-        self.call(py, |producer| Ok(producer.epoch())).map_err(|error| to_python(py, error))
+        self.0.get(py, |producer| Ok(producer.epoch()))
     }
 
     /// Frames that were overwritten before every consumer had seen them.
     #[getter]
     fn dropped(&self, py: Python<'_>) -> PyResult<u64> {
-        self.call(py, |producer| Ok(producer.dropped())).map_err(|error| to_python(py, error))
+        self.0.get(py, |producer| Ok(producer.dropped()))
     }
 
     /// How far the slowest consumer is behind, in frames; None without consumers.
     #[getter]
     fn lag(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.call(py, |producer| Ok(producer.lag())).map_err(|error| to_python(py, error))
+        self.0.get(py, |producer| Ok(producer.lag()))
     }
 
     /// How many consumers there are.
     #[getter]
     fn n_consumers(&self, py: Python<'_>) -> PyResult<usize> {
-        self.call(py, |producer| producer.n_consumers()).map_err(|error| to_python(py, error))
+        self.0.call(py, |producer| producer.n_consumers()).map_err(|error| to_python(py, error))
     }
 }
 

@@ -1,44 +1,23 @@
 //! Relays: producers that pass the frames of another channel on.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use mdreel_core::Error;
 use mdreel_core::channel::layout::FrameView;
 use mdreel_core::channel::producer::{Policy, Producer, Settings};
 use mdreel_core::channel::ring_file::Geometry;
-use mdreel_core::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
+use super::present::Present;
 use super::producer::Place;
-use super::{Manifest, SLICE, Until, end_named};
+use super::{Manifest, SLICE, Until};
 use crate::error::to_python;
 use crate::patience::patiently;
 
 /// The one who publishes frames of another channel here; see `mdreel.insitu.nodes.relay.Relay`.
 #[pyclass(frozen, module = "mdreel._core")]
-pub struct ChannelRelay {
-    path: PathBuf,
-    /// `None` once it has ended the channel, or left it.
-    producer: Mutex<Option<Producer>>,
-}
-
-impl ChannelRelay {
-    fn call<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Producer) -> Result<T> + Send) -> Result<T> {
-        py.detach(|| match &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(producer) => work(producer),
-            None => Err(Error::Mismatch(format!("{}: the relay has left the channel", self.path.display()))),
-        })
-    }
-
-    fn get<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Producer) -> Result<T> + Send) -> PyResult<T> {
-        self.call(py, work).map_err(|error| to_python(py, error))
-    }
-
-    fn take(&self) -> Option<Producer> {
-        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+pub struct ChannelRelay(Present);
 
 #[pymethods]
 impl ChannelRelay {
@@ -60,12 +39,12 @@ impl ChannelRelay {
             let policy = Policy::Block(SLICE);
             Producer::open_relay(&place, Settings { geometry, manifest, policy, resume_step: 0, staging })
         })?;
-        Ok(ChannelRelay { path, producer: Mutex::new(Some(producer)) })
+        Ok(ChannelRelay(Present::new(path, "relay", producer)))
     }
 
     /// Go on to a later epoch, whose frames of this step and later ones take the place of those before.
     fn advance(&self, py: Python<'_>, epoch: u64, resume_step: i64) -> PyResult<()> {
-        self.get(py, |producer| producer.advance(epoch, resume_step))
+        self.0.get(py, |producer| producer.advance(epoch, resume_step))
     }
 
     /// Check a frame and publish it as it is. Waits for room, at most so many s.
@@ -73,7 +52,7 @@ impl ChannelRelay {
     fn relay(&self, py: Python<'_>, frame: PyReadonlyArray1<'_, u8>, timeout: Option<f64>) -> PyResult<u64> {
         let (until, frame) = (Until::new(py, timeout)?, frame.as_slice()?);
         loop {
-            match self.call(py, |producer| producer.relay(frame)) {
+            match self.0.call(py, |producer| producer.relay(frame)) {
                 Ok(published) => return Ok(published.sequence),
                 // There was no room for a moment, and the frame was not taken.
                 Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
@@ -85,45 +64,43 @@ impl ChannelRelay {
     /// Say that no more frames will come. Does nothing a second time.
     #[pyo3(signature = (how, reason=String::new()))]
     fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
-        let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
-        let ended = py.detach(|| self.take().map_or(Ok(()), |producer| producer.end(&end)));
-        ended.map_err(|error| to_python(py, error))
+        self.0.end(py, how, reason)
     }
 
     /// Leave the channel without a word: its consumers are told that the producer was lost.
     fn leave(&self, py: Python<'_>) {
-        py.detach(|| drop(self.take()));
+        self.0.leave(py);
     }
 
     /// The epoch of the frames that may come now.
     #[getter]
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
-        self.get(py, |producer| Ok(producer.epoch()))
+        self.0.get(py, |producer| Ok(producer.epoch()))
     }
 
     /// The first step of this epoch.
     #[getter]
     fn first_step(&self, py: Python<'_>) -> PyResult<i64> {
-        self.get(py, |producer| producer.first_step())
+        self.0.get(py, |producer| producer.first_step())
     }
 
     /// The least number that a frame may have now.
     #[getter]
     fn next_sequence(&self, py: Python<'_>) -> PyResult<u64> {
-        self.get(py, |producer| Ok(producer.next_sequence()))
+        self.0.get(py, |producer| Ok(producer.next_sequence()))
     }
 
     /// Epoch, number and step of the last frame in the ring; None without frames.
     #[getter]
     fn last(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
-        let last = self.get(py, |producer| producer.last())?;
+        let last = self.0.get(py, |producer| producer.last())?;
         Ok(last.map(|header| (header.epoch, header.sequence, header.step)))
     }
 
     /// How many consumers there are.
     #[getter]
     fn n_consumers(&self, py: Python<'_>) -> PyResult<usize> {
-        self.get(py, |producer| producer.n_consumers())
+        self.0.get(py, |producer| producer.n_consumers())
     }
 }
 

@@ -1,0 +1,65 @@
+//! A producer of the core, for as long as it has not left its channel.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use mdreel_core::channel::producer::Producer;
+use mdreel_core::{Error, Result};
+use pyo3::prelude::*;
+
+use super::end_named;
+use crate::error::to_python;
+
+/// A producer that threads of Python share; it is called without the interpreter.
+pub(super) struct Present {
+    path: PathBuf,
+    /// What it is called in messages.
+    who: &'static str,
+    /// `None` once it has ended the channel, or left it.
+    producer: Mutex<Option<Producer>>,
+}
+
+impl Present {
+    pub(super) fn new(path: PathBuf, who: &'static str, producer: Producer) -> Self {
+        Present { path, who, producer: Mutex::new(Some(producer)) }
+    }
+
+    pub(super) fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Producer) -> Result<T> + Send,
+    ) -> Result<T> {
+        py.detach(|| match &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(producer) => work(producer),
+            None => Err(Error::Mismatch(format!("{}: the {} has left the channel", self.path.display(), self.who))),
+        })
+    }
+
+    /// As `call`, with the error that Python is to see.
+    pub(super) fn get<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Producer) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        self.call(py, work).map_err(|error| to_python(py, error))
+    }
+
+    /// Ends the channel, if it is still there.
+    pub(super) fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
+        let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
+        let ended = py.detach(|| self.take().map_or(Ok(()), |producer| producer.end(&end)));
+        ended.map_err(|error| to_python(py, error))
+    }
+
+    pub(super) fn leave(&self, py: Python<'_>) {
+        py.detach(|| drop(self.take()));
+    }
+
+    pub(super) fn has_left(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.producer.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+    }
+
+    fn take(&self) -> Option<Producer> {
+        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
