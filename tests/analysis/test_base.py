@@ -11,8 +11,9 @@ from MDAnalysis.analysis.results import ResultsGroup
 from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
+from damaged_files import N_ATOMS, write_sound
 from mdreel._core import Source
-from mdreel.errors import FunctionError, MismatchError, UnsupportedError
+from mdreel.errors import DamagedFrameWarning, FunctionError, MismatchError, UnsupportedError
 from mdreel.sources.open import open_source
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -171,12 +172,23 @@ def test_what_cannot_become_one_is_refused(universe: MDAnalysis.Universe) -> Non
     ):
         with pytest.raises(error, match=expected):
             kind(universe.atoms[:3]).run(n_parts=4)
-    with pytest.raises(UnsupportedError, match="on_error='skip'"):
-        Extent(universe.atoms[:3]).run(on_error="skip")
     changing = Extent(universe.atoms[:3])
     changing.near = universe.select_atoms("around 5 resid 3", updating=True)
     with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
         changing.run()
+
+
+@pytest.mark.parametrize("options", EXECUTORS, ids=lambda options: options.get("backend", "threads"))
+def test_damaged_frames_are_left_out_or_end_it(tmp_path: Path, options: dict[str, Any]) -> None:
+    sound = write_sound(tmp_path, "dcd")
+    path = sound.with_bytes(sound.ranges[4][0], b"\1\2\3\4")
+    atoms = MDAnalysis.Universe.empty(N_ATOMS, trajectory=True).atoms
+    of_all = Extent(atoms, trajectory=sound.path).run().results.extent
+    for on_error, left in (("skip", [0, 1, 2, 3, 5, 6, 7, 8]), ("stop", [0, 1, 2, 3])):
+        with pytest.warns(DamagedFrameWarning):
+            own = Extent(atoms, trajectory=path).run(on_error=on_error, n_parts=2, **options)
+        assert own.results.frames == own.frames.tolist() == left
+        np.testing.assert_array_equal(own.results.extent, of_all[left])
 
 
 def test_topology_alone_is_enough(adk_xtc: Path) -> None:

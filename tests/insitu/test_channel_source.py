@@ -65,6 +65,35 @@ def test_channel_gives_the_bits_of_the_file(whole: Path, atoms: Any, backend: st
     np.testing.assert_array_equal(found, rmsd(atoms, source=whole))
 
 
+class Width(mdreel.AnalysisBase):
+    """An analysis of one's own."""
+
+    def _prepare(self) -> None:
+        self.results.width = np.zeros(self.n_frames)
+
+    def _single_frame(self) -> None:
+        self.results.width[self._frame_index] = np.ptp(self.atomgroup.positions[:, 0])
+
+    def _conclude(self) -> None:
+        self.results.widest = self.results.width.max()
+
+
+@pytest.mark.parametrize("backend", ["threads", "serial"])
+def test_analysis_of_ones_own_gives_the_bits_of_the_file(whole: Path, atoms: Any, backend: str) -> None:
+    with replayed(whole, n_slots=8, n_consumers=1):
+        found = Width(atoms).run(source=mdreel.channel("run", wait=20), backend=backend)
+    np.testing.assert_array_equal(found.results.width, Width(atoms).run(source=whole).results.width)
+
+
+def test_live_results_of_an_analysis_of_ones_own_are_those_of_the_frames_so_far(whole: Path, atoms: Any) -> None:
+    expected, own = Width(atoms).run(source=whole).results.width, Width(atoms)
+    with replayed(whole, n_slots=8, n_consumers=1, pace=Pace(frames=20_000)):
+        for _ in mdreel.live([own], source=mdreel.channel("run", wait=20), every=0):
+            np.testing.assert_array_equal(own.results.width, expected[: own.n_frames])
+            assert own.results.widest == own.results.width.max()
+    assert own.n_frames == N_FRAMES
+
+
 @pytest.mark.parametrize("window", [{"start": 5}, {"step": 7}, {"start": 3, "stop": 1001, "step": 50}, {"stop": 9999}])
 def test_channel_obeys_start_stop_and_step(whole: Path, atoms: Any, window: dict[str, int]) -> None:
     all_in_ring(whole)

@@ -16,11 +16,9 @@ from mdreel._core import Computation, Source, fold
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.own_code import Batch, Fold, FrameError, packed, said, whole_of
 from mdreel.analysis.tally import Tally
-from mdreel.blocks import refuse_growing
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.job import Outcome
 from mdreel.results.results import Results
-from mdreel.sources.name import name_of
 from mdreel.spans import SPAN
 
 if TYPE_CHECKING:
@@ -78,7 +76,8 @@ class AnalysisBase(Analysis):
     whatever else, `_get_aggregator` says how parts become one, by ``MDAnalysis.analysis.results.ResultsGroup``. Sums of
     floats then depend, in their last bits, on the blocks, of which there are more with more workers:
     ``run(n_parts=...)`` fixes them, and all executors give the same bits. Memory: that of the results, twice while they
-    become one.
+    become one. Where frames are still to come, or may be left out (``on_error``), nobody knows how many a block has:
+    then a block is the few frames that are read at a time.
 
     Examples
     --------
@@ -134,12 +133,11 @@ class AnalysisBase(Analysis):
         """Return what calls the subclass for each frame."""
         if self._single_frame.__func__ is AnalysisBase._single_frame:  # type: ignore[attr-defined]
             self._single_frame()
-        refuse_growing(source, "analyses of one's own")
-        if source.on_error != "raise":
-            message = f"analyses of one's own know beforehand how many frames there are: on_error={source.on_error!r}"
-            raise UnsupportedError(f"{name_of(source)}: {message} is not supported")
-        _ = source.n_frames  # whoever knows where frames are knows how many a block has
-        return fold(_Frames.of(self), len(self.atoms), np.arange(len(self.atoms), dtype=np.uint32))
+        # Of a block nobody knows how many frames come, or can be read; of those that are handed over at once, one does.
+        by_batch = source.is_growing or source.on_error != "raise"
+        if not by_batch:
+            _ = source.n_frames  # whoever knows where frames are knows how many a block has
+        return fold(_Frames.of(self, by_batch), len(self.atoms), np.arange(len(self.atoms), dtype=np.uint32))
 
     def conclude(self, tally: Tally) -> None:
         """Put results of blocks together, and have the subclass conclude."""
@@ -231,17 +229,24 @@ class _Frames(Fold):
         Where all atoms are before the first frame, Å.
     atoms : ndarray, shape (n_given,), uint32
         Which of them frames say.
+    by_batch : bool
+        Whether the frames of each batch have an analysis of their own, and not those of a block.
     """
 
     def __init__(
-        self, analysis: bytes, topology: bytes, positions: NDArray[np.float32], atoms: NDArray[np.uint32]
+        self,
+        analysis: bytes,
+        topology: bytes,
+        positions: NDArray[np.float32],
+        atoms: NDArray[np.uint32],
+        by_batch: bool,
     ) -> None:
-        self._given = analysis, topology, positions, atoms
+        self._given = analysis, topology, positions, atoms, by_batch
         # Of each thread. What Python keeps for a thread of the core (threading.local) ends whenever that leaves Python.
         self._workers: dict[int, AnalysisBase] = {}
 
     @classmethod
-    def of(cls, analysis: AnalysisBase) -> Self:
+    def of(cls, analysis: AnalysisBase, by_batch: bool) -> Self:
         """Return what calls copies of an analysis."""
         universe = analysis.atomgroup.universe
         positions = np.full((len(universe.atoms), 3), np.nan, np.float32)
@@ -250,11 +255,22 @@ class _Frames(Fold):
             positions[:] = ts.positions
         # MDAnalysis has no public name for it; it is what a Universe is made of.
         topology = packed(universe._topology, "the topology")  # noqa: SLF001
-        return cls(analysis.sent(), topology, positions, analysis.atoms)
+        return cls(analysis.sent(), topology, positions, analysis.atoms, by_batch)
 
-    def added(self, value: list[_UnderWay] | None, batch: Batch) -> list[_UnderWay]:
+    def added(self, value: list[_Block | _UnderWay] | None, batch: Batch) -> list[_Block | _UnderWay]:
         """Look at the frames of a batch."""
-        analysis, n_done = (value[0].analysis, value[0].n_frames) if value else (self._begun(batch), 0)
+        if self._given[4]:
+            analysis = self._begun(len(batch.frames))
+            self._look(analysis, 0, batch)
+            return [*(value or ()), _Block(analysis.results)]
+        under_way = value[0] if value else None
+        if not isinstance(under_way, _UnderWay):
+            under_way = _UnderWay(self._begun(batch.n_block_frames), 0)
+        self._look(under_way.analysis, under_way.n_frames, batch)
+        return [_UnderWay(under_way.analysis, under_way.n_frames + len(batch.frames))]
+
+    def _look(self, analysis: AnalysisBase, n_done: int, batch: Batch) -> None:
+        """Have an analysis look at the frames of a batch, behind those that it has seen."""
         atoms = self._given[3]
         ts = analysis.atomgroup.universe.trajectory.ts
         if not n_done:
@@ -267,17 +283,16 @@ class _Frames(Fold):
                 analysis.look(n_done + i, ts)
             except Exception as error:
                 raise FrameError(i, said(error)) from error
-        return [_UnderWay(analysis, n_done + len(batch.frames))]
 
     def merged(self, value: list[_Block | _UnderWay], following: list[_Block | _UnderWay]) -> list[_Block]:
         """Keep what is left of each block, in their order."""
         return [_Block(_results_of(one)) for one in (*value, *following)]
 
-    def _begun(self, batch: Batch) -> AnalysisBase:
+    def _begun(self, n_frames: int) -> AnalysisBase:
         worker = self._worker()
         worker.atomgroup.universe.trajectory.ts.positions = self._given[2]
         try:
-            return worker.begun(batch.n_block_frames)
+            return worker.begun(n_frames)
         except Exception as error:
             raise FrameError(0, f"_prepare: {said(error)}") from error
 
@@ -288,7 +303,7 @@ class _Frames(Fold):
             import MDAnalysis as mda
             from MDAnalysis.coordinates.memory import MemoryReader
 
-            content, topology, positions, _ = self._given
+            content, topology, positions, *_ = self._given
             universe = mda.Universe(pickle.loads(topology), positions[np.newaxis].copy(), format=MemoryReader)  # noqa: S301
             self._workers[thread] = AnalysisBase.received(content, universe)
         return self._workers[thread]

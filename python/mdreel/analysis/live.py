@@ -173,7 +173,9 @@ class _Turns:
         """Give the analyses the results so far, if there are any that they do not have."""
         if not self.has_news:
             return
-        outcome = self._job.finish(Part.from_bytes(self._whole.to_bytes()))
+        so_far = Part.empty(0, self._job.kernel)  # which understands what users' code has made
+        so_far.merge(Part.from_bytes(self._whole.to_bytes()))
+        outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
