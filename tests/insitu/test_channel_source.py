@@ -85,12 +85,13 @@ def test_analysis_of_ones_own_gives_the_bits_of_the_file(whole: Path, atoms: Any
     np.testing.assert_array_equal(found.results.width, Width(atoms).run(source=whole).results.width)
 
 
-def test_live_results_of_an_analysis_of_ones_own_are_those_of_the_frames_so_far(whole: Path, atoms: Any) -> None:
+def test_live_results_of_code_of_ones_own_are_those_of_the_frames_so_far(whole: Path, atoms: Any) -> None:
     expected, own = Width(atoms).run(source=whole).results.width, Width(atoms)
+    widest = mdreel.from_function(lambda frame: float(np.ptp(frame[:, 0])), atoms, reduce=mdreel.Reducer(max))
     with replayed(whole, n_slots=8, n_consumers=1, pace=Pace(frames=20_000)):
-        for _ in mdreel.live([own], source=mdreel.channel("run", wait=20), every=0):
+        for _ in mdreel.live([own, widest], source=mdreel.channel("run", wait=20), every=0):
             np.testing.assert_array_equal(own.results.width, expected[: own.n_frames])
-            assert own.results.widest == own.results.width.max()
+            assert widest.results.value == own.results.widest == expected[: own.n_frames].max()
     assert own.n_frames == N_FRAMES
 
 
