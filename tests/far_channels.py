@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,32 @@ def role(*words: object) -> list[str]:
 def mdreel(*words: object) -> list[str]:
     """The command line."""
     return [*PYTHON, "-m", "mdreel.cli", *map(str, words)]
+
+
+@contextmanager
+def program_of(command: Sequence[object]) -> "Iterator[subprocess.Popen[str]]":
+    """A program whose standard error is read, and that is killed in the end."""
+    with subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, bufsize=1) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def program(*words: object) -> "AbstractContextManager[subprocess.Popen[str]]":
+    """The command line, as `program_of`."""
+    return program_of(mdreel(*words))
+
+
+def says(process: "subprocess.Popen[str]", words: str) -> None:
+    """Wait until a program says something."""
+    assert process.stderr is not None
+    heard = []
+    for line in process.stderr:
+        heard.append(line)
+        if words in line:
+            return
+    raise AssertionError("".join(heard))
 
 
 def line_of(process: "subprocess.Popen[str]") -> str:

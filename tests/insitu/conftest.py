@@ -1,5 +1,7 @@
 """Channels of each test are in a folder of its own; programs that know nothing of mdreel."""
 
+import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     place.chmod(0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(place))
     return place
+
+
+@pytest.fixture
+def endpoints() -> tuple[str, str]:
+    """Two addresses on which nobody listens."""
+    with ExitStack() as stack:
+        free = [stack.enter_context(socket.socket()) for _ in range(2)]
+        for each in free:
+            each.bind(("127.0.0.1", 0))
+        first, second = (f"tcp/127.0.0.1:{each.getsockname()[1]}" for each in free)
+    return first, second
+
+
+@pytest.fixture
+def endpoint(endpoints: tuple[str, str]) -> str:
+    """An address on which nobody listens."""
+    return endpoints[0]
 
 
 @pytest.fixture(scope="session")
