@@ -88,7 +88,7 @@ class Producing:
         staging = settings.pop("staging", None)
         kept = None if staging is None else Staging(**staging)
         self.producer = Producer(channel, N_ATOMS, staging=kept, **settings).open()
-        self.n_published = 0
+        self.n_published: int = settings.get("resume_step", 0)  # frames are numbered as steps
 
     def publish(self, n: float) -> int:
         """Publish some more frames; return how many there are."""

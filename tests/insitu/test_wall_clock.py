@@ -120,6 +120,21 @@ def test_retention_by_age_goes_by_no_clock_that_is_set(
         assert late.does("take", 20 * number) == list(range(20 * number))
 
 
+def test_frames_stay_when_the_clock_is_set_back_between_two_runs(
+    clock: WallClock, stack: ExitStack, folder: Path, tmp_path: Path
+) -> None:
+    settings = {"n_slots": 4, "full": "spill", "staging": {"path": str(tmp_path / "staging"), **OLD}}
+    first = stack.enter_context(Told("produce", folder / "run", clock.environment(), **settings))
+    first.does("publish", 20)
+    first.process.kill()
+    first.process.wait()
+    clock.set(-10 * HOUR)
+    second = stack.enter_context(Told("produce", folder / "run", clock.environment(), **settings, resume_step=20))
+    second.does("publish", 20)
+    late = stack.enter_context(Told("consume", folder / "run", clock.environment()))
+    assert late.does("take", 40) == list(range(40))
+
+
 def test_retention_by_age_goes_by_the_monotonic_clock(
     clock: WallClock, stack: ExitStack, folder: Path, tmp_path: Path
 ) -> None:
