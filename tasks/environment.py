@@ -31,6 +31,7 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
     "chromedriver": "chromium chromium-driver",  # the report is looked at in a browser
+    "faketime": "faketime",  # wall clocks of tests are set
     "gmx": "gromacs",
     "ip": "iproute2",  # hosts of tests are joined by a network
     "slurmctld": "slurmctld slurmd slurm-client munge",

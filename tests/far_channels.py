@@ -1,9 +1,11 @@
 """Simulations and analyses for tests of channels between nodes: processes of their own, on whatever host.
 
 ``python far_channels.py produce N_FRAMES N_ATOMS HOW CHANNEL...`` opens the channels, waits for a line on its input,
-and publishes the frames of each; HOW is ``finish`` or ``hang``. ``consume CHANNEL...`` joins channels, says ``joined``,
-and says of each in the end, as JSON: the numbers, steps and a digest of all frames, what it has missed, and how it
-ended.
+and publishes the frames of each; HOW is ``finish`` or ``hang``. ``produce_parts N_ATOMS CHANNEL`` publishes as many
+frames as each line of its input says, says ``published``, and ends the channel with its input. ``consume CHANNEL...``
+joins channels, says ``joined``, and says of each in the end, as JSON: the numbers, steps and a digest of all frames,
+what it has missed, and how it ended. ``serve ADDRESS CHANNEL`` serves a channel to everybody until its input ends, and
+says what it has done for each relay, as JSON.
 """
 
 import hashlib
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 from mdreel.errors import StreamError
 from mdreel.insitu.consumer import Consumer
+from mdreel.insitu.nodes import Server
 from mdreel.insitu.producer import Producer
 
 BOX = np.diag([50.0, 51.0, 52.0])
@@ -69,6 +73,26 @@ def produce(n_frames: int, n_atoms: int, how: str, names: Sequence[str]) -> None
     if how == "hang":
         print(os.getpid(), flush=True)
         sys.stdin.read()
+
+
+def produce_parts(n_atoms: int, name: str) -> None:
+    """Publish as many frames as each line of the input says."""
+    n_published = 0
+    with Producer(name, n_atoms) as producer:
+        print("open", flush=True)
+        for line in sys.stdin:
+            for frame in range(n_published, n_published + int(line)):
+                producer.publish(positions(name, frame, n_atoms), 10 * frame, 0.5 * frame, BOX)
+            n_published += int(line)
+            print("published", flush=True)
+
+
+def serve(address: str, name: str) -> None:
+    """Serve a channel until the input ends."""
+    with Server(name, address, without_authentication=True) as server:
+        print("served", flush=True)
+        sys.stdin.read()
+        print(json.dumps([vars(relay) for relay in server.relays]), flush=True)
 
 
 def consume(names: Sequence[str]) -> None:
@@ -123,6 +147,33 @@ def mdreel(*words: object) -> list[str]:
     return [*PYTHON, "-m", "mdreel.cli", *map(str, words)]
 
 
+@contextmanager
+def program_of(command: Sequence[object], **options: Any) -> "Iterator[subprocess.Popen[str]]":
+    """A program whose standard error is read, and that is killed in the end."""
+    pipe = {"stderr": subprocess.PIPE, "text": True, "bufsize": 1}
+    with subprocess.Popen(list(map(str, command)), **pipe, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def program(*words: object) -> "AbstractContextManager[subprocess.Popen[str]]":
+    """The command line, as `program_of`."""
+    return program_of(mdreel(*words))
+
+
+def says(process: "subprocess.Popen[str]", words: str) -> None:
+    """Wait until a program says something."""
+    assert process.stderr is not None
+    heard = []
+    for line in process.stderr:
+        heard.append(line)
+        if words in line:
+            return
+    raise AssertionError("".join(heard))
+
+
 def line_of(process: "subprocess.Popen[str]") -> str:
     """The next line that a process says."""
     assert process.stdout is not None
@@ -139,5 +190,9 @@ def results_of(process: "subprocess.Popen[str]") -> dict[str, dict[str, Any]]:
 if __name__ == "__main__":
     if sys.argv[1] == "produce":
         produce(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:])
+    elif sys.argv[1] == "produce_parts":
+        produce_parts(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1] == "serve":
+        serve(*sys.argv[2:])
     else:
         consume(sys.argv[2:])

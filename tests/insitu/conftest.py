@@ -1,10 +1,14 @@
 """Channels of each test are in a folder of its own; programs that know nothing of mdreel."""
 
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from managed_programs import Programs, compiled
+from network_hosts import Host, network_hosts, why_there_are_none
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +18,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     place.chmod(0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(place))
     return place
+
+
+@pytest.fixture
+def endpoints() -> tuple[str, str]:
+    """Two addresses on which nobody listens."""
+    with ExitStack() as stack:
+        free = [stack.enter_context(socket.socket()) for _ in range(2)]
+        for each in free:
+            each.bind(("127.0.0.1", 0))
+        first, second = (f"tcp/127.0.0.1:{each.getsockname()[1]}" for each in free)
+    return first, second
+
+
+@pytest.fixture
+def endpoint(endpoints: tuple[str, str]) -> str:
+    """An address on which nobody listens."""
+    return endpoints[0]
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
+    """Three hosts with networks and clocks of their own."""
+    why_not = why_there_are_none()
+    if why_not is not None:
+        pytest.skip(why_not)
+    with network_hosts(["anna", "bert", "cara"], tmp_path_factory.mktemp("hosts")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

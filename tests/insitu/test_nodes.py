@@ -1,12 +1,8 @@
 """Channels across nodes, on the loopback: the same frames, whoever dies, and nobody else gets them."""
 
 import signal
-import socket
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +21,6 @@ pytest.importorskip("zenoh")
 
 N_ATOMS = 50
 LONG = 30.0
-
-
-@pytest.fixture
-def endpoint() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"tcp/127.0.0.1:{free.getsockname()[1]}"
 
 
 def publish(producer: Producer, frames: range) -> None:
@@ -53,27 +42,6 @@ def until(is_so: object, seconds: float = LONG) -> None:
     while not is_so():  # type: ignore[operator]
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-@contextmanager
-def program(*words: object) -> "Iterator[subprocess.Popen[str]]":
-    """A program that is killed in the end."""
-    with subprocess.Popen(far.mdreel(*words), stderr=subprocess.PIPE, text=True, bufsize=1) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def says(process: "subprocess.Popen[str]", words: str) -> None:
-    """Wait until a program says something."""
-    assert process.stderr is not None
-    heard = []
-    for line in process.stderr:
-        heard.append(line)
-        if words in line:
-            return
-    raise AssertionError("".join(heard))
 
 
 @pytest.mark.parametrize("n_atoms", [N_ATOMS, 200_000])
@@ -201,8 +169,8 @@ def test_relay_that_was_killed_goes_on_where_it_was(endpoint: str) -> None:
     with Server("run", endpoint) as server:
         consumer = None
         for first in (0, 5, 10):
-            with program("relay", endpoint, "run", "--as", "there", "--slots", 16) as process:
-                says(process, "joined")
+            with far.program("relay", endpoint, "run", "--as", "there", "--slots", 16) as process:
+                far.says(process, "joined")
                 consumer = consumer or Consumer("there", timeout=LONG, restart=LONG).open()
                 publish(producer, range(first, first + 5))
                 assert steps(consumer, 5) == list(range(first, first + 5))
@@ -221,8 +189,8 @@ def test_relay_that_was_killed_goes_on_where_it_was(endpoint: str) -> None:
 
 def test_server_that_was_killed_is_waited_for(endpoint: str, tmp_path: Path) -> None:
     producer = Producer("run", N_ATOMS, n_slots=8, staging=Staging(tmp_path / "staging")).open()
-    with program("serve", "run", "--listen", endpoint) as server:
-        says(server, "served at")
+    with far.program("serve", "run", "--listen", endpoint) as server:
+        far.says(server, "served at")
         relay = Relay(endpoint, "run", "there", wait=LONG).start()
         consumer = Consumer("there", timeout=LONG).open()
         publish(producer, range(10))
@@ -231,7 +199,7 @@ def test_server_that_was_killed_is_waited_for(endpoint: str, tmp_path: Path) -> 
     publish(producer, range(10, 40))
     with pytest.raises(StreamTimeoutError):
         consumer.next(timeout=0.2)
-    with program("serve", "run", "--listen", endpoint) as server:
+    with far.program("serve", "run", "--listen", endpoint) as server:
         assert steps(consumer, 30) == list(range(10, 40))
         producer.end()
         relay.wait(LONG)
@@ -310,10 +278,10 @@ def test_rubbish_is_told_and_does_not_stop_the_server(endpoint: str) -> None:
 
 
 def test_ctrl_c_ends_server_and_relay(endpoint: str) -> None:
-    with Producer("run", N_ATOMS), program("serve", "run", "--listen", endpoint) as server:
-        says(server, "served at")
-        with program("relay", endpoint, "run", "--as", "there") as relay:
-            says(relay, "joined")
+    with Producer("run", N_ATOMS), far.program("serve", "run", "--listen", endpoint) as server:
+        far.says(server, "served at")
+        with far.program("relay", endpoint, "run", "--as", "there") as relay:
+            far.says(relay, "joined")
             relay.send_signal(signal.SIGINT)
             assert relay.wait(LONG) == 130
         assert Status.of("there").state == "lost"

@@ -1,80 +1,17 @@
 """Channels across nodes, on hosts with networks and clocks of their own: what cuts and deaths leave behind."""
 
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 import far_channels as far
-from network_hosts import Host, network_hosts, why_there_are_none
+from far_nodes import PORT, go, nodes, token_in
+from network_hosts import Host
 
 pytest.importorskip("zenoh")
 
 N_FRAMES = 128
 N_ATOMS = 23_558
-PORT = 7447
-
-
-@pytest.fixture(scope="module")
-def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
-    why_not = why_there_are_none()
-    if why_not is not None:
-        pytest.skip(why_not)
-    with network_hosts(["anna", "bert", "cara"], tmp_path_factory.mktemp("hosts")) as made:
-        yield made
-
-
-class Node:
-    """A host with channels, and processes on it that are killed in the end."""
-
-    def __init__(self, host: Host, folder: Path, stack: ExitStack) -> None:
-        self.host = host
-        self.folder = folder / host.name
-        self.folder.mkdir(0o700)
-        self._stack = stack
-        self._n_processes = 0
-
-    def start(self, command: list[str]) -> "subprocess.Popen[str]":
-        self._n_processes += 1
-        number = self.folder.with_name(f"{self.host.name}-{self._n_processes}.number")
-        # Who enters a host waits there for the command, which is not killed with it.
-        named = ("env", f"MDREEL_CHANNELS={self.folder}", "sh", "-c", f'echo $$ > {number}; exec "$@"', "sh")
-        with number.with_suffix(".said").open("w") as said:
-            process = self._stack.enter_context(far.start(self.host.command(*named, *command), stderr=said))
-        self._stack.callback(lambda: self.host.run("sh", "-c", f"kill -KILL $(cat {number})"))
-        return process
-
-    def says(self, words: str, *command: object) -> None:
-        """Start the command line, and wait until it says something on its standard error."""
-        process = self.start(far.mdreel(*command))
-        said = self.folder.with_name(f"{self.host.name}-{self._n_processes}.said")
-        end = time.monotonic() + 60
-        while words not in said.read_text():
-            assert process.poll() is None, said.read_text()
-            assert time.monotonic() < end, said.read_text()
-            time.sleep(0.02)
-
-
-@contextmanager
-def nodes(hosts: list[Host], folder: Path) -> Iterator[list[Node]]:
-    with ExitStack() as stack:
-        yield [Node(host, folder, stack) for host in hosts]
-
-
-def token_in(folder: Path) -> Path:
-    token = folder / "token"
-    token.touch(0o600)
-    token.write_text("a token of the test")
-    return token
-
-
-def go(process: "subprocess.Popen[str]") -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
 
 
 def test_eight_producers_on_two_hosts_reach_eight_consumers_on_a_third(hosts: list[Host], tmp_path: Path) -> None:

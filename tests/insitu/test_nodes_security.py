@@ -1,6 +1,5 @@
 """Who is let in to a channel of another node, and where nobody listens."""
 
-import socket
 import subprocess
 from pathlib import Path
 
@@ -15,13 +14,6 @@ pytest.importorskip("zenoh")
 
 N_ATOMS = 50
 LONG = 30.0
-
-
-@pytest.fixture
-def endpoint() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"tcp/127.0.0.1:{free.getsockname()[1]}"
 
 
 def publish(producer: Producer, frames: range) -> None:
