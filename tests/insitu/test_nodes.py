@@ -1,5 +1,7 @@
 """Channels across nodes, on the loopback: the same frames, whoever dies, and nobody else gets them."""
 
+import ctypes
+import os
 import signal
 import threading
 import time
@@ -287,3 +289,12 @@ def test_ctrl_c_ends_server_and_relay(endpoint: str) -> None:
         assert Status.of("there").state == "lost"
         server.send_signal(signal.SIGTERM)
         assert server.wait(LONG) == 143
+
+
+def test_ctrl_c_that_meets_a_thread_of_zenoh_ends_the_server(endpoint: str) -> None:
+    with far.program("serve", "run", "--listen", endpoint) as server:
+        far.says(server, "served at")
+        others = {int(thread) for thread in os.listdir(f"/proc/{server.pid}/task")} - {server.pid}
+        time.sleep(1)  # by then its first thread waits
+        assert ctypes.CDLL(None).tgkill(server.pid, max(others), signal.SIGINT) == 0
+        assert server.wait(LONG) == 130

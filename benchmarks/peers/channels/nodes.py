@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from peers.channels import mdreel as channel
-from peers.channels.work import Work
+from peers.channels.work import TIME_LIMIT, Work
 
 
 def _start(*words: str) -> subprocess.Popen[bytes]:
     """Start what is between the channels on one of the nodes."""
-    return subprocess.Popen([sys.executable, "-m", "mdreel.cli", *words, "--quiet"])
+    command = [sys.executable, "-m", "mdreel.cli", *words, "--quiet"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL)  # ours is read to its end
 
 
 def _endpoint(work: Work) -> str:
@@ -23,7 +24,11 @@ def _endpoint(work: Work) -> str:
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGINT)
-    process.wait()
+    try:
+        process.wait(TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
 
 
 class Producer(channel.Producer):

@@ -8,6 +8,8 @@ import typer
 from mdreel.cli import links, options
 from mdreel.cli.exits import ExitCode, failing_with
 
+_LOOK_SECONDS = 0.2
+
 EXAMPLES = """\b
 Examples:
   mdreel serve run1 --listen tcp/10.0.0.1:7447 --token-file ~/.mdreel-token
@@ -71,4 +73,6 @@ def serve(
         keep_freed_memory()
         with server:
             report(f"{', '.join(server.paths)}: served at {listen}")
-            Event().wait()
+            never = Event()
+            while not never.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
+                pass

@@ -16,6 +16,8 @@ from mdreel.insitu.nodes.passing import Passing, Relayed
 from mdreel.insitu.place import place_of
 from mdreel.insitu.staging import Staging
 
+_LOOK_SECONDS = 0.2
+
 
 class Relay:
     """Publishes the frames of another node's channel on one of this node, where consumers find them as of any other.
@@ -135,7 +137,8 @@ class Relay:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run_aside, name=f"mdreel-relay-{self.channel}", daemon=True)
             self._thread.start()
-        self._ready.wait()
+        while not self._ready.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
+            pass
         if self._error is not None:
             raise self._error
         return self
