@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,7 +22,7 @@ def _endpoint(work: Work) -> str:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGINT)
+    process.terminate()  # no SIGINT: who is started behind an & of a script ignores that, and so do its children
     try:
         process.wait(TIME_LIMIT)
     except subprocess.TimeoutExpired:
