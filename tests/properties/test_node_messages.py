@@ -4,7 +4,6 @@ import json
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from mdreel.insitu.nodes.arrivals import Assembly, Inbox
 from mdreel.insitu.nodes.messages import (
     CHUNK_BYTES,
     ENDS,
+    LEAST_CHUNK_BYTES,
     MOST_EPOCHS,
     STATES,
     Answer,
@@ -131,7 +131,7 @@ def test_answer_with_another_value_is_understood_or_refused(answer: Answer, data
 def test_frames_are_put_together_from_their_chunks_and_from_nothing_else(
     others: list[Chunk], frame: bytes, size: int
 ) -> None:
-    assembly = Assembly(500)
+    assembly = Assembly(500, least_bytes=1)
     for number in range(2):
         for offset in range(0, len(frame), size):
             for other in others:
@@ -142,7 +142,7 @@ def test_frames_are_put_together_from_their_chunks_and_from_nothing_else(
             whole = assembly.add(Chunk(number, offset, len(frame), content))
             assert (whole is None) == (offset + size < len(frame))
         assert whole is not None
-        assert np.array_equal(whole, np.frombuffer(frame, np.uint8))
+        assert b"".join(map(bytes, whole)) == frame
     assert assembly.n_frames == 2
 
 
@@ -150,6 +150,8 @@ def test_frame_that_is_larger_than_it_may_be_takes_no_memory() -> None:
     assembly = Assembly(100)
     with pytest.raises(FormatError, match="at most 100"):
         assembly.add(Chunk(0, 0, 2**60, memoryview(b"some")))
+    with pytest.raises(FormatError, match=f"{LEAST_CHUNK_BYTES} bytes or more, got 4"):
+        assembly.add(Chunk(0, 0, 100, memoryview(b"some")))
     inbox = Inbox(10)
     inbox.put(bytes(11))
     inbox.put(bytes(9))

@@ -47,12 +47,16 @@ def _rdf(universe: Universe, job: Job) -> tuple[int, float]:
 def _msd(universe: Universe, job: Job) -> tuple[int, float]:
     import freud
 
-    oxygen = universe.select_atoms(OXYGEN)
-    positions = np.array([oxygen.positions for _ in universe.trajectory[:: job.step]])
+    atoms = universe.atoms[job.indices()] if job.what == "msd-protein" else universe.select_atoms(OXYGEN)
+    positions = np.array([atoms.positions for _ in universe.trajectory[:: job.step]])
     return len(positions), freud.msd.MSD(mode="window").compute(positions).msd.mean()
 
 
-ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {"rdf": _rdf, "msd": _msd}
+ANALYSES: dict[str, Callable[[Universe, Job], tuple[int, float]]] = {
+    "rdf": _rdf,
+    "msd": _msd,
+    "msd-protein": _msd,
+}
 """Each gives the number of frames and the number in which all of its result takes part."""
 
 

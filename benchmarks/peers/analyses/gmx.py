@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peers.analyses.questions import AMBIGUOUS, FARTHEST, N_BINS, N_SPHERE_POINTS, OXYGEN, PROBE
+from peers.analyses.questions import FARTHEST, N_BINS, N_SPHERE_POINTS, OXYGEN, PROBE
 from peers.job import ANGSTROM_PER_NM, RELATIVE, Found, Job, Work, measure
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ PROGRAMS = {
     "pca": Program("covar", ("-nofit", "-nopbc"), _selected, _largest),
     # The points on its spheres are others.
     "sasa": Program("sasa", _POINTS, _protein, _squares, within=1e-2),
-    # Its -nopbc ends in a segmentation fault, so that it has no part in the question "msd".
-    "msd-nojump": Program("msd", _EACH_LAG, _oxygen, _squares, AMBIGUOUS),
+    # It undoes jumps, as its -nopbc ends in a segmentation fault: it has no part in "msd", where water jumps.
+    "msd-protein": Program("msd", _EACH_LAG, _selected, _squares),
     # Its angle is at the donor: 20 degrees there are 150 at the hydrogen of a bond of 2.8 Å.
     "hbonds": Program(
         "hbond",

@@ -130,10 +130,10 @@ def _msd(universe: Universe, job: Job) -> Any:
     return EinsteinMSD(universe.select_atoms(OXYGEN), trajectory=job.trajectory)
 
 
-def _msd_nojump(universe: Universe, job: Job) -> Any:
+def _msd_protein(universe: Universe, job: Job) -> Any:
     from mdreel import EinsteinMSD
 
-    return EinsteinMSD(universe.select_atoms(OXYGEN), nojump="lattice", trajectory=job.trajectory)
+    return EinsteinMSD(universe.atoms[job.indices()], trajectory=job.trajectory)
 
 
 def _hbonds(universe: Universe, job: Job) -> Any:
@@ -163,7 +163,7 @@ ANALYSES: dict[str, tuple[Callable[[Universe, Job], Any], Callable[[Any], Any]]]
     "linear-density": (_linear_density, lambda found: mean_height(found.z)),
     "pca": (_pca, lambda found: found.variance[:10].sum()),
     "msd": (_msd, lambda found: found.timeseries.mean()),
-    "msd-nojump": (_msd_nojump, lambda found: found.timeseries.mean()),
+    "msd-protein": (_msd_protein, lambda found: found.timeseries.mean()),
     "hbonds": (_hbonds, lambda found: len(found.hbonds)),
     "hbonds-protein": (_hbonds_protein, lambda found: len(found.hbonds)),
 }

@@ -32,13 +32,6 @@ SALT_BRIDGE = 6.0
 PROBE, N_SPHERE_POINTS = 1.4, 960
 """Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""
 
-AMBIGUOUS = 1.0
-"""How far mean square displacements may lie apart, as a share, where jumps are undone.
-
-The frames are 10 of a simulation, 100 ps apart, again and again: many molecules move by half a cell from one to the
-next, and which image they moved to is anybody's guess.
-"""
-
 CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
 """Of water (SPC), e: the topology of the benchmark has none."""
 

@@ -204,14 +204,22 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-impl<'a> FrameView<'a> {
-    /// The frame at the start of `bytes`; its header is checked, its sections are not (`verify`). `path` is where the bytes
-    /// come from, for messages.
-    pub fn decode(path: &Path, bytes: &'a [u8]) -> Result<Self> {
-        Self::parse(bytes).map_err(|(byte, message)| Error::format(path, None, Some(byte), message))
+/// What the header of a frame says.
+#[derive(Debug, Clone, PartialEq)]
+struct Head {
+    header: Header,
+    entries: Vec<Entry>,
+    /// The bytes of the frame.
+    length: usize,
+}
+
+impl Head {
+    /// The header of a frame that begins with `bytes` and has at most `room` of them. `path` is for messages.
+    fn decode(path: &Path, bytes: &[u8], room: usize) -> Result<Self> {
+        Self::parse(bytes, room).map_err(|(byte, message)| Error::format(path, None, Some(byte), message))
     }
 
-    fn parse(bytes: &'a [u8]) -> std::result::Result<Self, (u64, String)> {
+    fn parse(bytes: &[u8], room: usize) -> std::result::Result<Self, (u64, String)> {
         let short = |wanted: usize| (bytes.len() as u64, format!("expected {wanted} bytes, got {}", bytes.len()));
         let word = |at: usize| number(bytes, at).map(u64::from_le_bytes).ok_or_else(|| short(at + 8));
         let half = |at: usize| number(bytes, at).map(u32::from_le_bytes).ok_or_else(|| short(at + 4));
@@ -244,8 +252,8 @@ impl<'a> FrameView<'a> {
             return Err((10, format!("expected flags 0 or 1, got {flags}")));
         }
         let total = word(16)?;
-        let Some(body) = usize::try_from(total).ok().and_then(|total| bytes.get(..total)) else {
-            return Err((16, format!("expected a frame of at most {} bytes, got {total}", bytes.len())));
+        let Some(size) = usize::try_from(total).ok().filter(|total| *total <= room) else {
+            return Err((16, format!("expected a frame of at most {room} bytes, got {total}")));
         };
         let mut cell = [0.0; 9];
         for (i, value) in cell.iter_mut().enumerate() {
@@ -275,8 +283,8 @@ impl<'a> FrameView<'a> {
                 return Err(wrong(format!("expected it at byte {end}, got {offset}")));
             }
             // Compared with what is there before anything is added, so that nothing overflows.
-            if length > (body.len() - end.min(body.len())) as u64 {
-                return Err(wrong(format!("{length} bytes from byte {offset} on do not fit into {}", body.len())));
+            if length > (size - end.min(size)) as u64 {
+                return Err(wrong(format!("{length} bytes from byte {offset} on do not fit into {size}")));
             }
             if let Some(fault) = fault(kind, data_type, header.n_atoms, length) {
                 return Err(wrong(fault));
@@ -288,7 +296,16 @@ impl<'a> FrameView<'a> {
         if end as u64 != total {
             return Err((16, format!("expected a frame of {end} bytes, as its sections end there, got {total}")));
         }
-        Ok(FrameView { header, entries, bytes: body })
+        Ok(Head { header, entries, length: size })
+    }
+}
+
+impl<'a> FrameView<'a> {
+    /// The frame at the start of `bytes`; its header is checked, its sections are not (`verify`). `path` is where the bytes
+    /// come from, for messages.
+    pub fn decode(path: &Path, bytes: &'a [u8]) -> Result<Self> {
+        let Head { header, entries, length } = Head::decode(path, bytes, bytes.len())?;
+        Ok(FrameView { header, entries, bytes: &bytes[..length] })
     }
 
     /// The sections, in order.
@@ -308,37 +325,23 @@ impl<'a> FrameView<'a> {
 
     /// Compares each section with its checksum. `path` is for messages.
     pub fn verify(&self, path: &Path) -> Result<()> {
-        self.entries.iter().try_for_each(|entry| self.check(entry, checksum(&self.bytes[entry.bytes.clone()]), path))
-    }
-
-    /// Copies the frame to the start of `target`, and compares each section with its checksum on the way: what is there is the
-    /// frame only if this returns how many bytes it has. `path` is for messages.
-    pub fn copy_to(&self, path: &Path, target: &mut [u8]) -> Result<usize> {
-        let (room, length) = (target.len(), self.bytes.len());
-        let Some(target) = target.get_mut(..length) else {
-            let message = format!("frame {}: {length} bytes do not fit into {room}", self.header.sequence);
-            return Err(Error::Mismatch(message));
-        };
-        let mut at = 0;
-        for entry in &self.entries {
-            let Range { start, end } = entry.bytes;
-            target[at..start].copy_from_slice(&self.bytes[at..start]);
-            let sum = copy_and_sum(&self.bytes[start..end], &mut target[start..end]);
-            self.check(entry, sum, path)?;
-            at = end;
-        }
-        target[at..].copy_from_slice(&self.bytes[at..]);
-        Ok(length)
-    }
-
-    fn check(&self, entry: &Entry, sum: u64, path: &Path) -> Result<()> {
-        if sum == entry.checksum {
-            return Ok(());
-        }
-        let message = format!("{:?}: checksum {sum:#018x}, expected {:#018x}", entry.kind, entry.checksum);
-        Err(Error::format(path, Some(self.header.sequence), Some(entry.bytes.start as u64), message))
+        let sum = |entry: &Entry| checksum(&self.bytes[entry.bytes.clone()]);
+        self.entries.iter().try_for_each(|entry| entry.check(sum(entry), self.header.sequence, path))
     }
 }
+
+impl Entry {
+    fn check(&self, sum: u64, sequence: u64, path: &Path) -> Result<()> {
+        if sum == self.checksum {
+            return Ok(());
+        }
+        let message = format!("{:?}: checksum {sum:#018x}, expected {:#018x}", self.kind, self.checksum);
+        Err(Error::format(path, Some(sequence), Some(self.bytes.start as u64), message))
+    }
+}
+
+mod pieces;
+pub use pieces::FramePieces;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::atomic::Ordering;
 use super::directory::Directory;
 use super::end::End;
-use super::layout::{FrameView, Header, Section, encode, frame_len};
+use super::layout::{FramePieces, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::protocol::{FREE, Full};
@@ -203,10 +203,11 @@ impl Producer {
     /// Publishes a frame that has reached its level, but was not published before its producer died. Where there is no room for it,
     /// it is in staging only, as if it had been spilled.
     fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
-        let view = FrameView::decode(&self.path, frame)?;
+        let pieces = [frame];
+        let frame = FramePieces::decode(&self.path, &pieces)?;
         let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
         // SAFETY: the position was claimed just now.
-        unsafe { self.ring.write(position, |slot| view.copy_to(&self.path, slot)) }?;
+        unsafe { self.ring.write(position, |slot| frame.copy_to(&self.path, slot)) }?;
         self.ring.protocol().publish(position);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mdreel_core::Error;
-use mdreel_core::channel::layout::FrameView;
+use mdreel_core::channel::layout::FramePieces;
 use mdreel_core::channel::producer::{Policy, Producer, Settings};
 use mdreel_core::channel::ring_file::Geometry;
 use numpy::PyReadonlyArray1;
@@ -47,12 +47,13 @@ impl ChannelRelay {
         self.0.get(py, |producer| producer.advance(epoch, resume_step))
     }
 
-    /// Check a frame and publish it as it is. Waits for room, at most so many s.
-    #[pyo3(signature = (frame, timeout=None))]
-    fn relay(&self, py: Python<'_>, frame: PyReadonlyArray1<'_, u8>, timeout: Option<f64>) -> PyResult<u64> {
-        let (until, frame) = (Until::new(py, timeout)?, frame.as_slice()?);
+    /// Check a frame, which is in pieces, and publish it as it is. Waits for room, at most so many s.
+    #[pyo3(signature = (pieces, timeout=None))]
+    fn relay(&self, py: Python<'_>, pieces: Vec<PyReadonlyArray1<'_, u8>>, timeout: Option<f64>) -> PyResult<u64> {
+        let until = Until::new(py, timeout)?;
+        let pieces = pieces.iter().map(|piece| piece.as_slice()).collect::<Result<Vec<_>, _>>()?;
         loop {
-            match self.0.call(py, |producer| producer.relay(frame)) {
+            match self.0.call(py, |producer| producer.relay(&pieces)) {
                 Ok(published) => return Ok(published.sequence),
                 // There was no room for a moment, and the frame was not taken.
                 Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
@@ -104,9 +105,14 @@ impl ChannelRelay {
     }
 }
 
-/// Epoch, number and step of the frame in these bytes, whose header is checked, and nothing behind it.
+/// Epoch, number and step of a frame of so many bytes of which this is the first piece: its header is checked, and nothing else.
 #[pyfunction]
-pub fn channel_frame_identity(py: Python<'_>, frame: PyReadonlyArray1<'_, u8>) -> PyResult<(u64, u64, i64)> {
-    let view = FrameView::decode(Path::new("<frame>"), frame.as_slice()?).map_err(|error| to_python(py, error))?;
-    Ok((view.header.epoch, view.header.sequence, view.header.step))
+pub fn channel_frame_identity(
+    py: Python<'_>,
+    first: PyReadonlyArray1<'_, u8>,
+    n_bytes: usize,
+) -> PyResult<(u64, u64, i64)> {
+    let header = FramePieces::header_of(Path::new("<frame>"), first.as_slice()?, n_bytes);
+    let header = header.map_err(|error| to_python(py, error))?;
+    Ok((header.epoch, header.sequence, header.step))
 }

@@ -2,12 +2,13 @@
 
 import threading
 from collections import deque
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.insitu.nodes.messages import Chunk
+from mdreel.insitu.nodes.messages import LEAST_CHUNK_BYTES, Chunk
 
 
 class Inbox:
@@ -61,13 +62,19 @@ class Inbox:
             self._n_bytes = 0
 
 
+Pieces: TypeAlias = list[NDArray[np.uint8]]
+"""The bytes of a frame in order, where they have arrived."""
+
+
 class Assembly:
-    """Puts frames together; its memory is that of one frame, whatever a message says of its size.
+    """Puts frames together: what it keeps is one frame at most, whatever a message says of its size.
 
     Parameters
     ----------
     frame_bytes : int
         The most bytes of a frame.
+    least_bytes : int
+        The least of a chunk that is not the last of its frame.
 
     Attributes
     ----------
@@ -75,36 +82,44 @@ class Assembly:
         Frames that were whole.
     """
 
-    def __init__(self, frame_bytes: int) -> None:
-        self._memory = np.empty(frame_bytes, np.uint8)
+    def __init__(self, frame_bytes: int, least_bytes: int = LEAST_CHUNK_BYTES) -> None:
+        self._frame_bytes = frame_bytes
+        self._least_bytes = least_bytes
         self.restart()
 
     def restart(self) -> None:
         """Begin anew, with the first frame of a session."""
         self.n_frames = 0
         self._total = self._n_there = 0
+        self._pieces: Pieces = []
 
-    def add(self, chunk: Chunk) -> NDArray[np.uint8] | None:
-        """Add a chunk; return the frame if that is the last of it, which is there until the next is begun.
+    def add(self, chunk: Chunk) -> Pieces | None:
+        """Add a chunk; return the frame if that is the last of it.
 
         Raises
         ------
         FormatError
-            If it is not the chunk that comes next, or the frame has more bytes than it may.
+            If it is not the chunk that comes next, the frame has more bytes than it may, or there would be too many.
         """
         if chunk.ordinal != self.n_frames or chunk.offset != self._n_there:
             expected = f"byte {self._n_there} of frame {self.n_frames} of the session"
             raise FormatError(f"expected {expected}, got byte {chunk.offset} of frame {chunk.ordinal}")
         if chunk.offset == 0:
             self._total = chunk.total
-        if chunk.total != self._total or chunk.total > len(self._memory):
-            expected = f"{self._total} bytes, and at most {len(self._memory)}"
+            self._pieces = []
+        if chunk.total != self._total or chunk.total > self._frame_bytes:
+            expected = f"{self._total} bytes, and at most {self._frame_bytes}"
             raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {chunk.total}")
         end = chunk.offset + len(chunk.content)
-        self._memory[chunk.offset : end] = np.frombuffer(chunk.content, np.uint8)
+        # Each piece takes some memory beside its bytes, and the first is to have all of the frame's header.
+        if end < self._total and len(chunk.content) < self._least_bytes:
+            expected = f"chunks of {self._least_bytes} bytes or more"
+            raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {len(chunk.content)}")
+        self._pieces.append(np.frombuffer(chunk.content, np.uint8))
         self._n_there = end
         if end < self._total:
             return None
         self.n_frames += 1
         self._n_there = 0
-        return self._memory[: self._total]
+        pieces, self._pieces = self._pieces, []
+        return pieces

@@ -5,11 +5,9 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel._core import ChannelRelay, channel_frame_identity, channel_status
 from mdreel.errors import FormatError, MismatchError
+from mdreel.insitu.nodes.arrivals import Pieces
 from mdreel.insitu.nodes.messages import Answer
 from mdreel.insitu.place import make_folder_for
 from mdreel.insitu.producer import RING_BYTES
@@ -125,7 +123,7 @@ class LocalChannel:
             new.write_text(json.dumps(said))
             new.replace(self.path / _SOURCE)
 
-    def check(self, frame: NDArray[np.uint8], epoch: int) -> int:
+    def check(self, frame: Pieces, epoch: int) -> int:
         """Look at the header of a frame; return its number.
 
         Raises
@@ -133,13 +131,13 @@ class LocalChannel:
         FormatError
             If it is none, or of another epoch, or of one that is over.
         """
-        found, sequence, _ = channel_frame_identity(frame)
+        found, sequence, _ = _identity_of(frame)
         if found != epoch or found < self._opened().epoch:
             expected = f"expected it in epoch {epoch}, behind {self._opened().epoch}"
             raise FormatError(f"{self.path}: frame {sequence}: {expected}, got {found}")
         return sequence
 
-    def publish(self, frame: NDArray[np.uint8], resume_step: int, timeout: float) -> None:
+    def publish(self, frame: Pieces, resume_step: int, timeout: float) -> None:
         """Publish a frame, whose epoch begins with a step; one that has been here is passed over.
 
         Raises
@@ -150,7 +148,7 @@ class LocalChannel:
             If there is no room. It may be published again.
         """
         core = self._opened()
-        epoch, sequence, step = channel_frame_identity(frame)
+        epoch, sequence, step = _identity_of(frame)
         if epoch > core.epoch:
             self._advance(core, epoch, resume_step)
         is_seen = self._last is not None and epoch > self._last[0] and step < core.first_step
@@ -194,3 +192,8 @@ class LocalChannel:
         except ValueError as error:
             raise FormatError(f"{self.path / _SOURCE}: not understood: {error}") from error
         return known if isinstance(known, dict) else {}
+
+
+def _identity_of(frame: Pieces) -> tuple[int, int, int]:
+    """Return epoch, number and step of a frame."""
+    return channel_frame_identity(frame[0], sum(map(len, frame)))

@@ -18,6 +18,8 @@ KEY = f"mdreel/{VERSION}"
 """What all keys of Zenoh begin with."""
 CHUNK_BYTES = 1 << 20
 """Frames go in pieces of so many bytes: Zenoh is slow with messages of tens of megabytes."""
+LEAST_CHUNK_BYTES = 1 << 16
+"""All but the last of a frame have so many bytes."""
 MOST_EPOCHS = 64
 
 _MAGIC = b"MDRN"

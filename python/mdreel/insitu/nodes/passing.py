@@ -7,11 +7,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
-from mdreel.insitu.nodes.arrivals import Assembly, Inbox
+from mdreel.insitu.nodes.arrivals import Assembly, Inbox, Pieces
 from mdreel.insitu.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.insitu.nodes.local import LocalChannel
 from mdreel.insitu.nodes.messages import (
@@ -247,7 +244,7 @@ class Passing:
             message = f"{n_sent} frames were sent in this session, and {self._assembly.n_frames} have come"
             raise FormatError(message)
 
-    def _publish(self, frame: NDArray[np.uint8]) -> None:
+    def _publish(self, frame: Pieces) -> None:
         """Publish a frame here, and say that there is room for more."""
         self._local.open()
         self._n_damaged += 1  # until it is known to be whole

@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::super::section::{DataType, SectionKind};
-use super::{FrameView, Header, Section, encode, frame_len};
+use super::{FramePieces, FrameView, Header, Section, encode, frame_len};
 
 fn frame(header: &Header, sections: &[Section<'_>]) -> Vec<u8> {
     let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap();
@@ -22,12 +22,38 @@ fn is_whole(bytes: &[u8]) -> bool {
     let path = Path::new("ring");
     let Ok(view) = FrameView::decode(path, bytes) else { return false };
     let (is_whole, length) = (view.verify(path).is_ok(), view.bytes().len());
-    let mut copy = vec![0xa5; length + 1];
-    assert!(view.copy_to(path, &mut copy[..length - 1]).is_err(), "no room");
-    let copied = view.copy_to(path, &mut copy);
-    assert_eq!(copied.is_ok(), is_whole, "{copied:?}");
-    assert!(!is_whole || (&copy[..length], copy[length]) == (view.bytes(), 0xa5));
+    let head = super::header_len(view.sections().len());
+    for cuts in [vec![], vec![head], vec![head, head + 1, length], vec![length / 2 + head / 2, length - 1]] {
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for cut in cuts.into_iter().map(|cut| cut.clamp(head, length)).chain([length]) {
+            pieces.push(&view.bytes()[from..cut]);
+            from = cut;
+        }
+        let frame = FramePieces::decode(path, &pieces).unwrap();
+        assert_eq!((frame.header(), frame.joined()), (view.header, view.bytes().to_vec()));
+        let mut copy = vec![0xa5; length + 1];
+        assert!(frame.copy_to(path, &mut copy[..length - 1]).is_err(), "no room");
+        let copied = frame.copy_to(path, &mut copy);
+        assert_eq!(copied.is_ok(), is_whole, "{copied:?}");
+        assert!(!is_whole || (&copy[..length], copy[length]) == (view.bytes(), 0xa5));
+    }
     is_whole
+}
+
+#[test]
+fn pieces_are_one_frame_and_the_first_has_its_header() {
+    let path = Path::new("ring");
+    let bytes =
+        frame(&header(3), &[Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &[7; 36] }]);
+    let refused = |pieces: &[&[u8]]| FramePieces::decode(path, pieces).is_err();
+    assert!(!refused(&[&bytes]));
+    assert!(refused(&[]));
+    assert!(refused(&[&bytes[..100], &bytes[100..]]));
+    assert!(refused(&[&bytes, &[0]]));
+    assert!(refused(&[&bytes[..bytes.len() - 1]]));
+    assert_eq!(FramePieces::header_of(path, &bytes[..192], bytes.len()).unwrap(), header(3));
+    assert!(FramePieces::header_of(path, &bytes[..192], bytes.len() - 1).is_err());
+    assert!(FramePieces::header_of(path, &bytes[..191], bytes.len()).is_err());
 }
 
 proptest! {

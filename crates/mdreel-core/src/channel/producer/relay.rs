@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Producer, Published, Settings};
 use crate::channel::atomic::Ordering;
-use crate::channel::layout::{FrameView, Header};
+use crate::channel::layout::{FramePieces, FrameView, Header};
 use crate::channel::ring_file::MOST_EPOCHS;
 use crate::channel::staging::Durability;
 use crate::error::{Error, Result};
@@ -66,24 +66,30 @@ impl Producer {
         FrameView::decode(&self.path, unsafe { self.ring.frame(last) }).map(|view| Some(view.header))
     }
 
-    /// Publishes a frame of the other channel as it is, if it is whole and one that may come now: `Format` if it is not.
-    pub fn relay(&mut self, frame: &[u8]) -> Result<Published> {
+    /// Publishes a frame of the other channel as it is, if it is whole and one that may come now: `Format` if it is not. The pieces
+    /// of its bytes lie where they have come; the first has all of its header.
+    pub fn relay(&mut self, pieces: &[&[u8]]) -> Result<Published> {
         self.locks.check()?;
-        let (view, next) = (self.checked(frame)?, self.next_sequence());
-        let (sequence, bytes) = (view.header.sequence, view.bytes());
+        let (frame, next) = (self.checked(pieces)?, self.next_sequence());
+        let sequence = frame.header().sequence;
         if sequence < next {
             let message = format!("expected frame {next} or a later one");
             return Err(Error::format(&self.path, Some(sequence), None, message));
         }
         let mut level = Durability::Ring;
         let position = self.claim(sequence)?;
-        match position {
-            None => view.verify(&self.path)?,
+        let apart;
+        let bytes = match position {
+            None => {
+                apart = frame.joined();
+                FrameView::decode(&self.path, &apart)?.verify(&self.path)?;
+                &apart[..]
+            }
             Some(position) => {
                 // SAFETY: the position was claimed just now.
-                unsafe { self.ring.write(position, |slot| view.copy_to(&self.path, slot)) }?;
+                unsafe { self.ring.write(position, |slot| frame.copy_to(&self.path, slot)) }?
             }
-        }
+        };
         if let Some(staging) = &mut self.staging {
             level = staging.append(sequence, bytes)?;
         }
@@ -98,14 +104,11 @@ impl Producer {
         Ok(Published { sequence, level, is_spilled: position.is_none() })
     }
 
-    /// The frame in these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
-    fn checked<'a>(&self, bytes: &'a [u8]) -> Result<FrameView<'a>> {
-        let view = FrameView::decode(&self.path, bytes)?;
-        let Header { stream, epoch, sequence, n_atoms, .. } = view.header;
+    /// The frame in these pieces, if it is one of this channel and epoch; its checksums are compared when it is copied.
+    fn checked<'a>(&self, pieces: &'a [&'a [u8]]) -> Result<FramePieces<'a>> {
+        let frame = FramePieces::decode(&self.path, pieces)?;
+        let Header { stream, epoch, sequence, n_atoms, .. } = frame.header();
         let wrong = |message: String| Err(Error::format(&self.path, Some(sequence), None, message));
-        if view.bytes().len() != bytes.len() {
-            return wrong(format!("expected {} bytes, as the frame says, got {}", view.bytes().len(), bytes.len()));
-        }
         let expected = (self.manifest.stream, self.epoch, self.manifest.n_atoms);
         if (stream, epoch, n_atoms) != expected {
             let (e_stream, e_epoch, e_atoms) = expected;
@@ -115,14 +118,14 @@ impl Producer {
         if sequence == u64::MAX {
             return wrong("no frame can follow this number".into());
         }
-        for section in view.sections() {
-            let numbers = (section.kind.number(), section.data_type.number());
+        for (kind, data_type) in frame.sections() {
+            let numbers = (kind.number(), data_type.number());
             let is_known = |(kind, data_type, _): &(u16, u16, String)| (Some(*kind), *data_type) == numbers;
             if !self.manifest.sections.iter().any(is_known) {
-                return wrong(format!("the manifest has no {:?} as {:?}", section.kind, section.data_type));
+                return wrong(format!("the manifest has no {kind:?} as {data_type:?}"));
             }
         }
-        Ok(view)
+        Ok(frame)
     }
 }
 

@@ -67,7 +67,7 @@ fn frames_keep_their_numbers_and_what_was_left_out_is_missed() {
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     let mut consumer = Consumer::join(&path, Start::Earliest).unwrap();
     for sequence in [40, 41, 45] {
-        assert_eq!(relay.relay(&frame(0, sequence, sequence as i64)).unwrap().sequence, sequence);
+        assert_eq!(relay.relay(&[&frame(0, sequence, sequence as i64)]).unwrap().sequence, sequence);
     }
     assert_eq!(seen(&mut consumer), [(40, 40), (41, 41), (45, 45)]);
     assert_eq!(consumer.missed(), 3);
@@ -82,11 +82,11 @@ fn relay_that_was_killed_goes_on_in_the_same_epoch() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(3, 20).unwrap();
-    relay.relay(&frame(3, 9, 21)).unwrap();
+    relay.relay(&[&frame(3, 9, 21)]).unwrap();
     drop(relay);
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     assert_eq!((relay.epoch(), relay.first_step().unwrap(), relay.next_sequence()), (3, 20, 10));
-    relay.relay(&frame(3, 10, 22)).unwrap();
+    relay.relay(&[&frame(3, 10, 22)]).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(9, 21), (10, 22)]);
     let status = Status::of(&path).unwrap();
     assert_eq!((status.epoch, status.resume_steps), (3, vec![i64::MIN, i64::MAX, i64::MAX, 20]));
@@ -97,11 +97,11 @@ fn frames_of_a_run_before_are_not_looked_at() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(2, 0).unwrap();
-    relay.relay(&frame(2, 5, 50)).unwrap();
+    relay.relay(&[&frame(2, 5, 50)]).unwrap();
     relay.end(&End::Finished).unwrap();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(3, i64::MIN).unwrap();
-    relay.relay(&frame(3, 6, 0)).unwrap();
+    relay.relay(&[&frame(3, 6, 0)]).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(6, 0)]);
     for epoch in [0, 3, 64, u64::MAX] {
         assert!(matches!(relay.advance(epoch, 0), Err(Error::Mismatch(_))));
@@ -112,15 +112,15 @@ fn frames_of_a_run_before_are_not_looked_at() {
 fn frame_that_is_damaged_or_of_something_else_is_refused() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
-    relay.relay(&frame(0, 4, 4)).unwrap();
+    relay.relay(&[&frame(0, 4, 4)]).unwrap();
     let whole = frame(0, 5, 5);
     for at in 0..whole.len() {
-        assert!(relay.relay(&whole[..at]).is_err());
+        assert!(relay.relay(&[&whole[..at]]).is_err());
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         // What lies behind a section, up to the next multiple of 64 bytes, is nothing.
         let is_padding = (192 + 12 * N_ATOMS..).contains(&at);
-        assert!(is_padding || matches!(relay.relay(&damaged), Err(Error::Format { .. })), "byte {at}");
+        assert!(is_padding || matches!(relay.relay(&[&damaged]), Err(Error::Format { .. })), "byte {at}");
         if is_padding {
             break;
         }
@@ -135,9 +135,9 @@ fn frame_that_is_damaged_or_of_something_else_is_refused() {
         [whole.clone(), vec![0; 64]].concat(),
     ];
     for other in others {
-        assert!(matches!(relay.relay(&other), Err(Error::Format { .. })));
+        assert!(matches!(relay.relay(&[&other]), Err(Error::Format { .. })));
     }
-    relay.relay(&whole).unwrap();
+    relay.relay(&[&whole]).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(4, 4), (5, 5)]);
 }
 
@@ -146,10 +146,10 @@ fn frame_for_which_there_is_no_room_may_be_relayed_again() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     let mut consumer = Consumer::join(&path, Start::Earliest).unwrap();
-    (0..8).for_each(|i| assert!(relay.relay(&frame(0, i, i as i64)).is_ok()));
-    assert!(matches!(relay.relay(&frame(0, 8, 8)), Err(Error::StreamTimeout(_))));
+    (0..8).for_each(|i| assert!(relay.relay(&[&frame(0, i, i as i64)]).is_ok()));
+    assert!(matches!(relay.relay(&[&frame(0, 8, 8)]), Err(Error::StreamTimeout(_))));
     assert_eq!(seen(&mut consumer).len(), 8);
-    relay.relay(&frame(0, 8, 8)).unwrap();
+    relay.relay(&[&frame(0, 8, 8)]).unwrap();
     assert_eq!(seen(&mut consumer), [(8, 8)]);
 }
 
@@ -160,7 +160,7 @@ fn relay_with_staging_serves_who_comes_late_and_survives_the_ring() {
     let mut relay = Producer::open_relay(&path, settings(Some(&staging))).unwrap();
     relay.advance(1, 0).unwrap();
     for i in 10..40 {
-        assert_eq!(relay.relay(&frame(1, i, i as i64)).unwrap().level, Durability::File);
+        assert_eq!(relay.relay(&[&frame(1, i, i as i64)]).unwrap().level, Durability::File);
     }
     drop(relay);
     std::fs::remove_dir_all(&path).unwrap();
