@@ -284,9 +284,7 @@ def _xfs(data: Path) -> Iterator[Path]:
 
 
 def _between_nodes(systems: dict[str, Frames], seconds: float, log: Callable[[str], None]) -> list[dict[str, Any]]:
-    # What makes hosts of namespaces belongs to the tests.
-    sys.path.insert(0, str(REPOSITORY / "tests"))
-    from network_hosts import network_hosts, why_there_are_none
+    from mdreel.bench.hosts import network_hosts, why_there_are_none
 
     if problem := why_there_are_none():
         log(f"  skipped two nodes: {problem}")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from network_hosts import Host, wait_until
+from mdreel.bench.hosts import Host, wait_until
 
 
 class DaskCluster:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import far_channels as far
-from network_hosts import Host
+from mdreel.bench.hosts import Host
 
 PORT = 7447
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from network_hosts import wait_until, why_there_are_none
+from mdreel.bench.hosts import wait_until, why_there_are_none
 
 WHY_NOT = why_there_are_none()
 MAKE_HOSTS = """
 import subprocess, sys
 from pathlib import Path
-from network_hosts import network_hosts
+from mdreel.bench.hosts import network_hosts
 
 with network_hosts(["anna", "bert"], Path(sys.argv[1])) as hosts:
     with subprocess.Popen(hosts[1].command("sleep", "1000")) as sleeper:
@@ -40,9 +40,8 @@ def processes_of(cluster: str) -> list[int]:
 @pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_of_hosts_when_a_test_is_ended(tmp_path: Path, number: signal.Signals) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     command = [sys.executable, "-c", MAKE_HOSTS, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as test:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as test:
         assert test.stdout is not None
         sleeper = int(test.stdout.readline())
         children = Path(f"/proc/{sleeper}/task/{sleeper}/children")

@@ -7,8 +7,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from mdreel.bench.exchange.catalogue import SOLUTIONS
+from mdreel.bench.exchange.models import MODELS
+from mdreel.bench.exchange.points import ExchangePoint, exchange_points_of
+from mdreel.bench.exchange.scenario import Exchange
+from mdreel.bench.exchange.solutions.files import SYNCHRONISATIONS
 from mdreel.bench.grid import Point, points_of
-from mdreel.bench.scenario import SIZES, Scenario, find_scenario, read_scenario, schema_of_scenarios, shipped
+from mdreel.bench.planning import plan
+from mdreel.bench.scenario import SIZES, Scenario, find_scenarios, read_scenario, schema_of_scenarios, shipped
 from mdreel.errors import MismatchError
 
 SCENARIO = """
@@ -46,7 +52,9 @@ points = [[24, 17], [72, 10.5]]
 def scenario_of(folder: Path, text: str = SCENARIO) -> Scenario:
     path = folder / "mine.toml"
     path.write_text(text)
-    return read_scenario(path)
+    scenario = read_scenario(path)
+    assert isinstance(scenario, Scenario)
+    return scenario
 
 
 def test_scenario_is_what_its_file_says(tmp_path: Path) -> None:
@@ -142,9 +150,15 @@ def test_workloads_and_programs_must_suit(tmp_path: Path) -> None:
 
 def test_scenario_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="there is no scenario '2016'; known: 2017-dask-mpi"):
-        find_scenario("2016")
+        find_scenarios("2016")
     with pytest.raises(FileNotFoundError):
-        read_scenario(find_scenario(str(tmp_path / "none.toml")))
+        read_scenario(find_scenarios(str(tmp_path / "none.toml"))[0])
+
+
+def test_pattern_stands_for_all_scenarios_of_such_names() -> None:
+    found = [path.stem for path in find_scenarios("2019-*")]
+    assert found == [name for name in shipped() if name.startswith("2019")]
+    assert len(found) > 3
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -152,10 +166,14 @@ def test_every_scenario_that_ships_is_good(name: str) -> None:
     path = shipped()[name]
     scenario = read_scenario(path)
     for size in SIZES:
-        points = points_of(name, scenario, scenario.size(size))
+        points = plan(name, scenario, size)
         assert points
         assert len({point.key for point in points}) == len(points)
-    assert all(paper.points for paper in scenario.published)
+    if isinstance(scenario, Exchange):
+        series = {point.series for point in plan(name, scenario, "small")}
+        assert {name for claim in scenario.claim for name in (claim.slower, claim.faster)} <= series
+    else:
+        assert all(paper.points for paper in scenario.published)
     assert not list(validator().iter_errors(tomllib.loads(path.read_text())))
 
 
@@ -171,11 +189,23 @@ def test_scenarios_cover_the_papers() -> None:
     assert {point.frames for point in points} == {"file", "memory"}
     assert {point.workload for point in points} == {"rmsd", "distance-array", "dihedrals", "empty-tasks", "split"}
     assert max(point.n_frames for point in points) == 600 * 4187
+    exchanged = [point for name in shipped() for point in plan_of_exchange(name)]
+    assert {point.solution for point in exchanged} == set(SOLUTIONS) - {"local"}
+    assert {point.synchronisation for point in exchanged} == {"own", *SYNCHRONISATIONS}
+    assert {point.model for point in exchanged} == set(MODELS)
+    assert {point.stride for point in exchanged if "strides" in point.scenario} == {1, 5, 10, 50}
+    assert {point.n_pairs for point in exchanged} == {1, 2, 4, 8, 16, 32, 64, 128, 256}
+    assert {point.n_frames for point in exchanged} == {128}
 
 
 def of_scenario(name: str) -> list[Point]:
     scenario = read_scenario(shipped()[name])
-    return points_of(name, scenario, scenario.full)
+    return points_of(name, scenario, scenario.full) if isinstance(scenario, Scenario) else []
+
+
+def plan_of_exchange(name: str) -> list[ExchangePoint]:
+    scenario = read_scenario(shipped()[name])
+    return exchange_points_of(name, scenario, scenario.full) if isinstance(scenario, Exchange) else []
 
 
 def validator() -> jsonschema.Draft202012Validator:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdreel import Dask
-from network_hosts import Host, network_hosts, why_there_are_none
+from mdreel.bench.hosts import Host, network_hosts, why_there_are_none
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ import pytest
 from MDAnalysisTests.datafiles import PSF
 
 from dask_cluster import DaskCluster
+from mdreel.bench.hosts import IN_TIME, Host, wait_until
 from mdreel.spans import KINDS
-from network_hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, expected_of
 
 TESTS = str(Path(__file__).parents[1])

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from MDAnalysisTests.datafiles import PSF
 
+from mdreel.bench.hosts import IN_TIME, Host, wait_until
 from mdreel.spans import KINDS
 from mpi_launcher import EVERY_MPI, MPICH, Launcher
-from network_hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 
 N_RANKS = 3

@@ -6,7 +6,7 @@ import pytest
 
 import far_channels as far
 from far_nodes import PORT, go, nodes, token_in
-from network_hosts import Host
+from mdreel.bench.hosts import Host
 
 pytest.importorskip("zenoh")
 

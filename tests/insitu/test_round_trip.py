@@ -100,6 +100,28 @@ def test_type_of_each_atom_stands_before_its_position() -> None:
         np.testing.assert_array_equal(values, given)
 
 
+def test_atoms_with_types_are_published_as_they_are() -> None:
+    atoms = np.zeros(N_ATOMS, [("type", "<i4"), ("position", "<f8", (3,))])
+    atoms["type"], atoms["position"] = np.arange(N_ATOMS), np.arange(3.0 * N_ATOMS).reshape(-1, 3) / 7
+    with Producer("run", N_ATOMS, dtype="type and float64") as producer:
+        producer.publish(atoms, 1, 0.5)
+        producer.publish(np.repeat(atoms, 2)[::2], 2, 1.0)
+        with pytest.raises(MismatchError, match=rf"expected atoms of shape \({N_ATOMS},\), got \({N_ATOMS - 1},\)"):
+            producer.publish(atoms[1:], 3, 1.5)
+        with pytest.raises(MismatchError, match="no types beside atoms"):
+            producer.publish(atoms, 3, 1.5, types=np.arange(N_ATOMS))
+    with Consumer("run") as consumer:
+        for frame in consumer:
+            kept = frame.copy()
+            for one in (frame, kept):
+                assert one.atoms is not None
+                assert np.array_equal(one.atoms, atoms)
+                assert np.array_equal(one.positions, atoms["position"])
+                assert np.array_equal(one.types, atoms["type"])
+    with Producer("other", N_ATOMS) as producer, pytest.raises(MismatchError, match="expected positions of shape"):
+        producer.publish(atoms, 1, 0.5)
+
+
 def test_types_and_precisions_that_make_no_sense_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="float32, float64, xtc, type and float64"):
         Producer("run", 4, dtype="int8")

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from mdreel.bench.exchange.points import ExchangePoint
+from mdreel.bench.exchange.scenario import KIND
 from mdreel.bench.grid import Point
 from mdreel.errors import FormatError
 from mdreel.results.atomic import replacing
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 DONE, FAILED, LEFT_OUT = "done", "failed", "left out"
 """What became of a point: it ran; it ran and failed; it cannot be run here."""
 
+AnyPoint: TypeAlias = Point | ExchangePoint
+PointT_co = TypeVar("PointT_co", bound=AnyPoint, covariant=True)
+
 RECORDS = "records"
 """The folder of records within that of a benchmark."""
 
@@ -25,12 +30,12 @@ PLANS = "plans"
 
 
 @dataclass(frozen=True)
-class Kept:
+class Kept(Generic[PointT_co]):
     """What is kept of a point.
 
     Attributes
     ----------
-    point : Point
+    point : Point or ExchangePoint
         What was to be done.
     status : str
         `DONE`, `FAILED` or `LEFT_OUT`.
@@ -46,7 +51,7 @@ class Kept:
         The record of its spans, where there are some.
     """
 
-    point: Point
+    point: PointT_co
     status: str
     message: str = ""
     seconds: float = 0.0
@@ -64,7 +69,7 @@ class Kept:
         return read_record(self.spans).timing
 
 
-def place_of(folder: Path, point: Point) -> Path:
+def place_of(folder: Path, point: AnyPoint) -> Path:
     """Return where the record of a point is, or will be."""
     return folder / RECORDS / point.scenario / f"{point.key}.json"
 
@@ -74,7 +79,7 @@ def spans_of(place: Path) -> Path:
     return place.with_suffix(".spans.jsonl")
 
 
-def keep(folder: Path, kept: Kept) -> None:
+def keep(folder: Path, kept: Kept[AnyPoint]) -> None:
     """Write a record; it is whole afterwards, or as it was before."""
     place = place_of(folder, kept.point)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -84,13 +89,13 @@ def keep(folder: Path, kept: Kept) -> None:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def find(folder: Path, point: Point) -> Kept | None:
+def find(folder: Path, point: AnyPoint) -> Kept[Any] | None:
     """Return the record of a point, if there is one."""
     place = place_of(folder, point)
     return _read(place) if place.exists() else None
 
 
-def keep_plan(folder: Path, name: str, source: Path, size: str, points: Sequence[Point]) -> None:
+def keep_plan(folder: Path, name: str, source: Path, size: str, points: Sequence[AnyPoint]) -> None:
     """Keep what a scenario says and which points it has at a size: what a report is about."""
     plans = folder / PLANS
     plans.mkdir(parents=True, exist_ok=True)
@@ -109,7 +114,7 @@ def planned(folder: Path) -> list[str]:
     return sorted(path.stem for path in (folder / PLANS).glob("*.json"))
 
 
-def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept]]:
+def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept[Any]]]:
     """Return the file of a scenario, its size, and the records there are of its points, in their order.
 
     Raises
@@ -127,10 +132,11 @@ def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept]]:
     return place.with_suffix(".toml"), size, [_read(one) for one in places if one.exists()]
 
 
-def _read(place: Path) -> Kept:
+def _read(place: Path) -> Kept[Any]:
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
-        point, spans = Point.of(content.pop("point")), content.pop("spans")
+        said, spans = content.pop("point"), content.pop("spans")
+        point = ExchangePoint.of(said) if said.get("kind") == KIND else Point.of(said)
         return Kept(point, spans=None if spans is None else place.with_name(spans), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{place}: this is no record of a benchmark: {error}") from error

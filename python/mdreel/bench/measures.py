@@ -1,14 +1,14 @@
 """Measures: numbers of a scenario made of its records, and nothing else."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
+from mdreel.bench.grid import Point
 from mdreel.bench.kept import DONE, Kept
 from mdreel.bench.scenario import PEERS
+from mdreel.bench.spread import Spread
 from mdreel.timing.observables import Observables
 from mdreel.timing.stragglers import stragglers_of
 
@@ -19,11 +19,11 @@ class Measured:
 
     Attributes
     ----------
-    kept : Kept
+    kept : Kept[Point]
         Its record.
     """
 
-    kept: Kept
+    kept: Kept[Point]
 
     @cached_property
     def observables(self) -> Observables | None:
@@ -76,28 +76,6 @@ class Measured:
 
     def _a_frame(self, seconds: float) -> float:
         return seconds / max(self.kept.point.n_frames, 1)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A mean and its standard deviation (of a sample; 0 of a single value).
-
-    Attributes
-    ----------
-    mean, deviation : float
-        Both in the unit of the values.
-    """
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> "Spread":
-        """Return those of values."""
-        several = np.array(list(values), np.float64)
-        if not len(several):
-            return cls(math.nan, math.nan)
-        return cls(float(several.mean()), float(several.std(ddof=1)) if len(several) > 1 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -176,7 +154,7 @@ class Series:
         return Spread.of(reference / max(one.seconds, 1e-9) / share for one in cell.repeats)
 
 
-def series_of(records: Sequence[Kept]) -> list[Series]:
+def series_of(records: Sequence[Kept[Point]]) -> list[Series]:
     """Put the records of what was done into series, in the order in which these first occur."""
     found: dict[str, dict[int, Cell]] = {}
     for kept in records:

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mdreel.bench import figures
+from mdreel.bench.exchange import page as exchange
+from mdreel.bench.exchange.points import ExchangePoint
+from mdreel.bench.exchange.scenario import Exchange
 from mdreel.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of, planned
 from mdreel.bench.measures import Series, series_of
 from mdreel.bench.scenario import QUANTITIES, Scenario, read_scenario
@@ -60,33 +63,54 @@ def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None
     return first
 
 
-def _write_page(output: Path, name: str, scenario: Scenario, size: str, records: Sequence[Kept]) -> None:
+def _write_page(
+    output: Path, name: str, scenario: Scenario | Exchange, size: str, records: Sequence[Kept[Any]]
+) -> None:
     """Write the page of a scenario, with a folder of its tables and figures."""
     folder = output / name
     folder.mkdir(exist_ok=True)
-    series = series_of(records)
     lines = [f"# {scenario.title}", ""]
     lines += [f"After {scenario.paper.rstrip('.')}.", ""] if scenario.paper else []
     lines += [scenario.about.strip(), ""] if scenario.about else []
     lines += [_facts(size, records), ""]
-    if series:
-        tables = [TABLES[which](series, scenario.published) for which in scenario.tables]
-        tables += [beside(series, scenario.published)] if scenario.published else []
-        for table in tables:
-            lines += _table(folder, name, table)
-        for which in scenario.figures:
-            figure = _figure(which, scenario, series)
-            for ending in _ENDINGS:
-                save(figure, folder / f"{which}{ending}", force=True)
-            lines += [f"![{which}]({name}/{which}.png)", ""]
+    lines += (
+        _of_exchange(folder, scenario, records)
+        if isinstance(scenario, Exchange)
+        else _of_analysis(folder, scenario, records)
+    )
     for status, heading in ((LEFT_OUT, "Left out"), (FAILED, "Failed")):
         lines += _not_done(records, status, heading)
     _write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
 
 
-def _table(folder: Path, name: str, table: Table) -> list[str]:
+def _of_analysis(folder: Path, scenario: Scenario, records: Sequence[Kept[Any]]) -> list[str]:
+    series = series_of(records)
+    if not series:
+        return []
+    tables = [TABLES[which](series, scenario.published) for which in scenario.tables]
+    tables += [beside(series, scenario.published)] if scenario.published else []
+    lines = [line for table in tables for line in _table(folder, table)]
+    return lines + [
+        line for which in scenario.figures for line in _drawn(folder, which, _figure(which, scenario, series))
+    ]
+
+
+def _of_exchange(folder: Path, scenario: Exchange, records: Sequence[Kept[Any]]) -> list[str]:
+    lines = exchange.findings(scenario, records)
+    for which, figure in exchange.figures_of(scenario, records).items():
+        lines += _drawn(folder, which, figure)
+    return lines + [line for table in exchange.tables_of(scenario, records) for line in _table(folder, table)]
+
+
+def _table(folder: Path, table: Table) -> list[str]:
     _write_text(folder / f"{table.name}.csv", table.csv)
-    return [f"## {table.title}", "", table.markdown, f"[CSV]({name}/{table.name}.csv)", ""]
+    return [f"## {table.title}", "", table.markdown, f"[CSV]({folder.name}/{table.name}.csv)", ""]
+
+
+def _drawn(folder: Path, name: str, figure: "Figure") -> list[str]:
+    for ending in _ENDINGS:
+        save(figure, folder / f"{name}{ending}", force=True)
+    return [f"![{name}]({folder.name}/{name}.png)", ""]
 
 
 def _figure(which: str, scenario: Scenario, series: Sequence[Series]) -> "Figure":
@@ -95,27 +119,35 @@ def _figure(which: str, scenario: Scenario, series: Sequence[Series]) -> "Figure
     return figures.OF_SERIES[which](scenario.title, series)
 
 
-def _facts(size: str, records: Sequence[Kept]) -> str:
+def _facts(size: str, records: Sequence[Kept[Any]]) -> str:
     """Say on what it was measured: no number without commit, machine and state of the cache."""
     done = [kept for kept in records if kept.status == DONE]
     if not done:
         return f"Size: {size}. Nothing was measured."
     last = done[-1]
     environment = last.environment
-    frames = sorted({kept.point.n_frames for kept in done})
+    of_kind = exchange.facts_of(done) if isinstance(last.point, ExchangePoint) else _facts_of_analyses(done)
     several = {
-        "Size": f"{size}, {' and '.join(f'{n:,}' for n in frames)} frames",
-        "Cache": "; ".join(sorted({str(kept.facts.get("cache", "unknown")) for kept in done})),
+        "Size": size,
+        **of_kind,
         "mdreel": f"{environment.get('mdreel')}, commit {environment.get('commit') or 'unknown'}",
         "Machine": f"{environment.get('cpu')}, {last.facts.get('n_cores')} cores, {environment.get('kernel')}",
-        "Files": "; ".join(sorted({_file(kept) for kept in done})),
         "Versions": ", ".join(f"{name} {text}" for name, text in sorted(environment.get("versions", {}).items())),
         "Date": str(environment.get("date", "unknown")),
     }
     return "\n".join(f"* {name}: {text}" for name, text in several.items())
 
 
-def _file(kept: Kept) -> str:
+def _facts_of_analyses(done: Sequence[Kept[Any]]) -> dict[str, str]:
+    frames = sorted({kept.point.n_frames for kept in done})
+    return {
+        "Frames": " and ".join(f"{n:,}" for n in frames),
+        "Cache": "; ".join(sorted({str(kept.facts.get("cache", "unknown")) for kept in done})),
+        "Files": "; ".join(sorted({_file(kept) for kept in done})),
+    }
+
+
+def _file(kept: Kept[Any]) -> str:
     """Say on what the first file lies."""
     found: dict[str, Any] = next(iter(kept.environment.get("files", [])), {})
     stripe = found.get("stripe")
@@ -123,7 +155,7 @@ def _file(kept: Kept) -> str:
     return f"{kept.point.format.upper()} on {found.get('file_system') or 'an unknown file system'}{striped}"
 
 
-def _not_done(records: Sequence[Kept], status: str, heading: str) -> list[str]:
+def _not_done(records: Sequence[Kept[Any]], status: str, heading: str) -> list[str]:
     """List points that were not done, those alike in one line."""
     reasons: dict[tuple[str, str], list[int]] = {}
     for kept in records:

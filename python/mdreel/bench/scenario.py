@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import Any
 
 from mdreel.bench.checked import checked, entry, schema_of
 from mdreel.bench.data import FORMS, SELECTION, SYSTEMS
+from mdreel.bench.exchange.scenario import Exchange, problems_of
 from mdreel.errors import MismatchError
 
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
@@ -134,7 +136,7 @@ class Scenario:
         return {"small": self.small, "full": self.full}[name]
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path) -> Scenario | Exchange:
     """Read a scenario.
 
     Parameters
@@ -154,6 +156,11 @@ def read_scenario(path: Path) -> Scenario:
             content = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MismatchError(f"{path}: no TOML: {error}") from error
+    if "kind" in content:
+        exchange = checked(Exchange, str(path), content)
+        for problem in problems_of(exchange):
+            raise MismatchError(f"{path}: {problem}")
+        return exchange
     scenario = checked(Scenario, str(path), content)
     _check(str(path), scenario)
     return scenario
@@ -165,8 +172,10 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def find_scenario(name: str) -> Path:
-    """Return the file of a scenario that is given by its file, or by the name of one that comes with mdreel.
+def find_scenarios(name: str) -> list[Path]:
+    """Return the files of scenarios that are given by a file, or by the name of those that come with mdreel.
+
+    A name may be a pattern, as ``"2024-*"``.
 
     Raises
     ------
@@ -174,17 +183,17 @@ def find_scenario(name: str) -> Path:
         If there is none.
     """
     known = shipped()
-    if name in known:
-        return known[name]
+    if found := [path for other, path in known.items() if fnmatchcase(other, name)]:
+        return found
     if name.endswith(".toml"):
-        return Path(name)
+        return [Path(name)]
     raise MismatchError(f"there is no scenario {name!r}; known: {', '.join(known)}, or a file that ends in .toml")
 
 
 def schema_of_scenarios() -> dict[str, Any]:
     """Return the JSON Schema of scenarios."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of mdreel bench"}
-    return {**head, **schema_of(Scenario)}
+    return {**head, "anyOf": [schema_of(Scenario), schema_of(Exchange)]}
 
 
 def _check(where: str, scenario: Scenario) -> None:

@@ -19,6 +19,7 @@ RUN_EXAMPLES = """\b
 Examples:
   mdreel bench run --all -o results
   mdreel bench run 2017-formats --size full -o results
+  mdreel bench run '2024-*' -o results
   mdreel bench run mine.toml -o results
   mdreel bench run --schema > scenario.schema.json
 """
@@ -45,12 +46,12 @@ def _bench() -> None:
 @bench.command(name="list", cls=SectionedCommand, short_help="List scenarios.", epilog=LIST_EXAMPLES)
 def list_scenarios() -> None:
     """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
-    from mdreel.bench.grid import points_of
+    from mdreel.bench.planning import plan
     from mdreel.bench.scenario import SIZES, read_scenario, shipped
 
     for name, path in shipped().items():
         scenario = read_scenario(path)
-        numbers = [f"{len(points_of(name, scenario, scenario.size(size))):,}" for size in SIZES]
+        numbers = [f"{len(plan(name, scenario, size)):,}" for size in SIZES]
         typer.echo(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
         if scenario.paper:
             typer.echo(f"    {scenario.paper}")
@@ -60,7 +61,9 @@ def list_scenarios() -> None:
 def run(
     scenarios: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCENARIO...", help="Names of scenarios, or their files (TOML)."),
+        typer.Argument(
+            metavar="SCENARIO...", help="Names of scenarios, as 2017-formats or '2024-*', or their files (TOML)."
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", rich_help_panel=options.INPUT, help="All scenarios that come with mdreel.")
@@ -89,6 +92,15 @@ def run(
             help="Where trajectories are made and kept.  [default: data in the folder of records]",
         ),
     ] = None,
+    shared: Annotated[
+        Path | None,
+        typer.Option(
+            "--shared",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="A folder on a file system that all nodes have, for scenarios that exchange frames there.",
+        ),
+    ] = None,
     with_report: Annotated[
         bool,
         typer.Option(
@@ -100,7 +112,7 @@ def run(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", rich_help_panel=options.OUTPUT, help="No progress.")] = False,
 ) -> None:
     """Run scenarios, each point in a process of its own; what was done before is not run again."""
-    from mdreel.bench.scenario import find_scenario, schema_of_scenarios, shipped
+    from mdreel.bench.scenario import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
         typer.echo(json.dumps(schema_of_scenarios(), indent=2, ensure_ascii=False))
@@ -114,9 +126,13 @@ def run(
     from mdreel.bench.runner import Runner
 
     with failing_with(ExitCode.INPUT):
-        paths = list(shipped().values()) if everything else [find_scenario(name) for name in scenarios or ()]
+        paths = (
+            list(shipped().values())
+            if everything
+            else [path for name in scenarios or () for path in find_scenarios(name)]
+        )
         log = (lambda line: None) if quiet else (lambda line: typer.echo(line, err=True))
-        tally = Runner(folder, data, log).run(paths, size.value)
+        tally = Runner(folder, data, log, shared).run(paths, size.value)
         if with_report:
             typer.echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
     if not quiet:

@@ -62,7 +62,7 @@ class Frame:
     @property
     def positions(self) -> NDArray[Any] | None:
         """Positions, shape (n_atoms, 3), float32 or float64, Å, read only; None if it has none."""
-        return self._arrays.get("positions")
+        return self._arrays.get("positions") if self.atoms is None else self.atoms["position"]
 
     @property
     def velocities(self) -> NDArray[Any] | None:
@@ -82,7 +82,12 @@ class Frame:
     @property
     def types(self) -> NDArray[Any] | None:
         """The type of each atom, shape (n_atoms,), int32, read only, in the layout of 28 bytes an atom; else None."""
-        return self._arrays.get("types")
+        return None if self.atoms is None else self.atoms["type"]
+
+    @property
+    def atoms(self) -> NDArray[Any] | None:
+        """Types and positions in one, shape (n_atoms,), fields ``type`` and ``position``, read only; None if apart."""
+        return self._arrays.get("atoms")
 
     def copy(self) -> "Frame":
         """Return the same frame in memory of its own, which may be kept and written to."""

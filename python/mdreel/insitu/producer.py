@@ -242,7 +242,8 @@ class Producer:
         Parameters
         ----------
         positions : array_like, shape (n_atoms, 3), float
-            Positions, Å.
+            Positions, Å. On a channel of "type and float64" also an array of shape (n_atoms,) with the fields ``type``
+            (int32) and ``position`` (3 float64), which is copied as it is.
         step : int
             The step of the simulation.
         time : float

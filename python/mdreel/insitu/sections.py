@@ -93,6 +93,8 @@ class Encoder:
         if dtype not in _OF_POSITIONS:
             return self.of_atoms("positions", values, step)
         n_atoms = self._manifest.n_atoms
+        if isinstance(values, np.ndarray) and values.dtype == TYPED and self._xtc is None:
+            return "positions", dtype, _bytes_of(self._of_atoms_with_types(values, types, step))
         numbers = self.numbers("positions", values, (n_atoms, 3), step)
         if self._xtc is not None:
             rows = np.ascontiguousarray(numbers, np.float32)
@@ -105,6 +107,15 @@ class Encoder:
         atoms["type"] = 0 if types is None else self.numbers("types", types, (n_atoms,), step)
         atoms["position"] = numbers
         return "positions", dtype, _bytes_of(atoms)
+
+    def _of_atoms_with_types(self, atoms: NDArray[Any], types: ArrayLike | None, step: int) -> NDArray[Any]:
+        """Return atoms in the layout of 28 bytes, as they are if they lie one behind the other."""
+        expected = (self._manifest.n_atoms,)
+        if atoms.shape != expected:
+            raise MismatchError(f"{self._path}, step {step}: expected atoms of shape {expected}, got {atoms.shape}")
+        if types is not None:
+            raise MismatchError(f"{self._path}, step {step}: expected no types beside atoms that have them")
+        return np.ascontiguousarray(atoms)
 
     def of_atoms(self, name: str, values: ArrayLike, step: int) -> Section:
         """Return a section of three numbers an atom; arrays that fit are not copied."""
@@ -153,7 +164,7 @@ def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[s
     # NumPy refuses a buffer of which nothing is wanted.
     values = np.frombuffer(buffer, stored) if buffer.nbytes else np.empty(0, stored)
     if stored is TYPED:
-        return {"types": values["type"], name: values["position"]}
+        return {"atoms": values}
     return {name: values.reshape(-1, 3) if name in OF_ATOMS else values}
 
 

@@ -1,0 +1,67 @@
+"""Regions: what a process did for each frame, as nested regions with their times, as Caliper would record them.
+
+The names are those of the published call trees (Lumsden et al., 2024, figures 9 and 10).
+"""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter_ns
+from types import MappingProxyType
+from typing import Any
+
+PRODUCE, CONSUME = "produce", "consume"
+
+MOVEMENT, IDLE = "movement", "idle"
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "write_single_buf": MOVEMENT,
+        "read_single_buf": MOVEMENT,
+        "get_data": MOVEMENT,
+        "cons_store": MOVEMENT,
+        "explicit_sync": IDLE,
+        "fetch": IDLE,
+    }
+)
+"""What the time of a region counts as: bytes are moved, or somebody waits."""
+
+
+class Regions:
+    """Records regions.
+
+    Attributes
+    ----------
+    times : dict of tuple of str to list of float
+        By path from the outermost region inwards: how long it took for each frame, s.
+    """
+
+    def __init__(self) -> None:
+        self.times: dict[tuple[str, ...], list[float]] = {}
+        self._open: list[str] = []
+        self._since: list[int] = []
+
+    def __call__(self, name: str) -> "Regions":
+        """Name the region that ``with`` enters."""
+        self._open.append(name)
+        return self
+
+    def __enter__(self) -> None:
+        self._since.append(perf_counter_ns())
+
+    def __exit__(self, *_: object) -> None:
+        stop = perf_counter_ns()
+        path = tuple(self._open)
+        self._open.pop()
+        self.times.setdefault(path, []).append((stop - self._since.pop()) * 1e-9)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Record a region within those that are entered, of which it was seen later that it was one."""
+        self.times.setdefault((*self._open, name), []).append(seconds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the times with paths as texts."""
+        return {"/".join(path): times for path, times in self.times.items()}
+
+
+def kind_of(path: Sequence[str]) -> str | None:
+    """Say what the time of a region counts as; None where regions within it say it, or where it counts as neither."""
+    return KINDS.get(path[-1])
