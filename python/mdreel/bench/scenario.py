@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mdreel.bench.checked import checked, entry, schema_of
 from mdreel.bench.data import FORMS, SELECTION, SYSTEMS
+from mdreel.checked import checked, entry, schema_of
 from mdreel.errors import MismatchError
 
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
