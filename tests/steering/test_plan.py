@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 
 from architecture.checkout import ROOT
+from mdreel.cli.exits import CommandError, ExitCode
+from mdreel.cli.steering_task import read_steering
 from mdreel.errors import FormatError, MismatchError
 from mdreel.steering import read_plan
 from steering.conftest import run_steer
@@ -63,6 +65,7 @@ name = "note"
 command = ["logger", "sampled"]
 timeout = 5
 """
+NOTHING_THERE = {"topology": Path("none.psf"), "trajectories": [Path("none.xtc")], "follow": True, "end_idle": 1.0}
 FILES = ("-s", "none.psf", "-f", "none.xtc", "--follow", "--end-idle", "1")
 
 
@@ -80,16 +83,16 @@ def test_plan_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (("[run]", "[run"), "rules.toml: no TOML"),
-        (("step = 2", "steps = 2"), "rules.toml: [run]: unknown name 'steps'"),
-        (("[run]", "more = 1\n[run]"), "rules.toml: unknown name 'more'"),
+        (("[run]", "[run"), "no TOML"),
+        (("step = 2", "steps = 2"), "[run]: unknown name 'steps'"),
+        (("[run]", "more = 1\n[run]"), "unknown name 'more'"),
         (('type = "helices"', 'type = "rmsf"'), "analysis 2: rules are about values of each frame"),
         (('type = "helices"', 'type = "helix"'), "analysis 2: rules are about values of each frame"),
         (('type = "helices"', 'type = "helices"\nname = "ca"'), "analysis 2: there are several 'ca'"),
         (('name = "ca"', "name = 7"), "analysis 1: name: expected a text, got 7"),
         (('select = "name CA"', 'selection = "name CA"'), "analysis 1 (rmsd): unknown name 'selection'"),
         (('analysis = "ca"', 'analysis = "cb"'), "rule 'sampled': unknown analysis 'cb'; known: ca, helices"),
-        (('name = "settled"\n', ""), "rules.toml: rule 1: name is missing"),
+        (('name = "settled"\n', ""), "rule 1: name is missing"),
         (('name = "settled"', 'name = "sampled"'), "rule 'sampled': there are several of this name"),
         (("around = 40", 'around = "forty"'), "rule 1: around: expected a number, got 'forty'"),
         (("around = 40", "around = 40\nabove = 3"), "rule 'settled': expected one condition of above"),
@@ -119,12 +122,14 @@ def test_what_is_wrong_with_rules_is_said_in_one_line(
 ) -> None:
     wrong = RULES.replace(*change)
     assert wrong != RULES
-    (tmp_path / "rules.toml").write_text(wrong)
-    done = run_steer(tmp_path, "rules.toml", *FILES)
-    assert done.returncode in (2, 3)
-    assert done.stderr.startswith("mdreel: error: rules.toml")
-    assert done.stderr.count("\n") == 1
-    assert expected in done.stderr
+    path = tmp_path / "rules.toml"
+    path.write_text(wrong)
+    with pytest.raises(CommandError) as raised:
+        read_steering(path, has_engine=False, **NOTHING_THERE)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+    assert expected in str(raised.value)
+    assert raised.value.code is ExitCode.INPUT
     assert [path.name for path in tmp_path.iterdir()] == ["rules.toml"]
 
 
@@ -139,12 +144,14 @@ def test_what_is_wrong_with_rules_is_said_in_one_line(
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--channel", "b"), "either --trajectory or --channel"),
         (("rules.toml", *FILES, "--", "true"), "its process is the one that is started: leave out pid"),
         (("rules.toml", *FILES), "none.xtc"),
+        (("wrong.toml", *FILES), "wrong.toml: rule 'settled': expected one condition"),
     ],
 )
 def test_what_is_wrong_with_the_command_is_said_in_one_line(
     tmp_path: Path, words: tuple[str, ...], expected: str
 ) -> None:
     (tmp_path / "rules.toml").write_text(RULES)
+    (tmp_path / "wrong.toml").write_text(RULES.replace("around = 40", "around = 40\nabove = 1"))
     done = run_steer(tmp_path, *words)
     assert done.returncode in (2, 3)
     assert done.stderr.startswith("mdreel: error: ")
@@ -155,7 +162,7 @@ def test_what_is_wrong_with_the_command_is_said_in_one_line(
 def test_python_reads_the_rules_of_a_file_only(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(RULES.replace("around = 40", "around = 40\nabove = 1"))
-    with pytest.raises(MismatchError, match="rules.toml: rule 'settled': expected one condition"):
+    with pytest.raises(MismatchError, match=r"rules.toml: rule 'settled': expected one condition"):
         read_plan(path)
     path.write_text("[run]\nstep = 2")
     with pytest.raises(MismatchError, match=r"rules.toml: there is no \[\[rule\]\]"):

@@ -130,6 +130,8 @@ def steer(
 
 
 def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bool) -> None:
+    import MDAnalysis  # noqa: F401 (this takes seconds, in which a simulation would run away)
+
     from mdreel.insitu.place import place_of
     from mdreel.steering.engine import engine
     from mdreel.steering.log import FILE, AuditLog
@@ -178,7 +180,7 @@ def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bo
         typer.echo(f"{found.n_frames:,} frames, {found.n_fired} firings, {done}: {file}", err=True)
     if found.n_failed:
         raise CommandError(f"{file}: {found.n_failed} actions have failed", ExitCode.OUTPUT)
-    if process is not None and process.returncode:
+    if process is not None and process.returncode and not found.is_stopped:  # GROMACS ends with 1 when it is stopped
         typer.echo(f"mdreel: the engine has ended with status {process.returncode}", err=True)
         raise typer.Exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
 

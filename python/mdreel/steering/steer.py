@@ -36,7 +36,7 @@ class Observed:
     columns: Callable[[Any], Mapping[str, ArrayLike]]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Steered:
     """What came of a steering so far.
 
@@ -46,12 +46,15 @@ class Steered:
         Frames that were looked at.
     n_fired, n_acted, n_failed : int
         How often rules fired, and how many actions were done, and could not be.
+    is_stopped : bool
+        Whether the simulation is being stopped, or was.
     """
 
     n_frames: int = 0
     n_fired: int = 0
     n_acted: int = 0
     n_failed: int = 0
+    is_stopped: bool = False
 
 
 def steer(
@@ -167,7 +170,8 @@ class _Steering:
 
     def so_far(self) -> Steered:
         n_fired = sum(watch.n_fired for watch in self._watches)
-        return Steered(self._n_frames, n_fired, self._performer.n_acted, self._performer.n_failed)
+        performer = self._performer
+        return Steered(self._n_frames, n_fired, performer.n_acted, performer.n_failed, performer.is_stopping)
 
     def look(self) -> None:
         """Look at the frames that have come."""
