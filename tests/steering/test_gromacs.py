@@ -134,6 +134,14 @@ def test_dry_run_lets_the_engine_run_to_its_end_and_changes_no_file(tmp_path: Pa
     assert log[2]["message"].startswith("would stop: send SIGTERM to process ")
     assert log[3]["message"].startswith("would run sh -ec")
 
+    # Once more: what is there of the run before is not taken for this one's, and the log goes on.
+    done = run_steer(steered, *words)
+    assert done.returncode == 0, done.stderr
+    assert (steered / "#md.xtc.1#").exists()
+    log = lines_of(steered / "steering.jsonl")
+    assert [line["event"] for line in log] == 2 * ["started", "fired", "dry-run", "dry-run", "ended"]
+    assert log[-1]["message"].startswith("after 21 frames: 1 firings")
+
 
 def test_engine_that_fails_is_said_with_its_status(tmp_path: Path) -> None:
     prepare(tmp_path, steps=400, stride=20)

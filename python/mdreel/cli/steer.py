@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from mdreel.steering.reach import Reach
-    from mdreel.steering.steer import Observed
+    from mdreel.steering.steer import Observed, Steered
 
 EXAMPLES = """\b
 Examples:
@@ -62,7 +62,7 @@ class SteerCommand(SectionedCommand):
         return ["[OPTIONS] RULES [-- ENGINE...]"]
 
 
-def steer(
+def steer_command(
     path: Annotated[Path | None, typer.Argument(metavar="RULES", help="The rules, a TOML file.")] = None,
     engine: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     schema: Annotated[
@@ -133,42 +133,19 @@ def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bo
     import MDAnalysis  # noqa: F401 (this takes seconds, in which a simulation would run away)
 
     from mdreel.insitu.place import place_of
-    from mdreel.steering.engine import engine
-    from mdreel.steering.log import FILE, AuditLog
-    from mdreel.steering.steer import steer as steer_by
+    from mdreel.steering.log import FILE
 
-    request, asked = task.request, list(task.asked.values())
+    request = task.request
     with failing_with(ExitCode.INPUT):
         place = request.trajectories[0].absolute() if request.channel is None else place_of(request.channel)
+    file = log or (place.parent if request.channel is None else place) / FILE
     process: subprocess.Popen[bytes] | None = None
     with ExitStack() as resources:
-        with failing_with(ExitCode.INPUT):
-            if command:
-                process = resources.enter_context(engine(command))
-                if request.end_process == os.getpid():
-                    request = replace(request, end_process=process.pid)
-                _await_channel(place, request, process)
-        try:
-            prepared = prepare(request, asked)
-            file = log or (place / FILE if request.channel is not None else place.parent / FILE)
-            with failing_with(ExitCode.OUTPUT):
-                audit = resources.enter_context(AuditLog(file))
-            turns = _turns(request, asked, prepared)
+        if command:
             with failing_with(ExitCode.INPUT):
-                looks = steer_by(
-                    turns,
-                    _observed(task, prepared),
-                    task.plan,
-                    _reach(task, place, process),
-                    audit,
-                    dry_run=dry_run,
-                    folder=task.path.absolute().parent,
-                    input=str(place),
-                    step_of=_step_of(request, prepared),
-                )
-                with closing(looks):
-                    for so_far in looks:
-                        found = so_far
+                process = resources.enter_context(_begun(command, request, place))
+        try:
+            found = _steered(task, place, process, file, dry_run)
         except CommandError as error:
             if process is not None and process.poll() is None:
                 typer.echo(f"mdreel: the simulation goes on without steering: {error}", err=True)
@@ -185,10 +162,54 @@ def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bo
         raise typer.Exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
 
 
+def _steered(
+    task: SteeringTask, place: Path, process: "subprocess.Popen[bytes] | None", log: Path, dry_run: bool
+) -> "Steered":
+    """Steer to the end."""
+    from mdreel.steering.log import AuditLog
+    from mdreel.steering.steer import Steered, steer
+
+    request, asked = task.request, list(task.asked.values())
+    if process is not None and request.end_process == os.getpid():
+        request = replace(request, end_process=process.pid)
+    prepared = prepare(request, asked)
+    found = Steered()
+    with ExitStack() as resources:
+        with failing_with(ExitCode.OUTPUT):
+            audit = resources.enter_context(AuditLog(log))
+        with failing_with(ExitCode.INPUT):
+            looks = steer(
+                _turns(request, asked, prepared),
+                _observed(task, prepared),
+                task.plan,
+                _reach(task, place, process),
+                audit,
+                dry_run=dry_run,
+                folder=task.path.absolute().parent,
+                input=str(place),
+                step_of=_step_of(request, prepared),
+            )
+            for so_far in resources.enter_context(closing(looks)):
+                found = so_far
+    return found
+
+
+@contextmanager
+def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start the engine, and wait until what is there is its own, and not of a run before."""
+    from mdreel.steering.engine import engine
+
+    before = _state_of(place)
+    with engine(command) as process:
+        if request.channel is not None:
+            _await_channel(place, request, process)
+        else:
+            _await_change(place, before, process)
+        yield process
+
+
 def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:
     """Wait until the engine has opened its channel: one of the name that is there may be that of a run before."""
-    if request.channel is None:
-        return
     from mdreel.insitu.status import Status
 
     until = None if request.channel_wait is None else monotonic() + request.channel_wait
@@ -198,6 +219,20 @@ def _await_channel(place: Path, request: Request, process: "subprocess.Popen[byt
                 return
         except FileNotFoundError:
             pass
+        sleep(_LOOK_SECONDS)
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def _await_change(path: Path, before: tuple[int, int, int] | None, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the engine has touched a trajectory that was there: it may be that of a run before, and go away."""
+    while before is not None and _state_of(path) == before and process.poll() is None:
         sleep(_LOOK_SECONDS)
 
 

@@ -142,7 +142,7 @@ def steer(
         raise
     so_far = steering.so_far()
     found = f"{so_far.n_fired} firings, {so_far.n_acted} actions done, {so_far.n_failed} failed"
-    log.write("ended", f"the simulation has ended after {so_far.n_frames} frames: {found}")
+    log.write("ended", f"after {so_far.n_frames} frames: {found}")
     yield so_far
 
 
