@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdreel.errors import MismatchError
@@ -62,6 +62,7 @@ def test_eighty_percent_of_two_hundred_frames_within_five_percent() -> None:
 
 
 @given(n_frames=st.integers(1, 500), n_hundredths=st.integers(1, 100))
+@example(n_frames=100, n_hundredths=7)  # 7.000000000000001 in binary numbers
 def test_needed_frames_are_those_of_decimal_numbers(n_frames: int, n_hundredths: int) -> None:
     assert rule(above=1.0, frames=n_frames, share=n_hundredths / 100).n_needed == -(-n_frames * n_hundredths // 100)
 

@@ -122,6 +122,40 @@ def test_each_frame_is_looked_at_once_and_in_order(atoms: Any, channel: Publish)
     assert [frame for event, name, frame in found if (event, name) == ("cooling-down", "rests")] == [2]
 
 
+@pytest.mark.parametrize("n_at_a_time", [1, 2, 3, 5])
+def test_how_many_frames_come_at_a_time_does_not_matter(atoms: Any, tmp_path: Path, n_at_a_time: int) -> None:
+    distances = [4, 1, 4, 4, 1, 4, 4, 4, 1, 1, 4, 4]
+    most = rule(name="most", frames=3, share=0.6, at_most=0, cool_down_frames=1, actions=("true",))
+    plan = Plan(rule=(most,), action=(command("true", name="true"),))
+    producer = mdreel.Producer(tmp_path / "run1", 2, n_slots=16).open()
+    one = observed(atoms, producer.path)
+
+    def turns() -> Any:
+        live = None
+        for frame, distance in enumerate(distances):
+            producer.publish(np.array([[0, 0, 0], [distance, 0, 0]], np.float32), frame, float(frame))
+            if (frame + 1) % n_at_a_time == 0:
+                live = live or mdreel.live([one.analysis], every=0)
+                yield next(live)
+        producer.end()
+        yield from live
+
+    with AuditLog(tmp_path / "log") as log:
+        *_, found = steer(turns(), [one], plan, BySignal(None), log)
+    assert found.n_frames == len(distances)
+    said = [(event, frame) for event, _, _, frame in events(tmp_path / "log") if event in ("fired", "cooling-down")]
+    assert said == [
+        ("fired", 2),
+        ("cooling-down", 3),
+        ("fired", 4),
+        ("cooling-down", 5),
+        ("fired", 6),
+        ("cooling-down", 7),
+        ("fired", 8),
+        ("fired", 11),
+    ]  # two of three meet it at 2 to 8, and at 11
+
+
 def test_dry_run_says_what_would_be_done_and_does_nothing(atoms: Any, channel: Publish, tmp_path: Path) -> None:
     touch = command("touch", "{checkpoint}", name="touch", placeholders=True)
     plan = Plan(rule=(rule(actions=("touch",)), rule(name="end", actions=("stop", "touch"))), action=(touch,))

@@ -129,11 +129,12 @@ def asked_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tuple
         raise CommandError(f"{path}: expected a table [run] and tables [[analysis]]", ExitCode.INPUT)
     if not entries:
         raise CommandError(f"{path}: there is no [[analysis]]", ExitCode.INPUT)
-    said = {name: value for name, value in of_command.items() if value is not None and value != []}
+    said = {name: value for name, value in of_command.items() if value not in (None, [], ())}
+    if "channel" in said:
+        said.setdefault("trajectories", ())  # it stands for them
     inputs = {name: content[name] for name in known[:2] if name in content}
-    wanted = [name for name in ("topology", "trajectories") if name not in said]
     parameters = _parameters(Request, ("topology", "trajectories"))
-    needed = {name: one for name, one in parameters.items() if one.name in wanted or name in inputs}
+    needed = {name: one for name, one in parameters.items() if one.name not in said or name in inputs}
     values = _values(str(path), inputs, needed, path.parent)
     values |= _values(f"{path}: [run]", run, _shared(), path.parent)
     request = Request(selection="", **(values | said))

@@ -109,7 +109,7 @@ def steer_command(
         end_process = os.getpid()  # as long as the engine has no number, one that passes all checks
     of_command = {
         "topology": topology,
-        "trajectories": trajectories if channel is None else trajectories or (),
+        "trajectories": trajectories,
         "follow": follow or None,
         "end_frames": end_frames,
         "end_idle": end_idle,
