@@ -89,6 +89,26 @@ def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:
         assert producer.requests() == []
 
 
+def test_request_that_is_being_written_is_not_taken(
+    tmp_path: Path, asking: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mdreel.Producer(tmp_path / "run1", N_ATOMS) as producer:
+        seen: list[list[Request]] = []
+        rename = Path.rename
+
+        def late(path: Path, target: Path) -> Path:
+            if target.suffix == ".request":  # the moment at which all is written and nothing is there
+                seen.append(producer.requests())
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", late)
+        said = asking.submit(ask, producer.path, "stop")
+        (request,) = taken(producer)
+        request.answer("stopped")
+        assert said.result(LONGEST_SECONDS).message == "stopped"
+        assert seen == [[]]
+
+
 def test_request_that_was_taken_is_said_to_have_begun(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
     with mdreel.Producer(tmp_path / "run1", N_ATOMS) as producer:
         said = asking.submit(ask, producer.path, "stop", timeout=0.5)

@@ -230,7 +230,7 @@ def _withdraw(request: Path) -> bool:
 
 def _appear(path: Path, content: dict[str, Any]) -> None:
     """Write a file that is seen when it is whole."""
-    part = path.with_name(f".{path.name}")
+    part = path.with_name(f"{path.name}.part")  # of another ending: nobody takes it for whole
     try:
         part.write_text(json.dumps(content), encoding="utf-8")
         part.rename(path)
