@@ -26,40 +26,6 @@ STEP_PS = 0.004
 FRAMES_PER_CHECKPOINT = 20
 
 
-class ChannelReporter:
-    """Publishes positions of an OpenMM simulation on a channel; it is appended to ``simulation.reporters``.
-
-    Parameters
-    ----------
-    producer : mdreel.Producer
-        The channel.
-    interval : int
-        Steps between two frames.
-    checkpoint : Path
-        Where the state of the simulation is kept now and then.
-    """
-
-    def __init__(self, producer: mdreel.Producer, interval: int, checkpoint: Path) -> None:
-        self._producer = producer
-        self._interval = interval
-        self._checkpoint = checkpoint
-
-    def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, None]:  # noqa: N802 (OpenMM's)
-        """Say when the next frame is due, and that it is about positions."""
-        return self._interval - simulation.currentStep % self._interval, True, False, False, False, None
-
-    def report(self, simulation: Any, state: Any) -> None:
-        """Publish a frame. A checkpoint comes behind its frame, so that a restart leaves none out."""
-        from openmm import unit
-
-        positions = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
-        self._producer.publish(positions, simulation.currentStep, state.getTime().value_in_unit(unit.picosecond))
-        if simulation.currentStep % (FRAMES_PER_CHECKPOINT * self._interval) == 0:
-            new = self._checkpoint.with_suffix(".new")
-            simulation.saveCheckpoint(str(new))
-            new.replace(self._checkpoint)
-
-
 def make_simulation() -> Any:
     """Make a chain of beads on springs in a viscous bath."""
     import openmm
@@ -101,8 +67,9 @@ def simulate(folder: Path, n_frames: int, interval: int) -> None:
         archive=folder / "live.h5md",
         resume_step=first,
     ) as producer:
-        simulation.reporters.append(ChannelReporter(producer, interval, checkpoint))
-        simulation.step(n_frames * interval - simulation.currentStep)
+        reporter = mdreel.OpenMMReporter(producer, interval, checkpoint, checkpoint_frames=FRAMES_PER_CHECKPOINT)
+        simulation.reporters.append(reporter)
+        reporter.run(simulation, n_frames * interval - simulation.currentStep)
 
 
 @contextmanager

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mdreel.insitu.nodes.link import Security
     from mdreel.insitu.nodes.relay import Relay, relay
     from mdreel.insitu.nodes.server import Server, serve
+    from mdreel.insitu.openmm import OpenMMReporter, fork_openmm
     from mdreel.insitu.producer import Producer
     from mdreel.insitu.producing import Producing
     from mdreel.insitu.staging import Staging
@@ -78,6 +79,7 @@ __all__ = [
     "LinearDensity",
     "ManagedDirectory",
     "Mpi",
+    "OpenMMReporter",
     "Processes",
     "Producer",
     "Producing",
@@ -100,6 +102,7 @@ __all__ = [
     "channels",
     "fit_rot_trans",
     "follow",
+    "fork_openmm",
     "from_function",
     "live",
     "nojump",
@@ -140,6 +143,7 @@ _HOMES = {
     "LinearDensity": "mdreel.analysis.linear_density",
     "ManagedDirectory": "mdreel.insitu.managed",
     "Mpi": "mdreel.executors.mpi",
+    "OpenMMReporter": "mdreel.insitu.openmm",
     "Processes": "mdreel.executors.processes",
     "Producer": "mdreel.insitu.producer",
     "Producing": "mdreel.insitu.producing",
@@ -162,6 +166,7 @@ _HOMES = {
     "backend": "mdreel.mdanalysis.backend",
     "fit_rot_trans": "mdreel.analysis.transformations",
     "follow": "mdreel.sources.follow",
+    "fork_openmm": "mdreel.insitu.openmm",
     "from_function": "mdreel.analysis.function",
     "live": "mdreel.analysis.live",
     "nojump": "mdreel.analysis.transformations",

@@ -196,3 +196,12 @@ def test_interrupt_ends_the_waiting_for_frames(adk, tmp_path, run):
     assert process.returncode == 130, shown
     assert seconds < LONGEST_SECONDS
     assert json.loads(run("channels", "--json", "--seconds", "0").stdout)[0]["state"] == "stopped"
+
+
+@pytest.mark.parametrize("name", ["rg", "contacts"])
+def test_analysis_of_a_channel_gives_what_it_gives_of_the_file(run, adk, tmp_path, name):
+    produce(run, adk["dcd"], "-q")
+    done = run(name, "-s", adk["psf"], "--channel", "run1", "-o", "channel.csv", "-q")
+    assert done.returncode == 0, done.stderr
+    assert run(name, "-s", adk["psf"], "-f", adk["dcd"], "-o", "whole.csv", "-q").returncode == 0
+    assert (tmp_path / "channel.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

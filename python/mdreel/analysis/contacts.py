@@ -169,7 +169,9 @@ class Contacts(OfTwoGroups):
 
     def _contacts_at(self, frame: int, source: Source) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the contacts of a frame of the trajectory; see `_contacts_of`."""
-        read = source.read(select_frames(source, frames=[frame]) or FrameSet.range(frame, 1, 1), self.atoms)
+        will_come = source.is_growing and frame >= 0
+        listed = None if will_come else select_frames(source, frames=[frame])
+        read = source.read(listed or FrameSet.range(frame, 1, 1), self.atoms)
         positions = read.positions[0].astype(np.float64)
         cell = read.dimensions[0] if read.has_cell[0] else None
         return self._near(positions[self._from], positions[self._to], cell)

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mdreel.bench.checked import checked, entry, schema_of
 from mdreel.bench.data import FORMS, SELECTION, SYSTEMS
 from mdreel.bench.exchange.scenario import Exchange, problems_of
+from mdreel.checked import checked, entry, schema_of
 from mdreel.errors import MismatchError
 
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")

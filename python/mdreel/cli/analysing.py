@@ -253,12 +253,12 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
         if request.is_live:
             force = request.force
             for _ in request.live(prepared.analyses):
-                _tell(replace(request, force=force), asked, prepared)
+                tell(replace(request, force=force), asked, prepared)
                 force = True  # what is there from now on is our own
         else:
             request.run(prepared.analyses, prepared.source)
     if not request.is_live:
-        _tell(request, asked, prepared)
+        tell(request, asked, prepared)
     for one, analysis in zip(asked, prepared.analyses, strict=True):
         if one.output is None:
             typer.echo(one.question.tabulate(analysis).summary)
@@ -272,7 +272,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
             typer.echo(timing.table(), err=True)
 
 
-def _tell(request: Request, asked: "Sequence[Asked]", prepared: "Prepared") -> None:
+def tell(request: Request, asked: "Sequence[Asked]", prepared: "Prepared") -> None:
     """Write what each analysis has found, where that is wanted in files."""
     for one, atoms, analysis in zip(asked, prepared.groups, prepared.analyses, strict=True):
         if one.output is not None or one.plot is not None:

@@ -106,13 +106,22 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
     """
     if path is None:
         raise CommandError("which recipe? (mdreel run recipe.toml)", ExitCode.USAGE)
+    return asked_in(path, read_toml(path), **of_command)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a file of TOML."""
     try:
         with path.open("rb") as file:
-            content = tomllib.load(file)
+            return tomllib.load(file)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}", ExitCode.INPUT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{path}: no TOML: {error}", ExitCode.INPUT) from error
+
+
+def asked_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tuple[Request, list[Asked]]:
+    """Say what a recipe asks that was read; as `read_recipe`, but for what the command says, the recipe need not."""
     known = ("topology", "trajectory", "run", "analysis")
     _check_names(f"{path}", content, known)
     run, entries = content.get("run", {}), content.get("analysis", [])
@@ -120,11 +129,15 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
         raise CommandError(f"{path}: expected a table [run] and tables [[analysis]]", ExitCode.INPUT)
     if not entries:
         raise CommandError(f"{path}: there is no [[analysis]]", ExitCode.INPUT)
+    said = {name: value for name, value in of_command.items() if value not in (None, [], ())}
+    if "channel" in said:
+        said.setdefault("trajectories", ())  # it stands for them
     inputs = {name: content[name] for name in known[:2] if name in content}
-    values = _values(str(path), inputs, _parameters(Request, ("topology", "trajectories")), path.parent)
+    parameters = _parameters(Request, ("topology", "trajectories"))
+    needed = {name: one for name, one in parameters.items() if one.name not in said or name in inputs}
+    values = _values(str(path), inputs, needed, path.parent)
     values |= _values(f"{path}: [run]", run, _shared(), path.parent)
-    values |= {name: value for name, value in of_command.items() if value not in (None, [], ())}
-    request = Request(selection="", **values)
+    request = Request(selection="", **(values | said))
     return request, [_asked(f"{path}: analysis {i}", one, request, path.parent) for i, one in enumerate(entries, 1)]
 
 

@@ -15,6 +15,7 @@ from mdreel.insitu.archive import Archive
 from mdreel.insitu.archiving import Archiving
 from mdreel.insitu.manifest import Manifest
 from mdreel.insitu.place import make_folder_for, place_of
+from mdreel.insitu.requests import Request, Requests
 from mdreel.insitu.sections import Encoder, declared, most_bytes
 from mdreel.insitu.staging import Staging
 
@@ -166,6 +167,7 @@ class Producer:
         self._archiving = None if archive is None else Archiving(self.path, archive)
         self._resume_step = resume_step
         self._core: ChannelProducer | None = None
+        self._requests: Requests | None = None
 
     def open(self) -> Self:
         """Open the channel, if that has not been done: consumers can join from now on.
@@ -284,6 +286,18 @@ class Producer:
         if self._archiving is not None:
             self._archiving.check()
         return Published(*self._opened().publish(int(step), float(time), cell, sections, self._timeout))
+
+    def requests(self) -> list[Request]:
+        """Return what the simulation was asked to do since; to be called between two frames.
+
+        Returns
+        -------
+        list of Request
+            The oldest first. Each is to be answered, or refused.
+        """
+        if self._requests is None:
+            self._requests = Requests(self.path, self._opened().epoch)
+        return self._requests.take()
 
     def end(self, how: str = "finished", reason: str = "") -> None:
         """Say that no more frames will come. Does nothing a second time.

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from mdreel.bench.checked import entry
 from mdreel.bench.exchange.catalogue import OWN, SOLUTIONS, synchronisations_of
 from mdreel.bench.exchange.models import MODELS
 from mdreel.bench.exchange.solutions.files import SYNCHRONISATIONS
+from mdreel.checked import entry
 
 KIND = "exchange"
 """What a file says in ``kind`` to be such a scenario."""

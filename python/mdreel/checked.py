@@ -13,7 +13,7 @@ _SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str:
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-def entry(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), least: int | None = None) -> Any:
+def entry(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), least: float | None = None) -> Any:
     """Make a field of a dataclass that stands for a name in a table.
 
     Parameters
@@ -24,7 +24,7 @@ def entry(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), 
         Its value where the table does not say; without one it must be there.
     choices : tuple of str
         What it may be.
-    least : int, optional
+    least : float, optional
         The least that it may be.
     """
     return field(default=default, metadata={"about": about, "choices": choices, "least": least})

@@ -1,0 +1,225 @@
+"""OpenMM as a producer: a reporter that publishes frames, and does what the simulation is asked between them."""
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mdreel.errors import MismatchError
+from mdreel.insitu.producer import Producer
+from mdreel.insitu.requests import Request
+
+_ENERGIES = ("potential", "kinetic")
+
+
+class StopRequested(Exception):  # noqa: N818 (nothing went wrong)
+    """Ends ``simulation.step`` where the simulation was asked to stop; its checkpoint has been written."""
+
+
+class OpenMMReporter:
+    """Publishes an OpenMM simulation on a channel, and does what it is asked: appended to ``simulation.reporters``.
+
+    Behind each frame it looks at requests: ``stop`` writes a checkpoint, ends the channel as *stopped*, and leaves
+    ``simulation.step`` by `StopRequested`, which `run` catches; ``checkpoint`` writes one whose name has the step;
+    ``change-stride`` changes the steps between two frames.
+
+    Parameters
+    ----------
+    producer : Producer
+        The channel. Velocities, forces, and energies of the names ``potential`` and ``kinetic`` are published if it was
+        opened for them.
+    interval : int
+        Steps between two frames.
+    checkpoint : path
+        Where the state is kept at a stop, and now and then. It appears whole, in place of the one before.
+    checkpoint_frames : int, optional
+        After how many frames it is kept; by default at a stop only.
+    wrap : bool, optional
+        Whether molecules are moved into the cell; by default as OpenMM does where the system is periodic.
+
+    Attributes
+    ----------
+    interval : int
+        Steps between two frames, now.
+    is_stopped : bool
+        Whether the simulation was stopped on request.
+
+    Raises
+    ------
+    MismatchError
+        If an argument makes no sense.
+
+    Notes
+    -----
+    A checkpoint comes behind its frame, so that a simulation that goes on from it leaves none out. OpenMM's checkpoints
+    are for the same system, platform and version.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> with mdreel.Producer("run1", n_atoms, time_step=0.002) as producer:  # doctest: +SKIP
+    ...     reporter = mdreel.OpenMMReporter(producer, 500, "run1.checkpoint")
+    ...     simulation.reporters.append(reporter)
+    ...     was_finished = reporter.run(simulation, 1_000_000)
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        interval: int,
+        checkpoint: str | PathLike[str],
+        *,
+        checkpoint_frames: int | None = None,
+        wrap: bool | None = None,
+    ) -> None:
+        if interval < 1:
+            raise MismatchError(f"{producer.path}: expected 1 step or more between two frames, got {interval}")
+        if checkpoint_frames is not None and checkpoint_frames < 1:
+            message = f"expected 1 frame or more between two checkpoints, got {checkpoint_frames}"
+            raise MismatchError(f"{producer.path}: {message}")
+        unknown = [name for name in producer.manifest.energies if name not in _ENERGIES]
+        if unknown:
+            message = f"energies of OpenMM are {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
+            raise MismatchError(f"{producer.path}: {message}")
+        self.interval = int(interval)
+        self.is_stopped = False
+        self._producer = producer
+        self._checkpoint = Path(checkpoint).absolute()
+        self._checkpoint_frames = checkpoint_frames
+        self._wrap = wrap
+        self._n_frames = 0
+        sections = [name for name, _ in producer.manifest.sections]
+        self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
+
+    def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, bool | None]:  # noqa: N802
+        """Say when the next frame is due, and what of it is wanted; the name is OpenMM's."""
+        n_steps = self.interval - simulation.currentStep % self.interval
+        has_energies = bool(self._producer.manifest.energies)
+        return n_steps, True, self._has_velocities, self._has_forces, has_energies, self._wrap
+
+    def report(self, simulation: Any, state: Any) -> None:
+        """Publish a frame, and do what was asked since the one before.
+
+        Raises
+        ------
+        StopRequested
+            If the simulation was asked to stop.
+        """
+        from openmm import unit
+
+        def numbers(values: Any, of: Any) -> Any:
+            return np.asarray(values.value_in_unit(of))
+
+        per_ps = unit.angstrom / unit.picosecond
+        per_angstrom = unit.kilojoule_per_mole / unit.angstrom
+        is_periodic = simulation.system.usesPeriodicBoundaryConditions()
+        of_state = {"potential": state.getPotentialEnergy, "kinetic": state.getKineticEnergy}
+        self._producer.publish(
+            numbers(state.getPositions(asNumpy=True), unit.angstrom),
+            simulation.currentStep,
+            state.getTime().value_in_unit(unit.picosecond),
+            numbers(state.getPeriodicBoxVectors(asNumpy=True), unit.angstrom) if is_periodic else None,
+            numbers(state.getVelocities(asNumpy=True), per_ps) if self._has_velocities else None,
+            numbers(state.getForces(asNumpy=True), per_angstrom) if self._has_forces else None,
+            {name: of_state[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
+            or None,
+        )
+        self._n_frames += 1
+        if self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0:
+            self._keep(simulation, self._checkpoint)
+        requests = self._producer.requests()
+        for request in requests:
+            if request.kind != "stop":
+                self._do(simulation, request)
+        stops = [request for request in requests if request.kind == "stop"]
+        if stops:
+            self._stop(simulation, stops)
+
+    def run(self, simulation: Any, n_steps: int) -> bool:
+        """Simulate; return whether all steps were done, and the simulation was not stopped on request."""
+        try:
+            simulation.step(n_steps)
+        except StopRequested:
+            return False
+        return True
+
+    def _stop(self, simulation: Any, requests: list[Request]) -> None:
+        from openmm import OpenMMException
+
+        try:
+            self._keep(simulation, self._checkpoint)
+        except (
+            OpenMMException,
+            OSError,
+        ) as error:  # it goes on: a full disk is no reason to end
+            for request in requests:
+                request.refuse(f"no checkpoint could be written: {error}")
+            return
+        self.is_stopped = True
+        step = simulation.currentStep
+        for request in requests:
+            message = f"stopped at step {step} with the checkpoint {self._checkpoint}"
+            request.answer(message, checkpoint=str(self._checkpoint), step=step)
+        self._producer.end("stopped")
+        raise StopRequested(f"the simulation was asked to stop at step {step}")
+
+    def _do(self, simulation: Any, request: Request) -> None:
+        from openmm import OpenMMException
+
+        step = simulation.currentStep
+        if request.kind == "checkpoint":
+            path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
+            try:
+                self._keep(simulation, path)
+            except (OpenMMException, OSError) as error:  # see `_stop`
+                request.refuse(f"no checkpoint could be written: {error}")
+            else:
+                request.answer(f"checkpoint of step {step}: {path}", checkpoint=str(path), step=step)
+        elif request.kind == "change-stride":
+            stride = request.arguments.get("stride")
+            if type(stride) is not int or stride < 1:
+                request.refuse(f"expected a stride of 1 step or more, got {stride!r}")
+                return
+            before, self.interval = self.interval, stride
+            request.answer(f"from step {step} on a frame every {stride} steps, not {before}", step=step)
+        else:
+            request.refuse(f"OpenMM's reporter knows stop, checkpoint and change-stride, not {request.kind!r}")
+
+    def _keep(self, simulation: Any, path: Path) -> None:
+        """Write a checkpoint that appears whole, and outlives the machine."""
+        new = path.with_name(f".{path.name}.new")
+        try:
+            simulation.saveCheckpoint(str(new))
+            with new.open("rb") as file:
+                os.fsync(file.fileno())
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
+
+
+def fork_openmm(simulation: Any, checkpoint: str | PathLike[str], temperature: float, seed: int | None = None) -> None:
+    """Let an OpenMM simulation begin at a checkpoint of another one, with new velocities.
+
+    Parameters
+    ----------
+    simulation : openmm.app.Simulation
+        A simulation of the same system, on the same platform.
+    checkpoint : path
+        The checkpoint. Positions, cell, step and time are taken from it.
+    temperature : float
+        Of the velocities, K.
+    seed : int, optional
+        Of the velocities; by default another one each time.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> mdreel.fork_openmm(simulation, "run1.checkpoint", 300.0, seed=7)  # doctest: +SKIP
+    """
+    from openmm import unit
+
+    simulation.loadCheckpoint(os.fspath(checkpoint))
+    arguments = () if seed is None else (int(seed),)
+    simulation.context.setVelocitiesToTemperature(temperature * unit.kelvin, *arguments)
