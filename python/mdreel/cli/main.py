@@ -52,6 +52,8 @@ from mdreel.cli.serve import EXAMPLES as SERVE_EXAMPLES
 from mdreel.cli.serve import serve
 from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
+from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
+from mdreel.cli.watch import watch
 from mdreel.errors import DamagedFrameWarning, MdreelError
 
 app = typer.Typer(
@@ -98,6 +100,7 @@ app.command(cls=SectionedCommand, short_help="Publish a trajectory as a simulati
 )
 app.command(cls=SectionedCommand, short_help="Keep a channel in a file.", epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(cls=SectionedCommand, short_help="What simulations publish here.", epilog=CHANNELS_EXAMPLES)(channels)
+app.command(cls=SectionedCommand, short_help="See simulations and analyses run.", epilog=WATCH_EXAMPLES)(watch)
 app.command(cls=SectionedCommand, short_help="Serve channels to other nodes.", epilog=SERVE_EXAMPLES)(serve)
 app.command(cls=SectionedCommand, short_help="Take a channel of another node.", epilog=RELAY_EXAMPLES)(relay)
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(

@@ -1,5 +1,6 @@
 """Channels by their names: what analyses and consumers of one's own are opened from."""
 
+import errno
 import shutil
 from os import PathLike
 from pathlib import Path
@@ -158,7 +159,15 @@ class Channel:
         """
         if self.status().state == "running":
             raise StreamError(f"{self.path}: the channel has a living producer: it is not removed")
-        shutil.rmtree(self.path)
+        for is_last in (False, False, True):
+            try:
+                shutil.rmtree(self.path)
+            except OSError as error:
+                # An analysis that was on the channel may have put its last notice there meanwhile.
+                if is_last or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
+                    raise
+            else:
+                return
 
     def __repr__(self) -> str:
         return f"<Channel {self.path}>"
