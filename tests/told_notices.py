@@ -29,8 +29,9 @@ class Told:
     def __init__(self, channel: Path, series: Series, name: str = "RMSD") -> None:
         self.series = series
         self.told = _Told(NoticeFile(channel, name), Shown(name, series.columns))
+        before = set(notices_of(channel))
         self.say("running", has_results=False)
-        (self.path,) = [path for path in notices_of(channel) if path.name.startswith(name.lower())]
+        (self.path,) = set(notices_of(channel)) - before
         self.reader = NoticeReader(self.path)
 
     def say(self, state: str = "running", *, n_frames: int = 0, has_results: bool = True) -> None:

@@ -190,7 +190,7 @@ class Request:
             on_error=self.on_error.value,
         )
 
-    def live(self, analyses: "Sequence[Analysis]", shown: "Sequence[Shown]") -> "Iterator[object]":
+    def live(self, analyses: "Sequence[Analysis]", shown: "Sequence[Shown] | None" = None) -> "Iterator[object]":
         """Run analyses over frames as they come; stops now and then with the results so far, which others see."""
         from mdreel.analysis.live import live
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mdreel.watch.seen import Seen
     from mdreel.watch.watcher import Watcher
 
+    Look = Callable[[], Sequence[Seen]]
+
 WEB = "In a browser"
 
 EXAMPLES = """\b
@@ -79,24 +81,29 @@ def watch(
         raise CommandError("--web: without --once and --json", ExitCode.USAGE)
     with failing_with(ExitCode.INPUT):
         watcher = Watcher(names or ())
-        try:
-            if web:
-                _serve(watcher, interval, listen or "127.0.0.1", port or 0)
-            elif once:
-                _print_once(watcher, as_json)
-            elif as_json or not sys.stdout.isatty():
-                _print(watcher, interval, _json if as_json else _lines)
-            else:
-                _draw(watcher, interval)
-        except KeyboardInterrupt:
-            return  # this is how one ends it
+
+    def look() -> "Sequence[Seen]":
+        with failing_with(ExitCode.INPUT):
+            return watcher.look()
+
+    try:
+        if web:
+            _serve(watcher, interval, listen or "127.0.0.1", port or 0)
+        elif once:
+            _print_once(look, as_json)
+        elif as_json or not sys.stdout.isatty():
+            _print(look, interval, _json if as_json else _lines)
+        else:
+            _draw(look, interval)
+    except KeyboardInterrupt:
+        return  # this is how one ends it
 
 
-def _print_once(watcher: "Watcher", as_json: bool) -> None:
+def _print_once(look: "Look", as_json: bool) -> None:
     """Print what is seen, after a moment that a rate needs."""
-    if watcher.look():
+    if look():
         time.sleep(_FIRST_SECONDS)
-    seen = watcher.look()
+    seen = look()
     if as_json:
         typer.echo(_json(seen)[0])
     elif not seen:
@@ -114,14 +121,14 @@ def _print_once(watcher: "Watcher", as_json: bool) -> None:
         raise CommandError(f"{', '.join(one.name for one in seen)}: no channel to look at", ExitCode.INPUT)
 
 
-def _print(watcher: "Watcher", interval: float, said: "Callable[[Sequence[Seen]], list[str]]") -> None:
+def _print(look: "Look", interval: float, said: "Callable[[Sequence[Seen]], list[str]]") -> None:
     """Print lines for each look."""
-    watcher.look()
+    look()
     due = time.monotonic()
     while True:
         due = max(due + interval, time.monotonic())  # who was suspended does not catch up
         time.sleep(max(0.0, due - time.monotonic()))
-        for line in said(watcher.look()):
+        for line in said(look()):
             typer.echo(line)
         sys.stdout.flush()
 
@@ -139,7 +146,7 @@ def _json(seen: "Sequence[Seen]") -> list[str]:
     return [json.dumps(said, ensure_ascii=False, allow_nan=False)]
 
 
-def _draw(watcher: "Watcher", interval: float) -> None:
+def _draw(look: "Look", interval: float) -> None:
     """Draw what is seen, again and again, in one place; the last of it stays."""
     from rich.console import Console
     from rich.live import Live
@@ -149,8 +156,7 @@ def _draw(watcher: "Watcher", interval: float) -> None:
     console = Console()
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
-            seen = watcher.look()
-            live.update(view(seen, Room(console.width, console.height)), refresh=True)
+            live.update(view(look(), Room(console.width, console.height)), refresh=True)
             time.sleep(interval)
 
 
@@ -158,7 +164,9 @@ def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None
     """Serve the page until Ctrl-C."""
     from mdreel.watch.server import Server
 
-    with Server(watcher, address, port, interval) as server:
+    with failing_with(ExitCode.INPUT):
+        server = Server(watcher, address, port, interval)
+    with failing_with(ExitCode.INPUT), server:
         typer.echo(server.url)
         sys.stdout.flush()
         if not server.is_local:

@@ -66,8 +66,9 @@ class Chart {
     new ResizeObserver(() => this.paint()).observe(this.element);
   }
 
-  update(xs, ys) {
-    Object.assign(this, { xs, ys });
+  // The axis may turn out to be another one.
+  update(xs, ys, xTitle = this.xTitle, xUnit = this.xUnit) {
+    Object.assign(this, { xs, ys, xTitle, xUnit });
     this.paint();
   }
 
@@ -108,7 +109,7 @@ class Chart {
       this.svg.append(draw("text", { class: "end", x: EDGE.left - 6, y: up(y) + 4 }, name));
     }
     const [first, last] = [this.low / size, this.high / size];
-    const xTicks = ticksOf(first, last, Math.max(2, Math.floor(this.across / 110)));
+    const xTicks = ticksOf(first, last, Math.max(3, Math.floor(this.across / 64)));
     const label = [this.xTitle, xUnit].filter(Boolean).join(", ");
     for (const [x, name] of xTicks) {
       // Of the words of the axis no number is to be written over.

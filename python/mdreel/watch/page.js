@@ -48,16 +48,22 @@ class Analysis {
     this.updateTimes(facts.seconds);
     const first = facts.is_of_frames ? 2 : 1;
     const wanted = new Set();
-    const [xName, xUnit] = facts.is_of_frames ? ["", "ps"] : facts.columns[0] || ["", ""];
+    const axis = facts.is_of_frames ? ["", "ps"] : facts.columns[0] || ["", ""];
+    let xs = facts.curves ? facts.curves[facts.is_of_frames ? 1 : 0] : [];
+    if (facts.is_of_frames && xs && xs.some((x, i) => i && x < xs[i - 1])) {
+      // Where times begin anew, as of several files behind one another, frames are in their order.
+      xs = facts.curves[0];
+      axis.splice(0, 2, "frame", "");
+    }
     facts.columns.slice(first).forEach(([name, unit], i) => {
-      const key = JSON.stringify([xName, name, unit]);
+      const key = JSON.stringify([facts.is_of_frames, name, unit]);
       wanted.add(key);
       if (!this.known.has(key)) {
-        const chart = new Chart(name, unit, xName, xUnit, "read", false);
+        const chart = new Chart(name, unit, ...axis, "read", false);
         this.known.set(key, chart);
         this.charts.append(chart.element);
       }
-      if (facts.curves) this.known.get(key).update(facts.curves[facts.is_of_frames ? 1 : 0], facts.curves[first + i]);
+      if (facts.curves) this.known.get(key).update(xs, facts.curves[first + i], ...axis);
     });
     for (const [key, chart] of this.known) {
       if (!wanted.has(key)) { chart.element.remove(); this.known.delete(key); }
@@ -66,7 +72,7 @@ class Analysis {
 
   updateTimes(seconds) {
     const wall = seconds.wall || 0;
-    const parts = TIMES.filter((kind) => kind in seconds).map((kind) => [kind, seconds[kind]]);
+    const parts = TIMES.filter((kind) => seconds[kind] > 0).map((kind) => [kind, seconds[kind]]);
     this.times.hidden = this.legend.hidden = !(wall > 0 && parts.length);
     if (this.times.hidden) return;
     const left = wall - parts.reduce((sum, [, value]) => sum + value, 0);

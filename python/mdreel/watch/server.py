@@ -86,8 +86,8 @@ class Server:
     def serve(self) -> None:
         """Look, again and again, until Ctrl-C."""
         while True:
-            self.look()
             time.sleep(self._interval)
+            self.look()
 
     def look(self) -> None:
         """Look once; this is what is shown from now on."""
@@ -139,7 +139,7 @@ def state_of(seen: Sequence[Seen], opened: Sequence[str]) -> dict[str, Any]:
         facts = facts_of(one, with_curves=is_open)
         if not is_open:
             del facts["steering"]
-        channels.append({**facts, "bars": bars(one.history[:, 1], 32)})
+        channels.append({**facts, "bars": bars(one.history[:, 1], 32, from_zero=True)})
     return {"time": time.time(), "channels": channels}
 
 

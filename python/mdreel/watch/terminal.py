@@ -28,7 +28,6 @@ _STYLES = {
 }
 _EVENT_STYLES = {"acted": "magenta", "fired": "yellow", "failed": "bold red"}
 _MOST_EVENTS = 5
-_MOST_VALUES = 3
 _HEADINGS = ("channel", "state", "frames", "per second", "lag", "dropped", "latest")
 _WORDS = ("channel", "state", "latest")
 _LEAST_WIDTHS = {"per second": 60, "lag": 60, "dropped": 90}
@@ -53,7 +52,12 @@ class Room:
     @property
     def spark_width(self) -> int:
         """How wide a sparkline may be."""
-        return max(6, min(24, (self.width - 76) // 2))
+        return max(6, min(16, (self.width - 76) // 4))
+
+    @property
+    def latest_width(self) -> int:
+        """How much of a line is left for values, about."""
+        return self.width - 76
 
 
 def view(seen: Sequence[Seen], room: Room) -> RenderableType:
@@ -118,7 +122,7 @@ def _rates(seen: Seen, room: Room) -> Text:
     said = Text()
     if seen.bytes_per_second is not None and seen.state == "running":
         said.append(f"{amount(seen.bytes_per_second, BYTES_PER_SECOND)}  ")
-        said.append(sparkline(seen.history[:, 1], room.spark_width), style="cyan")
+        said.append(sparkline(seen.history[:, 1], room.spark_width, from_zero=True), style="cyan")
     return said
 
 
@@ -131,7 +135,7 @@ def _row_of(seen: SeenAnalysis, room: Room) -> tuple[RenderableType, ...]:
     name.append(f" {seen.process}", style="dim")
     shares = ((notice.idle, "idle"), (notice.movement, "moving"))
     timing = ", ".join(f"{percent(share)} {word}" for share, word in shares if share is not None)
-    parts = [*_values(seen, room)]
+    parts = [*_values(seen, room, len(timing) + 2)]
     if timing:
         parts.append(Text(timing, style="dim"))
     if seen.reason:
@@ -139,8 +143,8 @@ def _row_of(seen: SeenAnalysis, room: Room) -> tuple[RenderableType, ...]:
     return name, state, f"{notice.n_frames:,}", "", "", "", Text("  ").join(parts)
 
 
-def _values(seen: SeenAnalysis, room: Room) -> Iterator[Text]:
-    """Say the latest values of an analysis, each with how it went."""
+def _values(seen: SeenAnalysis, room: Room, n_left: int = 0) -> Iterator[Text]:
+    """Say the latest values of an analysis, each with how it went, and leave room for so many characters."""
     notice = seen.notice
     if notice is None:
         return
@@ -153,11 +157,13 @@ def _values(seen: SeenAnalysis, room: Room) -> Iterator[Text]:
     latest = seen.latest
     curve = notice.curve
     for number, (name, (last, unit)) in enumerate(latest.items()):
-        if number == _MOST_VALUES:
+        said = Text(f"{name} ").append(value(last, unit), style="bold").append(" ")
+        said.append(sparkline(curve[:, notice.first_value + number], room.spark_width), style="cyan")
+        n_left += len(said) + 2
+        if number and n_left > room.latest_width - 5:
             yield Text(f"+{notice.n_columns - notice.first_value - number}", style="dim")
             return
-        said = Text(f"{name} ").append(value(last, unit), style="bold").append(" ")
-        yield said.append(sparkline(curve[:, notice.first_value + number], room.spark_width), style="cyan")
+        yield said
 
 
 def _last_events(seen: Sequence[Seen]) -> list[tuple[str, Event]]:
