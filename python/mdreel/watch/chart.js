@@ -33,8 +33,9 @@ const roundStep = (least) => {
   return [1, 2, 5, 10].find((factor) => factor * size >= least * (1 - 1e-9)) * size;
 };
 
-const ticksOf = (low, high, most) => {
-  const step = roundStep((high - low) / most);
+// Round numbers from low to high, not closer than least.
+const ticksOf = (low, high, least) => {
+  const step = roundStep(least);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
@@ -104,12 +105,12 @@ class Chart {
     const up = (y) => EDGE.top + (top - y) / (top - bottom) * down;
     const [xUnit, size] = unitOf(this.xUnit, this.high);
 
-    for (const [y, name] of ticksOf(bottom, top, 4)) {
+    for (const [y, name] of ticksOf(bottom, top, Math.max((top - bottom) / 4, this.unit === "frames" ? 1 : 0))) {
       this.svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: up(y), y2: up(y) }));
       this.svg.append(draw("text", { class: "end", x: EDGE.left - 6, y: up(y) + 4 }, name));
     }
     const [first, last] = [this.low / size, this.high / size];
-    const xTicks = ticksOf(first, last, Math.max(3, Math.floor(this.across / 64)));
+    const xTicks = ticksOf(first, last, (last - first) * Math.min(64 / this.across, 1));
     const label = [this.xTitle, xUnit].filter(Boolean).join(", ");
     for (const [x, name] of xTicks) {
       // Of the words of the axis no number is to be written over.
