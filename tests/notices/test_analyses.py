@@ -15,6 +15,7 @@ from mdreel.insitu.producer import Producer
 from mdreel.notices.notice import Notice
 from mdreel.notices.reader import NoticeReader, notices_of
 from publishing import publish, said, simulate
+from told_notices import Series, Told
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -73,6 +74,7 @@ def test_run_shows_how_far_it_has_come_and_its_rows_at_the_end(folder: Path, ato
         while not (folder / "run1" / "analyses").exists() or not any(one.n_frames for one in notices(folder / "run1")):
             publish(producer, frame)
             frame += 1
+            assert frame < 2000
             thread.join(0.05)
             assert thread.is_alive()
         (notice,) = notices(folder / "run1")
@@ -157,6 +159,26 @@ def test_channel_is_removed_with_what_analyses_have_said(folder: Path, atoms: An
     assert notices(folder / "run1")
     mdreel.channel("run1").remove()
     assert list(folder.iterdir()) == []
+
+
+def test_channel_is_removed_while_somebody_writes_there(folder: Path) -> None:
+    for _ in range(20):
+        publish_all(1)
+        told = Told(folder / "run1", Series(10))
+        is_over = threading.Event()
+
+        def write(told: Told = told, is_over: threading.Event = is_over) -> None:
+            while not is_over.is_set():
+                told.say(n_frames=700)  # which often makes the file anew
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        try:
+            mdreel.channel("run1").remove()
+        finally:
+            is_over.set()
+            thread.join(60)
+        assert list(folder.iterdir()) == []
 
 
 def test_next_simulation_on_a_channel_bears_what_is_there(folder: Path, atoms: Any) -> None:

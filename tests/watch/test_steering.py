@@ -47,6 +47,8 @@ def test_half_a_line_at_the_end_is_waited_for(tmp_path: Path) -> None:
         line(1, time=None),
         line(1, time="x"),
         line(1, time=float("nan")),
+        line(1, time=1e30),
+        line(1, time=-1),
         line(1, sequence="x"),
         line(1, values=[1]),
         line(1, values={"a": "b"}),
@@ -58,6 +60,16 @@ def test_damaged_lines_are_counted(tmp_path: Path, damaged: bytes) -> None:
     log.look()
     assert [event.sequence for event in log.events] == [0, 2]
     assert log.n_damaged == 1
+
+
+def test_nothing_in_a_line_does_anything_to_a_terminal(tmp_path: Path) -> None:
+    nasty = "a\x1b]0;title\x07\nb\x9bc"
+    (tmp_path / NAME).write_bytes(line(1, rule=nasty, event=nasty, message=nasty, action=nasty, values={nasty: 1}))
+    log = SteeringLog(tmp_path)
+    log.look()
+    (event,) = log.events
+    for text in (event.rule, event.event, event.message, event.action, *event.values):
+        assert text == "a\ufffd]0;title\ufffd b\ufffdc"
 
 
 def test_of_a_long_log_its_end_is_read(tmp_path: Path) -> None:

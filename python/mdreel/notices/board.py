@@ -45,6 +45,8 @@ class Shown:
 
 def channel_of(source: Source) -> Path | None:
     """Return the directory of the channel that a source reads; None of any other source."""
+    if not source.is_growing:
+        return None  # and has thousands of files, perhaps, of which nothing need be said
     return next((Path(facts["path"]) for facts in source.describe() if facts.get("format") == "channel"), None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.notices.notice import ENDING, FOLDER, Notice
+from mdreel.notices.notice import ENDING, FOLDER, Notice, printable
 from mdreel.notices.process import Process
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -77,9 +77,9 @@ class NoticeReader:
     def _begun(self, head: bytes) -> Notice:
         try:
             said = json.loads(head)
-            columns = tuple((str(name), str(unit)) for name, unit in said["columns"])
+            columns = tuple((printable(str(name)), printable(str(unit))) for name, unit in said["columns"])
             return Notice(
-                name=str(said["name"]),
+                name=printable(str(said["name"])),
                 process=Process(int(said["process"]), int(said["process_start"])),
                 columns=columns,
                 n_columns=int(said["n_columns"]),
@@ -117,9 +117,9 @@ def _taken(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
     return replace(
         notice,
         state=state,
-        reason=None if said.get("reason") is None else str(said["reason"]),
+        reason=None if said.get("reason") is None else printable(str(said["reason"])),
         n_frames=int(said["n_frames"]),
-        seconds={str(kind): float(value) for kind, value in said.get("seconds", {}).items()},
+        seconds={printable(str(kind)): float(value) for kind, value in said.get("seconds", {}).items()},
         rows=every,
         last=None if last is None else _rows([last], width)[0],
     )
@@ -127,4 +127,7 @@ def _taken(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
 
 def _rows(said: list[list[float | None]], width: int) -> NDArray[np.float64]:
     """Return rows of numbers; None becomes NaN."""
-    return np.array(said, dtype=np.float64).reshape(-1, width) if said else np.empty((0, width))
+    rows = np.array(said, dtype=np.float64) if said else np.empty((0, width))
+    if rows.shape != (len(said), width):
+        raise ValueError(f"expected rows of {width} numbers, got {rows.shape[1:]}")
+    return rows

@@ -2,7 +2,7 @@
 
 import hmac
 import ipaddress
-import socket
+from collections.abc import Collection
 from urllib.parse import parse_qs, urlsplit
 
 _BEARER = "bearer "
@@ -15,6 +15,8 @@ class Access:
     ----------
     token : str
         What it must have: in its address as ``token=``, or in its head as ``Authorization: Bearer``.
+    names : collection of str
+        What this machine is called.
 
     Notes
     -----
@@ -22,9 +24,9 @@ class Access:
     cannot have an address for a name, nor a name of ours: requests that ask for any other host are refused.
     """
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, names: Collection[str] = ()) -> None:
         self._token = token.encode()
-        self._names = {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
+        self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
 
     def is_granted(self, host: str | None, authorization: str | None, path: str) -> bool:
         """Return whether a request is answered.

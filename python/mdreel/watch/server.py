@@ -67,7 +67,8 @@ class Server:
         self._interval = interval
         self._seen: tuple[Seen, ...] = ()
         try:
-            self._http = _Http((str(self._address), port), self._address.version, Access(self.token), self._answer)
+            place = str(self._address), port
+            self._http = _Http(place, self._address.version, Access(self.token, self._names()), self._answer)
         except OSError as error:
             raise type(error)(error.errno, error.strerror or str(error), f"{address}, port {port}") from None
 
@@ -92,6 +93,11 @@ class Server:
     def look(self) -> None:
         """Look once; this is what is shown from now on."""
         self._seen = tuple(self._watcher.look())
+
+    def _names(self) -> set[str]:
+        """Return what this machine is called; a name server is asked only for those who come from elsewhere."""
+        name = socket.gethostname()
+        return {name} if self.is_local else {name, socket.getfqdn()}
 
     def _answer(self, path: str) -> tuple[str, bytes, str] | None:
         """Return type, content and policy of what is asked for; None if there is no such thing."""

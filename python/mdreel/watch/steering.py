@@ -1,7 +1,6 @@
 """The log of steering beside a channel: what rules have seen and done."""
 
 import json
-import math
 import os
 import stat
 from collections.abc import Mapping
@@ -9,8 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from mdreel.notices.notice import printable
+
 NAME = "steering.jsonl"
 """The file in a channel's directory."""
+
+_END_OF_TIME = 1e11
+"""No calendar of a terminal goes further, s since 1970."""
 
 _TAIL_BYTES = 64 * 1024
 """So much of its end is looked at."""
@@ -59,18 +63,18 @@ class Event:
         """
         values = said.get("values") or {}
         time = float(said["time"])
-        if not math.isfinite(time):
+        if not 0 <= time < _END_OF_TIME:
             raise ValueError("no time")
         return cls(
             time=time,
-            event=str(said["event"]),
+            event=printable(str(said["event"])),
             rule=_text(said.get("rule")),
             action=_text(said.get("action")),
             sequence=_whole(said.get("sequence")),
             step=_whole(said.get("step")),
             frame_time=_number(said.get("frame_time")),
-            values={str(name): float(value) for name, value in values.items() if value is not None},
-            message=str(said.get("message") or ""),
+            values={printable(str(name)): float(value) for name, value in values.items() if value is not None},
+            message=printable(str(said.get("message") or "")),
         )
 
 
@@ -128,7 +132,7 @@ class SteeringLog:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else printable(str(value))
 
 
 def _whole(value: Any) -> int | None:

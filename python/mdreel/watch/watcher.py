@@ -9,6 +9,7 @@ from mdreel.errors import MdreelError
 from mdreel.insitu.place import folder_of_channels, place_of
 from mdreel.insitu.sections import most_bytes
 from mdreel.insitu.status import Status, paths_of_channels
+from mdreel.notices.notice import printable
 from mdreel.notices.reader import NoticeReader, notices_of
 from mdreel.notices.thinned import Thinned
 from mdreel.watch.rate import Rate
@@ -76,7 +77,7 @@ class _Watched:
             return self._not_there("absent", None, elapsed)
         except (OSError, MdreelError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return self._not_there("unreadable", " ".join(reason.split()), elapsed)
+            return self._not_there("unreadable", printable(reason), elapsed)
         rate = self._rate.see(status.n_published, now)
         if status.state != "running" and rate is not None:
             rate = 0.0
@@ -86,7 +87,7 @@ class _Watched:
         return Seen(
             path=self._path,
             state=status.state,
-            reason=status.reason,
+            reason=None if status.reason is None else printable(status.reason),
             status=status,
             frame_bytes=most_bytes(status.manifest),
             frames_per_second=rate,
@@ -110,7 +111,7 @@ class _Watched:
             try:
                 notice = reader.read()
             except (OSError, MdreelError) as error:
-                found.append(SeenAnalysis(path.stem, None, path.name, "unreadable", " ".join(str(error).split())))
+                found.append(SeenAnalysis(path.stem, None, path.name, "unreadable", printable(str(error))))
             else:
                 if notice is not None:
                     found.append(SeenAnalysis(path.stem, notice, notice.name, notice.state, notice.reason))
