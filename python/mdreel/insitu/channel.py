@@ -13,6 +13,7 @@ from mdreel.insitu.place import place_of, when_there
 from mdreel.insitu.status import Status
 
 _MISSED = ("raise", "skip")
+_MOST_TRIES = 100
 
 
 def channel(
@@ -159,12 +160,12 @@ class Channel:
         """
         if self.status().state == "running":
             raise StreamError(f"{self.path}: the channel has a living producer: it is not removed")
-        for is_last in (False, False, True):
+        for n_left in reversed(range(_MOST_TRIES)):
             try:
                 shutil.rmtree(self.path)
             except OSError as error:
                 # An analysis that was on the channel may have put its last notice there meanwhile.
-                if is_last or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
+                if not n_left or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                     raise
             else:
                 return
