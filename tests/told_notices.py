@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mdreel.notices.board import Shown, _Told
 from mdreel.notices.file import NoticeFile
+from mdreel.notices.notice_board import Shown, _Told
 from mdreel.notices.reader import NoticeReader, notices_of
 from mdreel.results.column import Column
 

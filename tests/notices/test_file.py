@@ -11,8 +11,8 @@ import pytest
 
 from full_disk import full_disk
 from mdreel.errors import FormatError
-from mdreel.notices.board import Shown, _Told
 from mdreel.notices.file import NoticeFile
+from mdreel.notices.notice_board import Shown, _Told
 from mdreel.notices.process import Process
 from mdreel.notices.reader import NoticeReader, notices_of
 from mdreel.results.column import Column
@@ -60,7 +60,7 @@ def test_notice_has_what_was_said_whoever_reads_it_when(channel: Path) -> None:
 def test_file_stays_small_however_long_the_run(channel: Path) -> None:
     told = Told(channel, Series(30))
     most = 0
-    for _ in range(3000):
+    for _ in range(600):
         told.say(n_frames=17)
         most = max(most, told.path.stat().st_size)
     notice = told.reader.read()
@@ -201,7 +201,7 @@ def test_other_users_enter_nothing(channel: Path) -> None:
 DYING = """
 import os, sys
 from pathlib import Path
-from mdreel.notices.board import Shown, _Told
+from mdreel.notices.notice_board import Shown, _Told
 from mdreel.notices.file import NoticeFile
 _Told(NoticeFile(Path(sys.argv[1]), sys.argv[2]), Shown("a", list)).say(3, {}, "running", None, has_results=False)
 os._exit(9)

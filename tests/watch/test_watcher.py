@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from growing_file import N_ATOMS
@@ -122,6 +123,15 @@ def test_rate_is_the_mean_of_the_last_seconds() -> None:
     assert found[-1] == 20.0
     assert rate.see(3, 40.0) is None  # a new run
     assert rate.see(5, 41.0) == 2.0
+
+
+def test_what_is_kept_of_looks_does_not_grow(folder: Path) -> None:
+    publish_on("run1")
+    watcher = Watcher()
+    for _ in range(1500):
+        (seen,) = watcher.look()
+    assert 300 <= len(seen.history) <= 601
+    assert (np.diff(seen.history[:, 0]) > 0).all()
 
 
 def test_slow_simulation_has_a_rate(folder: Path) -> None:

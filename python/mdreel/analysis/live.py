@@ -1,6 +1,6 @@
 """Live results: what analyses have found so far, while their trajectory grows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from time import monotonic, perf_counter_ns
 
 from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
@@ -13,7 +13,7 @@ from mdreel.crew import Watch
 from mdreel.errors import FrameIndexError, MdreelError, MismatchError, UnsupportedError
 from mdreel.executors.job import Job
 from mdreel.executors.threads import Threads
-from mdreel.notices.board import Board, Shown
+from mdreel.notices.notice_board import NoticeBoard, Shown
 from mdreel.notices.timing import shares_of
 from mdreel.pipeline import with_opening
 from mdreel.progress import Progress
@@ -143,11 +143,11 @@ class _Turns:
         self._watch = Watch()
         self._n_turns = 0
         self._waited_ns = self._looked_ns = 0
-        self._shares: Mapping[str, float] = {}
+        self._has_results = False
         self.n_frames = 0
         self.is_over = False
         self.has_news = False
-        self.board = Board(self._job.source, shown_of(analyses) if shown is None else shown)
+        self.board = NoticeBoard(self._job.source, shown_of(analyses) if shown is None else shown)
 
     @property
     def title(self) -> str:
@@ -157,7 +157,8 @@ class _Turns:
     @property
     def seconds(self) -> dict[str, float]:
         """Where the time went, s: the whole, waiting for frames, and of looking at them the kinds of spans."""
-        looked = {kind: 1e-9 * self._looked_ns * share for kind, share in self._shares.items()}
+        shares = shares_of(self._analyses[0].timing) if self._has_results else {}
+        looked = {kind: 1e-9 * self._looked_ns * share for kind, share in shares.items()}
         wall_ns = perf_counter_ns() - self._begun_ns
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}
 
@@ -206,7 +207,7 @@ class _Turns:
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.take(outcome, tally)
-        self._shares = shares_of(self._analyses[0].timing)
+        self._has_results = True
         self.has_news = False
 
     def end(self) -> None:

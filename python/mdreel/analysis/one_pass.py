@@ -16,7 +16,7 @@ from mdreel.errors import MismatchError
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
 from mdreel.executors.memory import bytes_of
-from mdreel.notices.board import Board, Shown
+from mdreel.notices.notice_board import NoticeBoard, Shown
 from mdreel.notices.timing import seconds_of
 from mdreel.pipeline import run as run_job
 
@@ -91,7 +91,7 @@ def run(
     budget = None if memory is None else bytes_of(memory)
 
     leaving = [analysis for analysis in analyses if analysis.leaves_file]
-    boards: list[Board] = []  # not returned: it is of one process
+    boards: list[NoticeBoard] = []  # not returned: it is of one process
 
     def compute() -> tuple[Outcome, Pass]:
         for analysis in leaving:
@@ -100,7 +100,7 @@ def run(
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened)
-        board = Board(opened, shown_of(analyses))
+        board = NoticeBoard(opened, shown_of(analyses))
         with board:
             outcome = run_job(
                 job,

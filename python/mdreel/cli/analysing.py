@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mdreel._core import Source
     from mdreel.analysis.analysis import Analysis
-    from mdreel.notices.board import Shown
+    from mdreel.notices.notice_board import Shown
     from mdreel.results.column import Column
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.analysis import Analysis
     from mdreel.cli.analysing import Asked, Request
-    from mdreel.notices.board import Shown
+    from mdreel.notices.notice_board import Shown
     from mdreel.results.column import Column
 
 
@@ -41,7 +41,7 @@ class Prepared:
 
     def shown(self, asked: "Sequence[Asked]") -> "list[Shown]":
         """Return what `mdreel watch` shows of each analysis: its table."""
-        from mdreel.notices.board import Shown
+        from mdreel.notices.notice_board import Shown
 
         def columns_of(one: "Asked", analysis: "Analysis") -> "Sequence[Column]":
             return one.question.tabulate(analysis).columns

@@ -50,7 +50,7 @@ def channel_of(source: Source) -> Path | None:
     return next((Path(facts["path"]) for facts in source.describe() if facts.get("format") == "channel"), None)
 
 
-class Board:
+class NoticeBoard:
     """The notices of analyses that read a channel together; nothing of the kind for any other source.
 
     Whatever goes wrong here, the analyses go on: nobody computes in order to be looked at.
