@@ -52,11 +52,15 @@ class Browser:
 
     def look_at(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         """Show a file on a screen of so many pixels."""
+        self.visit(path.resolve().as_uri(), width, height, dark)
+
+    def visit(self, url: str, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        """Show what is at an address on a screen of so many pixels."""
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._tell("Emulation.setDeviceMetricsOverride", screen)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._tell("Emulation.setEmulatedMedia", {"features": [scheme]})
-        self._ask("url", {"url": path.resolve().as_uri()})
+        self._ask("url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript in the page, as the body of a function."""

@@ -1,5 +1,6 @@
 """A run: frames of a source, cut into blocks, mapped by a kernel, merged in order."""
 
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from os import PathLike
@@ -32,6 +33,7 @@ def run(
     title: str = "",
     progress: bool = False,
     started_ns: int | None = None,
+    heard: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Run a job over frames.
 
@@ -57,6 +59,8 @@ def run(
         Whether progress is shown, on a terminal or in a notebook.
     started_ns : int, optional
         `time.perf_counter_ns` of when the user's call began; what has passed since is recorded as opening.
+    heard : callable, optional
+        Called now and then with the number of frames done.
 
     Returns
     -------
@@ -86,6 +90,8 @@ def run(
 
             def monitor(n_frames: int) -> None:
                 watch.look()
+                if heard is not None:
+                    heard(n_frames)
                 if progress:
                     bar.update(n_frames)
 

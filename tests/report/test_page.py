@@ -12,7 +12,7 @@ from any_record import RECORDS as ANY_RECORD
 from full_disk import full_disk
 from html_page import Page
 from mdreel.errors import UnsupportedError
-from mdreel.report.markup import element
+from mdreel.pages.markup import element
 from mdreel.report.page import check_report, page_of, write_report
 from mdreel.report.rank_bars import PARTS
 from mdreel.report.task_stream import MOST_RECTANGLES

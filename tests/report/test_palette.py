@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdreel.report.palette import COLOURS
+from mdreel.pages.palette import COLOURS
 from mdreel.report.rank_bars import PARTS
 from mdreel.spans import KINDS
 

@@ -1,14 +1,15 @@
 """What all analyses have in common: a trajectory, results, and what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
+from mdreel.analysis.frame_columns import columns_of
 from mdreel.analysis.one_pass import run as run_together
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -17,6 +18,7 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.executors.access import Access
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Outcome
+from mdreel.results.column import Column
 from mdreel.results.results import Results
 from mdreel.sources.name import name_of
 from mdreel.sources.open import open_source
@@ -55,6 +57,9 @@ class Analysis:
     damage : tuple of DamagedFrame
         What was left out of it, after a `run` that was asked to go on where a frame is damaged.
     """
+
+    _units: ClassVar[Mapping[str, str]] = {}
+    """Units of results that have a value, or several, for each frame."""
 
     def __init__(self, atomgroup: "AtomGroup", trajectory: Trajectory | None = None) -> None:
         self._selection = Selection.of(atomgroup)
@@ -182,6 +187,17 @@ class Analysis:
             transformations=transformations,
         )
         return self
+
+    def columns(self) -> Sequence[Column]:
+        """Return the results as a table: frame, time, and what has a value, or several, for each frame.
+
+        Returns
+        -------
+        sequence of Column
+            Those that `mdreel watch` shows of an analysis on a channel; a subclass may have others. A table that begins
+            with another column than frame and time is taken for a curve over it.
+        """
+        return columns_of(self.frames, self.times, self.results, self._units)
 
     def computation(self, source: Source) -> Computation:
         """Return what is to be done with each frame of the trajectory; it is given the atoms of the selection."""

@@ -1,5 +1,6 @@
 """Distance matrices: how far each frame is from each other frame."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.weights import weights_of
 from mdreel.executors.threads import Threads
+from mdreel.results.column import Column
 from mdreel.spans import COORDINATOR
 
 if TYPE_CHECKING:
@@ -80,6 +82,10 @@ class DistanceMatrix(Analysis):
         super().__init__(atoms, trajectory)
         self._weights = self._selection.add_up(weights_of(atoms, weights))
         self._superposition = superposition
+
+    def columns(self) -> Sequence[Column]:
+        """Return nothing: each frame has a value for each other frame."""
+        return []
 
     def computation(self, source: Source) -> Computation:
         """Return what keeps the positions of a frame."""

@@ -1,6 +1,6 @@
 """Mean square displacement: how far particles go, by the time that has passed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from mdreel.analysis.diffusion import Diffusion, diffusion_of
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import Scheme
 from mdreel.errors import MismatchError
+from mdreel.results.column import Column
 from mdreel.spans import COORDINATOR
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class EinsteinMSD(Analysis):
     def n_dimensions(self) -> int:
         """How many coordinates count."""
         return len(self._axes)
+
+    def columns(self) -> Sequence[Column]:
+        """Return the mean square displacement over the lag time, ps."""
+        values = Column("msd", "Å^2", self.results.timeseries)
+        return [Column("lag_time", "ps", self.results.delta_t_values), values]
 
     def computation(self, source: Source) -> Computation:
         """Return what keeps positions."""

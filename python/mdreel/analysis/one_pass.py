@@ -16,6 +16,8 @@ from mdreel.errors import MismatchError
 from mdreel.executors.find import find_executor
 from mdreel.executors.job import Job
 from mdreel.executors.memory import bytes_of
+from mdreel.notices.notice_board import NoticeBoard, Shown
+from mdreel.notices.timing import seconds_of
 from mdreel.pipeline import run as run_job
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ def run(
     budget = None if memory is None else bytes_of(memory)
 
     leaving = [analysis for analysis in analyses if analysis.leaves_file]
+    boards: list[NoticeBoard] = []  # not returned: it is of one process
 
     def compute() -> tuple[Outcome, Pass]:
         for analysis in leaving:
@@ -97,27 +100,39 @@ def run(
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened)
-        outcome = run_job(
-            job,
-            selected,
-            reading,
-            access=access,
-            n_parts=n_parts if reading is executor else 1,
-            checkpoint=checkpoint,
-            memory=budget,
-            title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
-            progress=progress,
-            started_ns=started_ns,
-        )
+        board = NoticeBoard(opened, shown_of(analyses))
+        with board:
+            outcome = run_job(
+                job,
+                selected,
+                reading,
+                access=access,
+                n_parts=n_parts if reading is executor else 1,
+                checkpoint=checkpoint,
+                memory=budget,
+                title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
+                progress=progress,
+                started_ns=started_ns,
+                heard=board.hear if board.is_seen else None,
+            )
+        boards.append(board)
         return outcome, job.kernel
 
     outcome, kernel = executor.share(compute)
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
         analysis.take(outcome, tally)
+    for board in boards:
+        board.tell(len(outcome.rows), seconds_of(analyses[0].timing))
+        board.end("finished")
     warn_of_damage(outcome.damage, on_error)
     if leaving:
         executor.share(lambda: _leave_files(leaving))
     return tuple(analyses)
+
+
+def shown_of(analyses: Sequence[Analysis]) -> list[Shown]:
+    """Return what others see of analyses that read a channel, where nobody says."""
+    return [Shown(type(analysis).__name__, analysis.columns) for analysis in analyses]
 
 
 def leader_of(analyses: Sequence[Analysis]) -> Analysis:

@@ -1,6 +1,7 @@
 """Radius of gyration: how far atoms are from their centre."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +55,8 @@ class Rg(Analysis):
     >>> rg.results.rgyr.shape
     (98, 6)
     """
+
+    _units: ClassVar[Mapping[str, str]] = {"rgyr": "Å"}
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """RMSD: how far each frame is from a reference structure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +90,8 @@ class RMSD(Analysis):
     >>> RMSD(core, groupselections=["name CA and resid 122:159"]).run().results.rmsd[-1, 2:].round(2)
     array([ 1.95, 14.62])
     """
+
+    _units: ClassVar[Mapping[str, str]] = {"rmsd": "Å"}
 
     def __init__(
         self,

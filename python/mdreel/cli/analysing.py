@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mdreel._core import Source
     from mdreel.analysis.analysis import Analysis
+    from mdreel.notices.notice_board import Shown
     from mdreel.results.column import Column
 
 
@@ -189,13 +190,14 @@ class Request:
             on_error=self.on_error.value,
         )
 
-    def live(self, analyses: "Sequence[Analysis]") -> "Iterator[object]":
-        """Run analyses over frames as they come; stops now and then with the results so far."""
+    def live(self, analyses: "Sequence[Analysis]", shown: "Sequence[Shown] | None" = None) -> "Iterator[object]":
+        """Run analyses over frames as they come; stops now and then with the results so far, which others see."""
         from mdreel.analysis.live import live
 
         every = from_channel.EVERY_SECONDS if self.every is None else self.every
         n_workers, progress = self.n_workers or None, not self.quiet
-        return live(analyses, self.start, self.stop, self.step, every=every, n_workers=n_workers, progress=progress)
+        window = (self.start, self.stop, self.step)
+        return live(analyses, *window, every=every, n_workers=n_workers, progress=progress, shown=shown)
 
     @property
     def _from_channel(self) -> from_channel.FromChannel:
@@ -252,7 +254,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
         environment = request.recording.environment(request.trajectories)
         if request.is_live:
             force = request.force
-            for _ in request.live(prepared.analyses):
+            for _ in request.live(prepared.analyses, prepared.shown(asked)):
                 tell(replace(request, force=force), asked, prepared)
                 force = True  # what is there from now on is our own
         else:

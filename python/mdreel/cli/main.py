@@ -54,6 +54,8 @@ from mdreel.cli.split import EXAMPLES as SPLIT_EXAMPLES
 from mdreel.cli.split import split
 from mdreel.cli.steer import EXAMPLES as STEER_EXAMPLES
 from mdreel.cli.steer import SteerCommand, steer_command
+from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
+from mdreel.cli.watch import watch
 from mdreel.errors import DamagedFrameWarning, MdreelError
 
 app = typer.Typer(
@@ -103,6 +105,7 @@ app.command(cls=SectionedCommand, short_help="What simulations publish here.", e
 app.command("steer", cls=SteerCommand, short_help="Stop, fork, ... a simulation by rule.", epilog=STEER_EXAMPLES)(
     steer_command
 )
+app.command(cls=SectionedCommand, short_help="See simulations and analyses run.", epilog=WATCH_EXAMPLES)(watch)
 app.command(cls=SectionedCommand, short_help="Serve channels to other nodes.", epilog=SERVE_EXAMPLES)(serve)
 app.command(cls=SectionedCommand, short_help="Take a channel of another node.", epilog=RELAY_EXAMPLES)(relay)
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.analysis import Analysis
     from mdreel.cli.analysing import Asked, Request
+    from mdreel.notices.notice_board import Shown
+    from mdreel.results.column import Column
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,16 @@ class Prepared:
     groups: "list[AtomGroup]"
     analyses: "list[Analysis]"
     topology_seconds: float
+
+    def shown(self, asked: "Sequence[Asked]") -> "list[Shown]":
+        """Return what `mdreel watch` shows of each analysis: its table."""
+        from mdreel.notices.notice_board import Shown
+
+        def columns_of(one: "Asked", analysis: "Analysis") -> "Sequence[Column]":
+            return one.question.tabulate(analysis).columns
+
+        each = zip(asked, self.analyses, strict=True)
+        return [Shown(one.question.title, partial(columns_of, one, analysis)) for one, analysis in each]
 
 
 def prepare(request: "Request", asked: "Sequence[Asked]") -> Prepared:

@@ -1,5 +1,6 @@
 """Channels by their names: what analyses and consumers of one's own are opened from."""
 
+import errno
 import shutil
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from mdreel.insitu.place import place_of, when_there
 from mdreel.insitu.status import Status
 
 _MISSED = ("raise", "skip")
+_MOST_TRIES = 100
 
 
 def channel(
@@ -158,7 +160,15 @@ class Channel:
         """
         if self.status().state == "running":
             raise StreamError(f"{self.path}: the channel has a living producer: it is not removed")
-        shutil.rmtree(self.path)
+        for n_left in reversed(range(_MOST_TRIES)):
+            try:
+                shutil.rmtree(self.path)
+            except OSError as error:
+                # An analysis that was on the channel may have put its last notice there meanwhile.
+                if not n_left or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
+                    raise
+            else:
+                return
 
     def __repr__(self) -> str:
         return f"<Channel {self.path}>"

@@ -121,18 +121,32 @@ def channels(folder: str | PathLike[str] | None = None) -> list[Status]:
     FormatError
         If what is there is no channel.
     """
-    place = folder_of_channels() if folder is None else Path(folder)
-    if not place.exists():
-        return []
-    check_folder(place)
     found = []
-    for path in sorted(place.iterdir()):
-        if path.is_dir():
-            try:
-                found.append(Status.of(path))
-            except FileNotFoundError:
-                continue  # it is being made, or removed
+    for path in paths_of_channels(folder_of_channels() if folder is None else Path(folder)):
+        try:
+            found.append(Status.of(path))
+        except FileNotFoundError:
+            continue  # it is being made, or removed
     return found
+
+
+def paths_of_channels(folder: Path) -> list[Path]:
+    """Return the directories of channels in a folder, by name; of some of them it may turn out that they are none.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, which need not be there.
+
+    Raises
+    ------
+    PermissionError
+        If it belongs to somebody else, or others may enter.
+    """
+    if not folder.exists():
+        return []
+    check_folder(folder)
+    return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
 def rates(seen: Sequence[Status], seconds: float) -> list[float]:

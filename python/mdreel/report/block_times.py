@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.amounts import BLOCKS, SECONDS, amount
+from mdreel.pages.markup import Markup
 from mdreel.report.card import card
-from mdreel.report.markup import Markup
 from mdreel.report.svg import Axis, Tips, layer, marker, path, plot, rectangles, round_step
 from mdreel.timing.stragglers import STRAGGLER
 from mdreel.timing.timing import Timing

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mdreel.amounts import BYTES, amount, percent
+from mdreel.pages.markup import Markup, element, table
 from mdreel.report.card import card
-from mdreel.report.markup import Markup, element, table
 
 _LABELS = {
     "mdreel": "mdreel",

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mdreel.amounts import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
-from mdreel.report.markup import Markup, element
-from mdreel.report.palette import class_of
+from mdreel.pages.markup import Markup, element
+from mdreel.pages.palette import class_of
 from mdreel.timing.stragglers import STRAGGLER, Straggler
 from mdreel.timing.timing import Timing
 

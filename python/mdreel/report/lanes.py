@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mdreel.amounts import digits
-from mdreel.report.markup import Markup, element, together
+from mdreel.pages.markup import Markup, element, together
 from mdreel.report.svg import place_of, round_step
 from mdreel.timing.stragglers import Straggler
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.amounts import SECONDS, Unit, amount, digits, unit_of
+from mdreel.pages.markup import Markup, element, table
 from mdreel.report.card import card
-from mdreel.report.markup import Markup, element, table
 from mdreel.timing.observables import NAMES, Observables
 from mdreel.timing.timing import Timing
 

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdreel.errors import UnsupportedError
+from mdreel.pages.markup import Markup, element, together
+from mdreel.pages.palette import stylesheet
 from mdreel.report.block_times import block_times
 from mdreel.report.environment_table import environment_table
 from mdreel.report.head import head
-from mdreel.report.markup import Markup, element, together
 from mdreel.report.observables_table import observables_table
-from mdreel.report.palette import stylesheet
 from mdreel.report.rank_bars import rank_bars
 from mdreel.report.ratios import ratios
 from mdreel.report.task_stream import task_stream

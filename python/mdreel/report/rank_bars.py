@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.amounts import SECONDS, amount, percent
+from mdreel.pages.markup import Markup
+from mdreel.pages.palette import class_of, key, legend
 from mdreel.report.card import card
 from mdreel.report.lanes import Lanes, marks_of
-from mdreel.report.markup import Markup
-from mdreel.report.palette import class_of, key, legend
 from mdreel.report.svg import Axis, Tips, layer, marker, path, plot, rectangles
 from mdreel.timing.observables import Observables
 from mdreel.timing.stragglers import typical_seconds

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mdreel.amounts import SECONDS, amount, digits, percent
+from mdreel.pages.markup import Markup, element, table
 from mdreel.report.card import card
-from mdreel.report.markup import Markup, element, table
 from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 from mdreel.timing.observables import Observables
 from mdreel.timing.timing import Timing

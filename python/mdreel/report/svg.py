@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel.amounts import Unit, Units, unit_of
-from mdreel.report.markup import Markup, element, together
+from mdreel.pages.markup import Markup, element, together
 
 _MOST_TICKS = 6
 

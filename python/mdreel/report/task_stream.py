@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.amounts import SECONDS, amount, percent
+from mdreel.pages.markup import Markup
+from mdreel.pages.palette import class_of, key, legend
 from mdreel.report.block_times import late_after
 from mdreel.report.card import card
 from mdreel.report.lanes import Lanes, marks_of
-from mdreel.report.markup import Markup
-from mdreel.report.palette import class_of, key, legend
 from mdreel.report.raster import spread
 from mdreel.report.svg import Axis, Tips, layer, path, plot, rectangles
 from mdreel.spans import COORDINATOR, KINDS

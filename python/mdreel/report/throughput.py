@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.amounts import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
+from mdreel.pages.markup import Markup, element
 from mdreel.report.card import card
-from mdreel.report.markup import Markup, element
 from mdreel.report.raster import spread
 from mdreel.report.svg import Axis, Tips, layer, path, place_of, plot, rectangles, steps
 from mdreel.spans import KINDS

@@ -1,9 +1,10 @@
-"""The colours of the page: one for each kind of time, in every figure, by day and by night."""
+"""The colours of pages: one for each kind of time, in every figure, by day and by night."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from mdreel.report.markup import Markup, element
+from mdreel.pages.markup import Markup, element
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,17 @@ def class_of(kind: str) -> str:
 
 
 def stylesheet() -> Markup:
-    """Return the rules that give each class its colour, and dim the others while its name is pointed at."""
+    """Return the style that all pages share.
+
+    It gives each class its colour, and dims the others while the name of one is pointed at; ``base.css`` has the rest.
+    """
     light = "".join(f"--{class_of(kind)}:{colour.light};" for kind, colour in COLOURS.items())
     dark = "".join(f"--{class_of(kind)}:{colour.dark};" for kind, colour in COLOURS.items())
     rules = [f":root{{{light}}}", f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"]
     for kind in map(class_of, COLOURS):
         rules.append(f".{kind}{{--paint:var(--{kind})}}")
         rules.append(f".card:has(.key.{kind}:hover) .layer path:not(.{kind}){{opacity:.12}}")
-    return Markup("\n".join(rules))
+    return Markup("\n".join(rules) + Path(__file__).with_name("base.css").read_text(encoding="utf-8"))
 
 
 def legend(entries: Mapping[str, str], *marks: Markup) -> Markup:

@@ -1,0 +1,175 @@
+"""``mdreel watch``: channels and the analyses on them, as they are, on a terminal, in a pipe or in a browser."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, failing_with
+
+if TYPE_CHECKING:
+    from mdreel.watch.seen import Seen
+    from mdreel.watch.watcher import Watcher
+
+    Look = Callable[[], Sequence[Seen]]
+
+WEB = "In a browser"
+
+EXAMPLES = """\b
+Examples:
+  mdreel watch
+  mdreel watch run1 --interval 5 >> run1.log
+  mdreel watch run1 --once --json
+  mdreel watch --web --port 8765
+"""
+
+_FIRST_SECONDS = 0.5
+"""Between two looks, of which a rate is made, where there is only one line to print."""
+
+
+def watch(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Channels, by name or directory; they need not be there.  [default: all]"
+        ),
+    ] = None,
+    interval: Annotated[
+        float,
+        typer.Option(
+            "--interval",
+            metavar="SECONDS",
+            min=0.1,
+            rich_help_panel=options.OUTPUT,
+            help="How often they are looked at.",
+        ),
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", rich_help_panel=options.OUTPUT, help="Print once, and end.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", rich_help_panel=options.OUTPUT, help="All that is known, a line of JSON for each look."),
+    ] = False,
+    web: Annotated[
+        bool, typer.Option("--web", rich_help_panel=WEB, help="Show a page, at an address that is printed.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", metavar="N", min=0, max=65535, rich_help_panel=WEB, help="Where the page is.  [default: any]"
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            rich_help_panel=WEB,
+            help="On which address of this machine; others reach all but 127.0.0.1.  [default: 127.0.0.1]",
+        ),
+    ] = None,
+) -> None:
+    """Watch channels: state, rates, consumers, and what analyses on them have found so far; until Ctrl-C."""
+    from mdreel.watch.watcher import Watcher
+
+    if not web and (port is not None or listen is not None):
+        raise CommandError("--port, --listen: with --web only", ExitCode.USAGE)
+    if web and (once or as_json):
+        raise CommandError("--web: without --once and --json", ExitCode.USAGE)
+    with failing_with(ExitCode.INPUT):
+        watcher = Watcher(names or ())
+
+    def look() -> "Sequence[Seen]":
+        with failing_with(ExitCode.INPUT):
+            return watcher.look()
+
+    try:
+        if web:
+            _serve(watcher, interval, listen or "127.0.0.1", port or 0)
+        elif once:
+            _print_once(look, as_json)
+        elif as_json or not sys.stdout.isatty():
+            _print(look, interval, _json if as_json else _lines)
+        else:
+            _draw(look, interval)
+    except KeyboardInterrupt:
+        return  # this is how one ends it
+
+
+def _print_once(look: "Look", as_json: bool) -> None:
+    """Print what is seen, after a moment that a rate needs."""
+    if look():
+        time.sleep(_FIRST_SECONDS)
+    seen = look()
+    if as_json:
+        typer.echo(_json(seen)[0])
+    elif not seen:
+        typer.echo("no channels", err=True)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        from mdreel.watch.terminal import Room, view
+
+        console = Console()
+        console.print(view(seen, Room(console.width, sys.maxsize)))
+    else:
+        typer.echo("\n".join(_lines(seen)))
+    if seen and all(one.status is None for one in seen):
+        raise CommandError(f"{', '.join(one.name for one in seen)}: no channel to look at", ExitCode.INPUT)
+
+
+def _print(look: "Look", interval: float, said: "Callable[[Sequence[Seen]], list[str]]") -> None:
+    """Print lines for each look."""
+    look()
+    due = time.monotonic()
+    while True:
+        due = max(due + interval, time.monotonic())  # who was suspended does not catch up
+        time.sleep(max(0.0, due - time.monotonic()))
+        for line in said(look()):
+            typer.echo(line)
+        sys.stdout.flush()
+
+
+def _lines(seen: "Sequence[Seen]") -> list[str]:
+    from mdreel.watch.lines import lines
+
+    return lines(seen, time.time())
+
+
+def _json(seen: "Sequence[Seen]") -> list[str]:
+    from mdreel.watch.facts import facts_of
+
+    said = {"time": time.time(), "channels": [facts_of(one) for one in seen]}
+    return [json.dumps(said, ensure_ascii=False, allow_nan=False)]
+
+
+def _draw(look: "Look", interval: float) -> None:
+    """Draw what is seen, again and again, in one place; the last of it stays."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from mdreel.watch.terminal import Room, view
+
+    console = Console()
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        while True:
+            live.update(view(look(), Room(console.width, console.height)), refresh=True)
+            time.sleep(interval)
+
+
+def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None:
+    """Serve the page until Ctrl-C."""
+    from mdreel.watch.server import Server
+
+    with failing_with(ExitCode.INPUT):
+        server = Server(watcher, address, port, interval)
+    with failing_with(ExitCode.INPUT), server:
+        typer.echo(server.url)
+        sys.stdout.flush()
+        if not server.is_local:
+            message = "others reach this address, and the token goes there without encryption: ssh -L is safer"
+            typer.echo(f"mdreel: warning: {message}", err=True)
+        server.serve()

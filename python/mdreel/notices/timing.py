@@ -1,0 +1,41 @@
+"""Where the time of an analysis went, in the few words of a notice."""
+
+from mdreel.timing.timing import Timing
+
+_WORK = ("read", "decompress", "compute")
+"""Kinds of spans that are told apart; what is left of the whole is none of them."""
+
+
+def shares_of(timing: Timing) -> dict[str, float]:
+    """Return which share of the time of workers that did not wait went into reading, decompressing and computing.
+
+    Parameters
+    ----------
+    timing : Timing
+        The run so far.
+
+    Returns
+    -------
+    dict of str to float
+        Shares by kind, from 0 to 1; nothing where nothing was recorded.
+    """
+    seconds = {kind: timing.seconds(kind) for kind in _WORK}
+    whole = sum(seconds.values())
+    return {kind: value / whole for kind, value in seconds.items()} if whole > 0 else {}
+
+
+def seconds_of(timing: Timing) -> dict[str, float]:
+    """Return where the time of a run went that has ended: the whole, and of a worker, in the mean, some kinds of spans.
+
+    Parameters
+    ----------
+    timing : Timing
+        The run.
+
+    Returns
+    -------
+    dict of str to float
+        Times, s: ``wall``, ``wait``, ``read``, ``decompress``, ``compute``.
+    """
+    n_workers = max(1, len(timing.workers))
+    return {"wall": timing.wall_seconds, **{kind: timing.seconds(kind) / n_workers for kind in ("wait", *_WORK)}}

@@ -1,0 +1,1 @@
+"""Pages for a browser: markup, colours, and the style that all of them share."""

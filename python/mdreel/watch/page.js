@@ -1,0 +1,252 @@
+// What is seen of channels, asked for again and again while somebody looks at the page.
+
+const token = new URLSearchParams(location.search).get("token") || "";
+const interval = Math.max(250, Number(document.body.dataset.interval));
+const FEW = 4;
+const STATES = new Set(["running", "finished", "stopped", "failed", "lost", "dead", "unreadable", "absent"]);
+const TIMES = ["wait", "read", "decompress", "compute"];
+
+const root = document.getElementById("channels");
+const said = document.getElementById("said");
+const cards = new Map();
+let isFirst = true;
+
+const set = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+const bytes = (value) => {
+  const [name, size] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]].find(([, one]) => value >= one) || ["B", 1];
+  return `${digits(value / size, 3)} ${name}/s`;
+};
+const badge = (element, state) => {
+  element.className = `state ${STATES.has(state) ? state : ""}`.trim();
+  set(element, state);
+};
+
+class Analysis {
+  constructor() {
+    this.element = make("section", "analysis");
+    this.head = make("h3");
+    this.name = make("span");
+    this.state = make("span", "state");
+    this.facts = make("span", "facts");
+    this.head.append(this.name, this.state, this.facts);
+    this.reason = make("p", "reason");
+    this.times = make("div", "times");
+    this.legend = make("ul", "legend");
+    this.charts = make("div", "charts");
+    this.element.append(this.head, this.reason, this.times, this.legend, this.charts);
+    this.known = new Map();
+  }
+
+  update(facts) {
+    set(this.name, facts.name);
+    badge(this.state, facts.state);
+    set(this.reason, facts.reason || "");
+    if (!facts.columns) return;
+    const left = facts.n_columns - facts.columns.length;
+    set(this.facts, `process ${facts.process}, ${facts.n_frames.toLocaleString("en")} frames`
+      + (left > 0 ? `, ${left.toLocaleString("en")} more columns` : ""));
+    this.updateTimes(facts.seconds);
+    const first = facts.is_of_frames ? 2 : 1;
+    const wanted = new Set();
+    const axis = facts.is_of_frames ? ["", "ps"] : facts.columns[0] || ["", ""];
+    let xs = facts.curves ? facts.curves[facts.is_of_frames ? 1 : 0] : [];
+    if (facts.is_of_frames && xs && xs.some((x, i) => i && x < xs[i - 1])) {
+      // Where times begin anew, as of several files behind one another, frames are in their order.
+      xs = facts.curves[0];
+      axis.splice(0, 2, "frame", "");
+    }
+    facts.columns.slice(first).forEach(([name, unit], i) => {
+      const key = JSON.stringify([facts.is_of_frames, name, unit]);
+      wanted.add(key);
+      if (!this.known.has(key)) {
+        const chart = new Chart(name, unit, ...axis, "read", false);
+        this.known.set(key, chart);
+        this.charts.append(chart.element);
+      }
+      if (facts.curves) this.known.get(key).update(xs, facts.curves[first + i], ...axis);
+    });
+    for (const [key, chart] of this.known) {
+      if (!wanted.has(key)) { chart.element.remove(); this.known.delete(key); }
+    }
+  }
+
+  updateTimes(seconds) {
+    const wall = seconds.wall || 0;
+    const parts = TIMES.filter((kind) => seconds[kind] > 0).map((kind) => [kind, seconds[kind]]);
+    this.times.hidden = this.legend.hidden = !(wall > 0 && parts.length);
+    if (this.times.hidden) return;
+    const left = wall - parts.reduce((sum, [, value]) => sum + value, 0);
+    if (left > 0) parts.push(["overheads", left]);
+    this.times.replaceChildren(...parts.map(([kind, value]) => {
+      const part = make("i", kind);
+      part.style.flexGrow = value / wall;
+      return part;
+    }));
+    this.legend.replaceChildren(...parts.map(([kind, value]) => {
+      const key = make("li", `key ${kind}`);
+      const name = { wait: "idle", read: "movement", overheads: "other" }[kind] || kind;
+      key.append(make("i"), `${name} `, make("b", "", `${digits(100 * Math.min(value / wall, 1), 2)} %`));
+      return key;
+    }));
+  }
+}
+
+class Card {
+  constructor(isOpen) {
+    this.element = make("section", "card channel");
+    this.button = make("button", "row");
+    this.button.type = "button";
+    this.name = make("span", "name");
+    this.state = make("span", "state");
+    this.numbers = make("span", "numbers");
+    this.bars = make("span", "small");
+    this.button.append(this.name, this.state, this.numbers, this.bars);
+    this.button.addEventListener("click", () => { this.open(!this.isOpen); ask(); });
+    this.reason = make("p", "reason");
+    this.body = make("div", "body");
+    this.figures = make("div", "figures");
+    this.analyses = make("div");
+    this.charts = make("div", "charts");
+    this.rate = new Chart("frames a second", "", "watched", "s", "compute", true);
+    this.lag = new Chart("lag of the slowest consumer", "frames", "watched", "s", "open", true);
+    this.charts.append(this.rate.element, this.lag.element);
+    this.log = make("div", "log");
+    this.body.append(this.figures, this.analyses, this.charts, this.log);
+    this.element.append(this.button, this.reason, this.body);
+    this.known = new Map();
+    this.open(isOpen);
+  }
+
+  open(isOpen) {
+    this.isOpen = isOpen;
+    this.body.hidden = !isOpen;
+    this.button.setAttribute("aria-expanded", String(isOpen));
+  }
+
+  update(facts) {
+    set(this.name, facts.name);
+    badge(this.state, facts.state);
+    set(this.reason, facts.reason || "");
+    const lag = facts.lags.length ? Math.max(...facts.lags) : null;
+    const rate = facts.frames_per_second;
+    const short = facts.n_frames === null ? [] : [
+      `${facts.n_frames.toLocaleString("en")} frames`, rate === null ? "" : `${digits(rate, 3)}/s`,
+      lag === null ? "" : `lag ${lag.toLocaleString("en")}`,
+      ...facts.analyses.filter((one) => one.state === "running").flatMap((one) => Object.entries(one.latest || {})
+        .slice(0, 1).map(([name, value]) => `${name} ${digits(value)}`)).slice(0, 1),
+    ];
+    set(this.numbers, short.filter(Boolean).join(" · "));
+    this.bars.replaceChildren(bars(facts.bars));
+    this.updateFigures(facts);
+    if (!facts.history) return;
+    this.rate.update(facts.history.elapsed, facts.history.frames_per_second);
+    this.lag.update(facts.history.elapsed, facts.history.lag);
+    this.updateAnalyses(facts.analyses);
+    this.updateLog(facts.steering, facts.steering_damaged);
+  }
+
+  updateFigures(facts) {
+    this.figures.hidden = facts.n_frames === null;
+    if (this.figures.hidden) return;
+    const entries = [
+      ["frames", facts.n_frames.toLocaleString("en")],
+      ["frames/s", digits(facts.frames_per_second, 3)],
+      ["published", facts.bytes_per_second === null ? "–" : bytes(facts.bytes_per_second)],
+      ["dropped", facts.n_dropped.toLocaleString("en")],
+      ["atoms", facts.n_atoms.toLocaleString("en")],
+      [facts.lags.length === 1 ? "lag of the consumer" : "lag of each consumer", facts.lags.slice(0, 6).join(", ") || "–"],
+    ];
+    this.figures.replaceChildren(...entries.map(([name, value]) => {
+      const figure = make("div");
+      figure.append(make("b", "", value), make("span", "", name));
+      return figure;
+    }));
+  }
+
+  updateAnalyses(analyses) {
+    const keys = new Set(analyses.map((one) => one.key));
+    for (const [key, analysis] of this.known) {
+      if (!keys.has(key)) { analysis.element.remove(); this.known.delete(key); }
+    }
+    analyses.forEach((facts, i) => {
+      if (!this.known.has(facts.key)) this.known.set(facts.key, new Analysis());
+      const { element } = this.known.get(facts.key);
+      if (this.analyses.children[i] !== element) this.analyses.insertBefore(element, this.analyses.children[i] || null);
+      this.known.get(facts.key).update(facts);
+    });
+  }
+
+  updateLog(events, damaged) {
+    const mark = JSON.stringify([events.length, events.at(-1), damaged]);
+    if (mark === this.mark) return;
+    this.mark = mark;
+    this.log.replaceChildren();
+    if (!events.length && !damaged) return;
+    this.log.append(make("h3", "", "Steering"));
+    const list = make("ol");
+    for (const event of events.slice(-50).reverse()) {
+      const line = make("li");
+      const time = make("time", "", new Date(1000 * event.time).toLocaleTimeString());
+      const values = Object.entries(event.values).map(([name, value]) => `${name} ${digits(value)}`).join(", ");
+      const when = event.frame_time === null ? "" : `at ${digits(event.frame_time)} ps`;
+      const words = [event.message, [values, when].filter(Boolean).join(" ")].filter(Boolean).join(" – ");
+      line.append(time, make("b", `event ${/^[a-z-]+$/.test(event.event) ? event.event : ""}`, event.event));
+      line.append(make("span", "rule", event.rule || ""), make("span", "words", words));
+      list.append(line);
+    }
+    this.log.append(list);
+    if (damaged) this.log.append(make("p", "note", `${damaged} lines of the log cannot be read`));
+  }
+}
+
+const show = (state) => {
+  if (isFirst && state.channels.length) {
+    isFirst = false;
+    state.channels.slice(0, state.channels.length <= FEW ? FEW : 0).forEach((one) => cards.set(one.path, new Card(true)));
+  }
+  const keys = new Set(state.channels.map((one) => one.path));
+  for (const [key, card] of cards) {
+    if (!keys.has(key)) { card.element.remove(); cards.delete(key); }
+  }
+  state.channels.forEach((facts, i) => {
+    if (!cards.has(facts.path)) cards.set(facts.path, new Card(false));
+    const card = cards.get(facts.path);
+    if (root.children[i] !== card.element) root.insertBefore(card.element, root.children[i] || null);
+    card.update(facts);
+  });
+  const counts = new Map();
+  state.channels.forEach(({ state: one }) => counts.set(one, (counts.get(one) || 0) + 1));
+  const n = state.channels.length;
+  set(document.getElementById("title"), n === 1 ? "1 channel" : `${n} channels`);
+  const states = [...counts].map(([name, count]) => `${count} ${name}`).join(", ");
+  set(said, `${states || "nobody publishes here"} · ${new Date(1000 * state.time).toLocaleTimeString()}`);
+  root.classList.remove("old");
+};
+
+let due = 0;
+let isAsking = false;
+const ask = async () => {
+  clearTimeout(due);
+  if (isAsking) return;
+  isAsking = true;
+  let isRefused = false;
+  try {
+    const opened = [...cards].filter(([, card]) => card.isOpen).map(([path]) => ["open", path]);
+    const answer = await fetch(`state?${new URLSearchParams(opened)}`, {
+      headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal: AbortSignal.timeout(20000),
+    });
+    isRefused = answer.status === 403;
+    if (!answer.ok) throw new Error(answer.status);
+    const wasFirst = isFirst;
+    show(await answer.json());
+    due = wasFirst && !isFirst ? -1 : 0;
+  } catch {
+    root.classList.add("old");
+    set(said, isRefused ? "the token is no longer valid: open the address that mdreel watch has printed" : "no answer from mdreel watch; trying again");
+  }
+  isAsking = false;
+  // What is opened at first has curves, which were not asked for yet.
+  if (!document.hidden && !isRefused) due = setTimeout(ask, due === -1 ? 0 : interval);
+};
+document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
+ask();

@@ -1,0 +1,50 @@
+"""Sparklines: how a number went, in a few characters."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
+    """Return values as a line of bars, from the lowest to the highest.
+
+    Parameters
+    ----------
+    values : array_like, shape (n_values,)
+        The values; those that are no number leave a gap.
+    width : int
+        How many characters there may be; each stands for the mean of its values.
+    from_zero : bool
+        Whether the lowest bar is 0, and not the lowest value.
+    """
+    levels = bars(values, width, from_zero)
+    return "".join(" " if level is None else _LEVELS[level] for level in levels)
+
+
+def bars(values: ArrayLike, most: int, from_zero: bool = False) -> list[int | None]:
+    """Return values as bars of 0 to 7, from the lowest to the highest; in the middle if all are the same.
+
+    Parameters
+    ----------
+    values : array_like, shape (n_values,)
+        The values; None stands for those that are no number.
+    most : int
+        How many bars there may be; each stands for the mean of its values.
+    from_zero : bool
+        Whether the lowest bar is 0, and not the lowest value.
+    """
+    array = np.asarray(values, np.float64)
+    if not np.isfinite(array).any():
+        return []
+    means = [_mean(part) for part in np.array_split(array, min(most, len(array)))]
+    low, high = 0.0 if from_zero else np.nanmin(means), np.nanmax(means)
+    n_levels = len(_LEVELS)
+    scale = n_levels / (high - low) if high > low else 0.0
+    first = 0 if high > low else n_levels // 2 - 1
+    return [None if np.isnan(mean) else min(first + int((mean - low) * scale), n_levels - 1) for mean in means]
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
