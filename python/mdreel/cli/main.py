@@ -32,6 +32,8 @@ from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
 from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
+from mdreel.cli.hub import EXAMPLES as HUB_EXAMPLES
+from mdreel.cli.hub import hub
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
 from mdreel.cli.managed import managed
@@ -100,6 +102,7 @@ app.command(cls=SectionedCommand, short_help="Keep a channel in a file.", epilog
 app.command(cls=SectionedCommand, short_help="What simulations publish here.", epilog=CHANNELS_EXAMPLES)(channels)
 app.command(cls=SectionedCommand, short_help="Serve channels to other nodes.", epilog=SERVE_EXAMPLES)(serve)
 app.command(cls=SectionedCommand, short_help="Take a channel of another node.", epilog=RELAY_EXAMPLES)(relay)
+app.command(cls=SectionedCommand, short_help="Serve many clients of IMD.", epilog=HUB_EXAMPLES)(hub)
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
     report
 )
