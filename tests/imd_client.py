@@ -1,7 +1,8 @@
 """A client of IMD for tests, which shares nothing with mdreel; and a program that is one.
 
 ``python imd_client.py HOST:PORT`` connects, takes frames to the end, says ``joined`` and ``first``, and then, as JSON,
-the steps of all frames and a digest of all positions. With ``hang`` behind the address it stops reading at the first frame.
+the steps of all frames and a digest of all positions.
+With ``hang`` behind the address it stops reading at the first frame.
 """
 
 import hashlib

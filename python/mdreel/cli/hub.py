@@ -11,8 +11,8 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 EXAMPLES = """\b
 Examples:
-  mdreel hub 127.0.0.1:8888 --channel run1 -s system.data --units metal --wait 60
-  mdreel hub 127.0.0.1:8888 --channel run1 --time-step 0.002 --imd-version 2 --start latest
+  mdreel hub 127.0.0.1:8888 --channel run1 --dialect metal --wait 60
+  mdreel hub 127.0.0.1:8888 --channel run1 -s md.tpr --dialect gromacs --time-step 0.002
   mdreel hub --channel run1 --listen 127.0.0.1:8889
 """
 
@@ -28,10 +28,11 @@ class Beginning(StrEnum):
     LATEST = "latest"
 
 
-class Units(StrEnum):
-    """The units in which an engine sends its numbers."""
+class Dialect(StrEnum):
+    """How an engine sends numbers."""
 
     IMD = "imd"
+    GROMACS = "gromacs"
     KCAL = "kcal"
     METAL = "metal"
     REAL = "real"
@@ -52,7 +53,7 @@ def hub(
     engine: Annotated[
         str | None,
         typer.Argument(
-            metavar="[HOST:PORT]",
+            metavar="HOST:PORT",
             show_default=False,
             help="Where an engine listens. Without, the channel is one that is there.",
         ),
@@ -103,14 +104,14 @@ def hub(
             help="Steps between two frames, where it sends no steps (version 2 without energies).",
         ),
     ] = None,
-    units: Annotated[
-        Units,
+    dialect: Annotated[
+        Dialect,
         typer.Option(
-            "--units",
+            "--dialect",
             rich_help_panel=ENGINE,
-            help="Of what it sends: those of IMD; the same with kcal; those that LAMMPS calls metal or real.",
+            help="How it sends numbers: as IMD says; as GROMACS; with kcal; as LAMMPS in metal or real units.",
         ),
-    ] = Units.IMD,
+    ] = Dialect.IMD,
     engine_token_file: Annotated[
         Path | None,
         typer.Option(
@@ -287,7 +288,7 @@ def hub(
             rate=rate,
             time_step=time_step,
             stride=stride,
-            units=units.value,
+            dialect=dialect.value,
             token_file=engine_token_file,
             n_consumers=n_consumers,
             n_slots=n_slots,

@@ -11,9 +11,9 @@ from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeout
 from mdreel.executors.memory import bytes_of
 from mdreel.insitu.imd.access import token_of
 from mdreel.insitu.imd.address import Address
+from mdreel.insitu.imd.dialects import DIALECTS
 from mdreel.insitu.imd.engine import EngineFrame, EngineLink
 from mdreel.insitu.imd.messages import ENERGIES
-from mdreel.insitu.imd.units import UNITS
 from mdreel.insitu.producer import Producer
 from mdreel.insitu.staging import Staging
 
@@ -43,9 +43,9 @@ class Engine:
         Time between two steps, ps: what times are made of where the engine sends none, as in version 2.
     stride : int, optional
         Steps between two frames: what steps are made of where the engine sends none, as in version 2 without energies.
-    units : {"imd", "kcal", "metal", "real"}
-        Of what it sends: ps, Å, kJ/mol, as version 3 has it; the same with energies in kcal/mol, as some have in
-        version 2; or those of LAMMPS by their names there, which it sends as they are.
+    dialect : {"imd", "gromacs", "kcal", "metal", "real"}
+        How it sends numbers: as version 3 says, in ps, Å and kJ/mol; as GROMACS does in version 2; with energies in
+        kcal/mol, as others do there; or as LAMMPS does, in what it calls metal or real units.
     token_file : path, optional
         A token to be shown to the engine, which is another hub then.
     n_consumers : int
@@ -65,7 +65,7 @@ class Engine:
     rate: int | None = None
     time_step: float | None = None
     stride: int | None = None
-    units: str = "imd"
+    dialect: str = "imd"
     token_file: str | PathLike[str] | None = None
     n_consumers: int = 0
     n_slots: int | None = None
@@ -76,8 +76,8 @@ class Engine:
 
     def __post_init__(self) -> None:
         Address.of(self.address)
-        if self.units not in UNITS:
-            raise MismatchError(f"units must be one of {', '.join(UNITS)}, not {self.units!r}")
+        if self.dialect not in DIALECTS:
+            raise MismatchError(f"dialect must be one of {', '.join(DIALECTS)}, not {self.dialect!r}")
         for name in ("n_atoms", "n_frames", "rate", "stride", "time_step"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
@@ -194,7 +194,7 @@ class Feed(threading.Thread):
             self._producer.end(how, reason)
 
     def _publish(self, frame: EngineFrame) -> None:
-        UNITS[self.engine.units].convert(frame)
+        DIALECTS[self.engine.dialect].understand(frame)
         step = self._step_of(frame)
         time = frame.time if frame.time is not None else step * (self.engine.time_step or 0.0)
         if self._producer is None:
