@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-LONG = 120.0
+LONG = 60.0
 N_ARGON = 108
 OF_ATOMS = ("xu", "yu", "zu", "vx", "vy", "vz", "fx", "fy", "fz")
 LAMMPS = """\
@@ -32,7 +32,7 @@ pair_coeff 1 1 {well} 3.4
 velocity all create 100 4711
 timestep {time_step}
 fix 1 all nve
-dump 1 all custom {stride} {folder}/dump.txt id {columns}
+dump 1 all custom {writes} {folder}/dump.txt id {columns}
 dump_modify 1 format float %.17g sort id flush yes
 thermo 1000
 fix 2 all imd {port} trate {stride} version {version} unwrap on {sends}
@@ -48,16 +48,16 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def file_of(package: str, name: str) -> Path:
-    """Where a file of a package is; the test is skipped without it."""
+def file_of(package: str, end: str) -> Path:
+    """Where a file of a package is, whose path ends so; the test is skipped without it."""
     try:
         files = distribution(package).files or []
     except PackageNotFoundError:
         pytest.skip(f"{package} is not installed")
     for file in files:
-        if file.name == name:
+        if f"/{file}".endswith(f"/{end}"):
             return Path(str(file.locate())).resolve()
-    pytest.skip(f"{package} has no {name}")
+    pytest.skip(f"{package} has no {end}")
 
 
 class Written(NamedTuple):
@@ -72,10 +72,10 @@ class Written(NamedTuple):
 
 @contextmanager
 def lammps(
-    folder: Path, n_frames: int, *, units: str = "metal", stride: int = 5, version: int = 3
+    folder: Path, n_frames: int, *, units: str = "metal", stride: int = 5, version: int = 3, writes: bool = True
 ) -> "Iterator[tuple[str, subprocess.Popen[bytes]]]":
     """Start LAMMPS, which waits for a client at the address; it sends as many frames as it writes, but the first."""
-    program, library = file_of("lammps", "lmp"), file_of("mpich", "libmpi.so.12")
+    program, library = file_of("lammps", "lammps/lmp"), file_of("mpich", "libmpi.so.12")
     port = free_port()
     well, time_step = IN_UNITS[units]
     sends = "time on box on coordinates on velocities on forces on nowait off" if version == 3 else "nowait off"
@@ -86,6 +86,7 @@ def lammps(
             well=well,
             time_step=time_step,
             stride=stride,
+            writes=stride if writes else stride * n_frames,
             folder=folder,
             columns=" ".join(OF_ATOMS),
             port=port,
@@ -148,7 +149,8 @@ class Gromacs(NamedTuple):
     def energies(self, *names: str) -> NDArray[np.float64]:
         """What it has written of energies in kJ/mol and temperatures: a row for each frame."""
         command = ["gmx", "-quiet", "energy", "-f", "md.edr", "-o", "energies.xvg"]
-        subprocess.run(command, input="\n".join([*names, "", ""]), text=True, cwd=self.folder, check=True, timeout=LONG)
+        typed = [name.replace(" ", "-") for name in names]
+        subprocess.run(command, input="\n".join([*typed, "", ""]), text=True, cwd=self.folder, check=True, timeout=LONG)
         text = (self.folder / "energies.xvg").read_text()
         legends = re.findall(r'^@ s\d+ legend "(.+)"$', text, re.MULTILINE)
         rows = np.array([line.split() for line in text.splitlines() if line[0] not in "@#"], np.float64)

@@ -83,10 +83,8 @@ def test_frames_on_the_channel_and_at_clients_are_those_that_lammps_writes(
         np.testing.assert_array_equal(got.arrays[imd_client.FORCES], frame.forces)
 
 
-def test_version_2_of_lammps_needs_to_be_told_times_and_steps(tmp_path: Path) -> None:
+def test_version_2_of_lammps_is_told_times_and_steps(tmp_path: Path) -> None:
     with lammps(tmp_path, N_FRAMES, version=2) as (address, process):
-        with pytest.raises(MismatchError, match="says no times"):
-            Hub("argon", ANYWHERE, Engine(address, LONG)).open()
         engine = Engine(address, LONG, time_step=0.002, stride=5, n_frames=N_FRAMES, n_consumers=1)
         with Hub("argon", ANYWHERE, engine) as hub:
             thread, frames = taken("argon")
@@ -98,6 +96,15 @@ def test_version_2_of_lammps_needs_to_be_told_times_and_steps(tmp_path: Path) ->
     assert all(frame.box is None for frame in frames)
     positions = np.array([frame.positions for frame in frames])
     np.testing.assert_array_equal(positions, written.positions.astype(np.float32))
+
+
+@pytest.mark.parametrize(("known", "missing"), [({}, "no times"), ({"time_step": 0.002}, "no steps")])
+def test_version_2_of_lammps_is_refused_where_times_or_steps_are_not_told(
+    tmp_path: Path, known: dict[str, float], missing: str
+) -> None:
+    with lammps(tmp_path, N_FRAMES, version=2) as (address, _), pytest.raises(MismatchError, match=missing):
+        with Hub("argon", ANYWHERE, Engine(address, LONG, **known)) as hub:  # type: ignore[arg-type]
+            hub.wait(LONG)
 
 
 def test_readers_of_mdanalysis_get_all_frames_together_and_late(tmp_path: Path) -> None:
@@ -125,7 +132,7 @@ def test_readers_of_mdanalysis_get_all_frames_together_and_late(tmp_path: Path) 
 
 
 def test_clients_that_are_killed_slow_or_rubbish_do_not_stop_lammps(tmp_path: Path) -> None:
-    with lammps(tmp_path, 20 * N_FRAMES, stride=1) as (address, process), ExitStack() as stack:
+    with lammps(tmp_path, 20 * N_FRAMES, stride=1, writes=False) as (address, process), ExitStack() as stack:
         engine = Engine(address, LONG, n_frames=20 * N_FRAMES, n_consumers=3)
         hub = stack.enter_context(Hub("argon", ANYWHERE, engine, patience=1.0, memory="100K"))
         client = stack.enter_context(ImdClient(hub.address).go())
@@ -146,7 +153,7 @@ def test_clients_that_are_killed_slow_or_rubbish_do_not_stop_lammps(tmp_path: Pa
 
 
 def test_death_of_lammps_is_the_end_for_clients_and_a_failure_for_consumers(tmp_path: Path) -> None:
-    with lammps(tmp_path, ENDLESS) as (address, process):
+    with lammps(tmp_path, ENDLESS, writes=False) as (address, process):
         with Hub("argon", ANYWHERE, Engine(address, LONG, n_frames=ENDLESS, n_consumers=1)) as hub:
             with ImdClient(hub.address).go() as client:
                 for _ in range(10):
@@ -156,12 +163,13 @@ def test_death_of_lammps_is_the_end_for_clients_and_a_failure_for_consumers(tmp_
             with pytest.raises(StreamError, match="expected 100,000,000 frames|connection"):
                 hub.wait(LONG)
         with pytest.raises(StreamError, match="failed"):
-            list(Consumer("argon").open())
+            for _ in Consumer("argon").open():
+                pass
     assert Status.of("argon").state == "failed"
 
 
 def test_pause_and_kill_reach_lammps_only_where_they_are_passed_on(tmp_path: Path) -> None:
-    with lammps(tmp_path, ENDLESS) as (address, process):
+    with lammps(tmp_path, ENDLESS, writes=False) as (address, process):
         with Hub("argon", ANYWHERE, Engine(address, LONG), passes_on=["pause", "kill"]) as hub:
             first, second = ImdClient(hub.address).go(), ImdClient(hub.address).go()
             until(lambda: Status.of("argon").n_consumers == 2)
