@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from mdreel.insitu.archive import Archive
     from mdreel.insitu.channel import channel
     from mdreel.insitu.consumer import Consumer
+    from mdreel.insitu.imd.feed import Engine
+    from mdreel.insitu.imd.hub import Hub
     from mdreel.insitu.managed import ManagedDirectory
     from mdreel.insitu.nodes.link import Security
     from mdreel.insitu.nodes.relay import Relay, relay
@@ -72,7 +74,9 @@ __all__ = [
     "DistanceMatrix",
     "EinsteinMSD",
     "EndToEnd",
+    "Engine",
     "HelixEigenvalues",
+    "Hub",
     "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
@@ -136,7 +140,9 @@ _HOMES = {
     "DistanceMatrix": "mdreel.analysis.distance_matrix",
     "EinsteinMSD": "mdreel.analysis.msd",
     "EndToEnd": "mdreel.analysis.end_to_end",
+    "Engine": "mdreel.insitu.imd.feed",
     "HelixEigenvalues": "mdreel.analysis.helices",
+    "Hub": "mdreel.insitu.imd.hub",
     "HydrogenBondAnalysis": "mdreel.analysis.hydrogen_bonds",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",

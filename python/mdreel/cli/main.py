@@ -32,6 +32,8 @@ from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
 from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
+from mdreel.cli.hub import EXAMPLES as HUB_EXAMPLES
+from mdreel.cli.hub import hub
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
 from mdreel.cli.managed import managed
@@ -108,6 +110,7 @@ app.command("steer", cls=SteerCommand, short_help="Stop, fork, ... a simulation 
 app.command(cls=SectionedCommand, short_help="See simulations and analyses run.", epilog=WATCH_EXAMPLES)(watch)
 app.command(cls=SectionedCommand, short_help="Serve channels to other nodes.", epilog=SERVE_EXAMPLES)(serve)
 app.command(cls=SectionedCommand, short_help="Take a channel of another node.", epilog=RELAY_EXAMPLES)(relay)
+app.command(cls=SectionedCommand, short_help="Serve many clients of IMD.", epilog=HUB_EXAMPLES)(hub)
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
     report
 )
