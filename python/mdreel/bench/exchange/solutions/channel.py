@@ -9,7 +9,9 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Self
 
-from mdreel.bench.exchange.models import SerialisedFrame
+import numpy as np
+
+from mdreel.bench.exchange.models import HEADER_BYTES, SerialisedFrame
 from mdreel.bench.exchange.regions import Regions
 from mdreel.bench.exchange.work import PATIENCE, Work
 from mdreel.errors import StreamTimeoutError
@@ -81,7 +83,7 @@ class Receiver:
         if came is None or came.atoms is None:
             raise RuntimeError("the channel has ended, or has no atoms")
         with regions("read_single_buf"):
-            frame.atoms[...] = came.atoms
+            frame.buffer[HEADER_BYTES:] = came.atoms.view(np.uint8)  # as numbers they would be copied one by one
 
     def done(self, regions: Regions) -> None:
         """Nobody waits for it."""
