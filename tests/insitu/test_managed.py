@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,32 @@ def test_file_is_one_for_libraries_that_take_file_objects(frames: Path) -> None:
         assert file.read() == array.tobytes()
     with reader.open("lines", encoding="utf-16") as file:
         assert list(file) == ["Å\n"]
+
+
+def test_who_waits_again_is_told_by_the_same_notices(frames: Path) -> None:
+    def notices() -> list[str]:
+        found = []
+        for descriptor in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):  # that of this very look
+                found += [descriptor.name] if str(descriptor.readlink()) == "anon_inode:inotify" else []
+        return found
+
+    with Producing(frames) as producing:
+        before = notices()
+        directory = ManagedDirectory(frames)
+        kept = []
+        for name in ("first", "second", "third"):
+            with ThreadPoolExecutor(1) as other:
+                came = other.submit(directory.wait, name, LONG)
+                while len(notices()) == len(before):  # it waits: ending and beginning anew takes the kernel 10 ms
+                    assert not came.done()
+                publish(producing, name)
+                assert came.result() == frames / name
+            kept.append([name for name in notices() if name not in before])
+        assert len(kept[0]) == 1
+        assert kept == [kept[0]] * 3
+        del directory
+    assert notices() == before
 
 
 def test_exception_leaves_nothing_of_the_file_and_fails_the_directory(frames: Path) -> None:

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::alarm::Alarm;
 use super::arrivals::{self, Arrivals, Order};
 use super::life::{Life, Watch};
 use super::names::{LOCK, PRODUCER};
@@ -52,11 +53,13 @@ pub(super) struct Shared {
     pub directory: Directory,
     pub watch: Watch,
     producing: Option<Producing>,
+    /// That of who waited last: the kernel takes 10 ms to end one, which the next file would come late.
+    alarm: Mutex<Option<Alarm>>,
 }
 
 impl Shared {
     fn new(directory: Directory, producing: Option<Producing>) -> Arc<Self> {
-        Arc::new(Shared { watch: Watch::new(directory.clone()), directory, producing })
+        Arc::new(Shared { watch: Watch::new(directory.clone()), directory, producing, alarm: Mutex::new(None) })
     }
 
     /// What only producers may do, and only as long as they have not ended.
@@ -155,7 +158,11 @@ impl ManagedDirectory {
         check_name(self.path(), name)?;
         let path = self.path().join(name);
         let what = path.display().to_string();
-        match wait(&self.0.watch, &mut None, patience, &what, || open_published(&path))? {
+        let idle = || self.0.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alarm = idle().take();
+        let outcome = wait(&self.0.watch, &mut alarm, patience, &what, || open_published(&path));
+        *idle() = alarm;
+        match outcome? {
             Outcome::There(file) => Ok(file),
             Outcome::Ended(end) => {
                 let how = match end {
