@@ -36,7 +36,8 @@ def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
         there = (min(claim.published), max(claim.published))
         compared = f"{claim.slower} / {claim.faster}"
         rows.append((claim.finding, claim.text, claim.source, *there, compared, claim.side, least, most))
-    head = ("Finding", "Claim", "Source", "published, least", "most", "Here", "of", "least", "most ")
+    ends = ("published, least", "published, most", "Compared here", "Side", "here, least", "here, most")
+    head = ("Finding", "Claim", "Source", *ends)
     return Table("factors", "Factors as published, and here", head, rows)
 
 
