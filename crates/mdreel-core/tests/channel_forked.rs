@@ -139,7 +139,7 @@ fn killed_consumer_is_not_waited_for_while_its_forked_child_lives() {
     let mut producer = try_open(place.path(), 0, false).unwrap();
     let mut consumer = start("consumer", place.path(), 0);
     let child = Orphan(told(place.path()));
-    assert_eq!(producer.n_consumers().unwrap(), 1, "the member reads staging");
+    assert_eq!(producer.n_consumers().unwrap(), 2, "the consumer and the member");
     kill(&mut consumer);
     (0..20).for_each(|step| publish(&mut producer, step));
     assert_eq!(producer.n_consumers().unwrap(), 0);

@@ -107,7 +107,8 @@ impl CatchUp {
             Start::Sequence(sequence) => sequence,
             Start::Latest => next_of(&mut consumer)?,
         };
-        let is_in_staging = staged.is_some() && start != Start::Latest;
+        // Before the first frame there is none in staging either: a producer that waits for consumers is to see this one.
+        let is_in_staging = staged.is_some() && start != Start::Latest && consumer.sequence() > 0;
         if is_in_staging {
             consumer.leave_ring();
         }

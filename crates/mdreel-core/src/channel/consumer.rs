@@ -66,6 +66,7 @@ impl Consumer {
     pub fn join(path: &Path, start: Start) -> Result<Self> {
         let directory = Directory::open(path)?;
         let ring = RingFile::open(&directory, false)?;
+        ring.populate();
         let manifest = Manifest::read(&directory)?;
         let locks = Locks::open(&directory, "lock", false)?;
         let mut free = None;

@@ -27,10 +27,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use twox_hash::XxHash3_64;
-
 use super::section::{DataType, SectionKind, fault};
 use crate::error::{Error, Result};
+use hasher::Hasher;
+
+pub use hasher::checksum;
 
 const MAGIC: &[u8; 8] = b"MDREELFR";
 const VERSION: u16 = 1;
@@ -43,9 +44,6 @@ const CHECKSUM: Range<usize> = 152..160;
 const ENTRY: usize = 32;
 /// More sections than this are not a frame.
 pub const MOST_SECTIONS: usize = 64;
-/// So much is copied and added to the checksum at a time: it stays in the core's second cache between the two, and processors copy
-/// long stretches faster than short ones.
-const PIECE: usize = 256 << 10;
 
 /// A section that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,41 +108,16 @@ pub fn frame_len(lengths: impl ExactSizeIterator<Item = usize>) -> Option<usize>
 }
 
 fn header_checksum(header: &[u8]) -> u64 {
-    let mut checksum = Hasher::new();
+    let mut checksum = Hasher::of(header.len() - CHECKSUM.len());
     checksum.add(&header[..CHECKSUM.start]);
     checksum.add(&header[CHECKSUM.end..]);
     checksum.value()
 }
 
-/// The checksum of `bytes`.
-pub fn checksum(bytes: &[u8]) -> u64 {
-    XxHash3_64::oneshot(bytes)
-}
-
-/// A checksum of bytes that come in pieces.
-struct Hasher(XxHash3_64);
-
-impl Hasher {
-    fn new() -> Self {
-        Hasher(XxHash3_64::with_seed(0))
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        std::hash::Hasher::write(&mut self.0, bytes);
-    }
-
-    fn value(&self) -> u64 {
-        std::hash::Hasher::finish(&self.0)
-    }
-}
-
 /// Copies `from` to `to`, which is as long, and returns its checksum: both in one pass.
 fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
-    let mut sum = Hasher::new();
-    for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
-        to.copy_from_slice(from);
-        sum.add(from);
-    }
+    let mut sum = Hasher::of(from.len());
+    sum.copy(from, to);
     sum.value()
 }
 
@@ -340,6 +313,7 @@ impl Entry {
     }
 }
 
+mod hasher;
 mod pieces;
 pub use pieces::FramePieces;
 

@@ -107,6 +107,7 @@ impl Producer {
             RingFile::create(&directory, geometry, manifest.stream)?;
         }
         let ring = RingFile::open(&directory, true)?;
+        ring.populate();
         let kept = Manifest::read(&directory)?;
         if kept != manifest || ring.geometry() != geometry {
             let there = format!("expected {kept:?} in {:?}", ring.geometry());

@@ -142,6 +142,11 @@ impl RingFile {
         Ok(RingFile { ring, cursors, geometry })
     }
 
+    /// Has its pages ready for frames, for who will touch them all.
+    pub(super) fn populate(&self) {
+        self.ring.populate();
+    }
+
     /// Its size.
     pub(super) fn geometry(&self) -> Geometry {
         self.geometry

@@ -9,7 +9,7 @@ mod segment;
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -62,6 +62,8 @@ struct Kept {
     written: Written,
     /// Whether nothing may be appended: a write has failed, and may have left something behind the last frame.
     is_closed: bool,
+    /// Whether the disk has all of it.
+    is_on_disk: bool,
 }
 
 /// When a segment was written to last. A wall clock that is set to another time makes nothing older or younger: its time is read
@@ -171,6 +173,7 @@ impl Staging {
             last.n_frames += 1;
             last.n_bytes += n_bytes;
             last.written = Written::at(now);
+            last.is_on_disk = self.level == Durability::Fsync;
             self.n_frames += 1;
             self.n_bytes += n_bytes;
         }
@@ -188,7 +191,6 @@ impl Staging {
             let file = self.file.take().map_or_else(|| self.open_segment(first, false), Ok)?;
             return Ok((first, file));
         }
-        self.sync()?;
         // A segment that has nothing but what a failed write has left may have the name of the new one.
         if self.segments.back().is_some_and(|last| last.n_frames == 0)
             && let Some(last) = self.segments.pop_back()
@@ -198,7 +200,7 @@ impl Staging {
         }
         let file = self.open_segment(sequence, true)?;
         let (first, n_frames, n_bytes, written) = (sequence, 0, 0, Written::at(Instant::now()));
-        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false });
+        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true });
         Ok((first, file))
     }
 
@@ -246,10 +248,18 @@ impl Staging {
         }
     }
 
-    /// Has the disk keep what was written.
+    /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
     pub fn sync(&mut self) -> Result<()> {
-        let outcome = self.file.as_ref().map_or(Ok(()), File::sync_data);
-        outcome.map_err(|error| Error::io(self.directory.path(), error))
+        for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
+            let name = name(kept.first);
+            match self.directory.open_file(&name, OpenOptions::new().read(true)) {
+                Ok(file) => file.sync_data().map_err(|error| Error::io(&self.directory.join(&name), error))?,
+                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {} // somebody has deleted it
+                Err(error) => return Err(error),
+            }
+            kept.is_on_disk = true;
+        }
+        Ok(())
     }
 
     /// How many frames are kept.
@@ -307,7 +317,8 @@ fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result
     let modified = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     // One that seems to come from the future is new.
     let written = Written { age: modified.elapsed().unwrap_or_default(), then: Instant::now() };
-    Ok((Kept { first, n_frames, n_bytes, written, is_closed: false }, segment.next))
+    // Whether the disk has what another process has written is not known.
+    Ok((Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: false }, segment.next))
 }
 
 /// Calls `each` with every frame that is kept, oldest first, until it returns an error.

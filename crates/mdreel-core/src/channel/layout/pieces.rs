@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Hasher, Head, Header, PIECE};
+use super::hasher::Hasher;
+use super::{Entry, Head, Header};
 use crate::channel::section::{DataType, SectionKind};
 use crate::error::{Error, Result};
 
@@ -48,8 +49,9 @@ impl<'a> FramePieces<'a> {
             let message = format!("frame {}: {length} bytes do not fit into {room}", header.sequence);
             return Err(Error::Mismatch(message));
         };
-        let (mut at, mut sum) = (0, Hasher::new());
         let mut entries = entries.iter().peekable();
+        let of_next = |entry: Option<&&Entry>| Hasher::of(entry.map_or(0, |entry| entry.bytes.len()));
+        let (mut at, mut sum) = (0, of_next(entries.peek()));
         for piece in self.pieces {
             let mut rest = *piece;
             while !rest.is_empty() {
@@ -57,14 +59,16 @@ impl<'a> FramePieces<'a> {
                 let is_inside = entries.peek().is_some_and(|entry| entry.bytes.start <= at);
                 let end =
                     entries.peek().map_or(*length, |entry| if is_inside { entry.bytes.end } else { entry.bytes.start });
-                let (now, later) = rest.split_at(rest.len().min(end - at).min(PIECE));
-                target[at..at + now.len()].copy_from_slice(now);
+                let (now, later) = rest.split_at(rest.len().min(end - at));
+                let there = &mut target[at..at + now.len()];
                 if is_inside {
-                    sum.add(now);
+                    sum.copy(now, there);
+                } else {
+                    there.copy_from_slice(now);
                 }
                 (at, rest) = (at + now.len(), later);
                 while let Some(entry) = entries.next_if(|entry| entry.bytes.end <= at) {
-                    entry.check(std::mem::replace(&mut sum, Hasher::new()).value(), header.sequence, path)?;
+                    entry.check(std::mem::replace(&mut sum, of_next(entries.peek())).value(), header.sequence, path)?;
                 }
             }
         }

@@ -95,6 +95,27 @@ fn age_is_what_it_was_when_staging_was_opened_whatever_the_wall_clock_says_later
 }
 
 #[test]
+fn all_segments_are_on_disk_once_that_was_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("staging");
+    let two = Retention { segment: 200, ..ALL };
+    let on_disk = |staging: &Staging| staging.segments.iter().map(|kept| kept.is_on_disk).collect::<Vec<_>>();
+    let mut staging = Staging::open(&path, Durability::File, two).unwrap();
+    (0..5).for_each(|i| assert!(staging.append(i, &[0; 76]).is_ok()));
+    assert_eq!(on_disk(&staging), [false; 3], "nobody waits for the disk where a segment is full");
+    staging.sync().unwrap();
+    assert_eq!(on_disk(&staging), [true; 3]);
+    staging.append(5, &[0; 76]).unwrap();
+    std::fs::remove_file(path.join(name(4))).unwrap();
+    staging.sync().unwrap();
+    assert_eq!(on_disk(&staging), [true; 3]);
+    drop(staging);
+    let mut staging = Staging::open(&path, Durability::Fsync, two).unwrap();
+    staging.append(6, &[0; 76]).unwrap();
+    assert_eq!(on_disk(&staging), [false, false, true], "who opened it cannot know of what was there");
+}
+
+#[test]
 fn staging_without_a_level_of_its_own_writes_nothing() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");

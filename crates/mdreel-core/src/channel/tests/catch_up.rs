@@ -42,6 +42,18 @@ fn late_consumer_gets_what_is_staged_and_then_what_comes() {
 }
 
 #[test]
+fn consumer_that_comes_before_the_first_frame_is_counted_at_once() {
+    let place = place();
+    let mut producer = open_staged(&place, Policy::Block(LONG), 0, ALL);
+    let mut reader = CatchUp::join(&place.path, Start::Earliest).unwrap();
+    assert!(!reader.is_in_staging());
+    assert_eq!(producer.n_consumers().unwrap(), 1);
+    (0..4).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
+    producer.end(&End::Finished).unwrap();
+    assert_eq!((steps(&mut reader), reader.missed()), (vec![0, 1, 2, 3], 0));
+}
+
+#[test]
 fn consumer_gets_each_frame_once_while_the_ring_drops_them() {
     let place = place();
     let mut producer = open_staged(&place, Policy::DropOldest(LONG), 0, Retention { segment: 100_000, ..ALL });

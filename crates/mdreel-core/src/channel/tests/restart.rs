@@ -34,8 +34,8 @@ fn frame_that_was_staged_and_not_published_is_published_by_the_successor() {
         let place = place();
         let mut producer = open_staged(&place, Policy::Block(LONG), 0, ALL);
         let mut from_ring = Consumer::join(&place.path, Start::Sequence(2)).unwrap();
-        let mut reader = CatchUp::join(&place.path, Start::Sequence(2)).unwrap();
         (0..3).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
+        let mut reader = CatchUp::join(&place.path, Start::Sequence(2)).unwrap();
         assert_eq!(step(&mut from_ring), Some(2));
         drop(producer);
         stage(&place, 3, 3);
