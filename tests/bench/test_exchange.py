@@ -12,13 +12,16 @@ from mdreel.bench.exchange.measures import cells_of, time_of
 from mdreel.bench.exchange.models import MODELS, SerialisedFrame
 from mdreel.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
 from mdreel.bench.exchange.scenario import Exchange
-from mdreel.bench.exchange.solutions.files import PIPELINED, SERIALISED
+from mdreel.bench.exchange.solutions.files import PIPELINED, SERIALISED, SYNCHRONISATIONS
 from mdreel.bench.hosts import why_there_are_none
 from mdreel.bench.kept import DONE, FAILED, LEFT_OUT, plan_of
+from mdreel.bench.moosefs import why_there_is_none
 from mdreel.bench.scenario import read_scenario
 from mdreel.errors import MismatchError
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
+NO_MOOSEFS = why_there_is_none() or why_there_are_none()
+MOOSEFS = "MooseFS (as a stand-in for Lustre)"
 N_FRAMES = 4
 SCENARIO = """
 kind = "exchange"
@@ -147,8 +150,50 @@ def test_frames_go_from_node_to_node(tmp_path: Path, bench: Bench) -> None:
             assert found[series, n_pairs] == (DONE, "")
         status, message = found["shared file system, inotify", n_pairs]
         assert status == LEFT_OUT
-        assert "what this host does" in message
+        assert "what is done on its own node" in message
     assert not list(shared.iterdir())
+
+
+@pytest.mark.skipif(why_there_are_none() is not None, reason=str(why_there_are_none()))
+def test_frames_that_come_faster_than_they_are_carried_all_arrive(tmp_path: Path, bench: Bench) -> None:
+    pytest.importorskip("zenoh")
+    scenario = write(tmp_path, ["channel-ring"], "nodes")
+    text = scenario.read_text().replace("pairs = [1, 2]", "pairs = 1\nstrides = 1").replace("frames = 4", "frames = 12")
+    scenario.write_text(text.replace("kind =", 'model = "stmv"\nkind ='))
+    done = bench(tmp_path, "run", scenario, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    [kept] = plan_of(tmp_path / "out", "mine")[2]
+    assert (kept.status, kept.message) == (DONE, "")
+
+
+@pytest.mark.skipif(NO_MOOSEFS is not None, reason=str(NO_MOOSEFS))
+def test_moosefs_is_started_for_nodes_and_for_one_node(tmp_path: Path, bench: Bench, data: Path) -> None:
+    for placement in ("nodes", "one-node"):
+        scenario = write(tmp_path, ["moosefs"], placement)
+        done = bench(tmp_path, "run", scenario, "-o", placement, "--report")
+        assert done.returncode == 0, done.stderr
+        records = plan_of(tmp_path / placement, "mine")[2]
+        assert [kept.point.series for kept in records[:4]] == [f"{MOOSEFS}, {way}" for way in SYNCHRONISATIONS]
+        for kept in records:
+            if placement == "nodes" and kept.point.synchronisation == "inotify":
+                assert kept.status == LEFT_OUT
+                assert "of nothing that another one does" in kept.message
+            else:
+                assert (kept.status, kept.message) == (DONE, "")
+                assert kept.facts["nodes"] == "namespaces of this machine"
+                assert kept.facts["file_system"].startswith("MooseFS ")
+        assert MOOSEFS in (tmp_path / placement / "report/mine.md").read_text()
+        assert MOOSEFS in (tmp_path / placement / "report/mine/times.svg").read_text()
+    assert not list(data.glob("mdreel-*"))
+
+
+def test_moosefs_is_left_out_with_the_reason_where_it_is_not_installed(tmp_path: Path, bench: Bench) -> None:
+    done = bench(tmp_path, "run", write(tmp_path, ["moosefs"], "nodes"), "-o", "out", PATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    for kept in plan_of(tmp_path / "out", "mine")[2]:
+        assert kept.status == LEFT_OUT
+        assert "MooseFS needs mfsmaster, mfschunkserver" in kept.message
+        assert "(Debian: moosefs-master, moosefs-chunkserver, moosefs-client)" in kept.message
 
 
 def test_process_that_fails_says_why_and_the_others_are_run(tmp_path: Path, bench: Bench) -> None:
@@ -173,6 +218,7 @@ def test_scenario_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ("speed = 50", "strides = [1, 5]", "small: several of stride, and over = 'pairs'"),
         ("[[way]]", '[[way]]\nsynchronisation = "inotify"', "channel-ring has no 'inotify'"),
         ("frames = 4", "frames = 1", "frames: must be 2 or more"),
+        ('faster = "local files, inotify"', "", "claim 1: say what is compared"),
     ):
         path.write_text(good.replace(old, new, 1))
         with pytest.raises(MismatchError) as caught:

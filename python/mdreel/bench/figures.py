@@ -213,8 +213,8 @@ def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
         axes.plot([1, most], [1, most], color=INK, linewidth=1.0, linestyle="--", label="ideal")
     if quantity == "efficiency":
         axes.axhline(1.0, color=INK, linewidth=1.0, linestyle="--", label="ideal")
-    axes.set_ylim(bottom=0.0)
     low, high = _reach(axes)
+    axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.08 * high))  # values that differ little reach the upper edge otherwise
     if quantity in _LOGARITHMIC and high > _WIDE * low:
         axes.set_ylim(0.7 * low, 1.4 * high)
         axes.set_yscale("log")

@@ -51,6 +51,7 @@ def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None
         raise MismatchError(f"{folder}: there are no records of benchmarks: mdreel bench run -o {folder} makes them")
     output.mkdir(parents=True, exist_ok=True)
     lines = ["# Benchmarks", ""]
+    exchanged = []
     for name in known:
         path, size, records = plan_of(folder, name)
         scenario = read_scenario(path)
@@ -58,6 +59,11 @@ def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None
             _write_page(output, name, scenario, size, records)
         n_done = sum(kept.status == DONE for kept in records)
         lines.append(f"* [{scenario.title}]({name}.md): {n_done:,} of {len(records):,} points, {size} size")
+        if isinstance(scenario, Exchange) and scenario.claim:
+            exchanged.append((name, scenario, records))
+    if exchanged:
+        _write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
+        lines.append("* [Five findings](findings.md) of Lumsden et al. (2024), and what is found here")
     first = output / "index.md"
     _write_text(first, "\n".join(lines) + "\n")
     return first

@@ -8,6 +8,7 @@ from time import monotonic
 
 from mdreel.bench.analyses import Analyses
 from mdreel.bench.exchange.exchanges import Exchanges
+from mdreel.bench.exchange.nodes import Node
 from mdreel.bench.exchange.points import ExchangePoint
 from mdreel.bench.kept import DONE, LEFT_OUT, AnyPoint, Kept, find, keep, keep_plan
 from mdreel.bench.planning import plan
@@ -48,6 +49,8 @@ class Runner:
         Takes progress, a line at a time.
     shared : Path, optional
         A folder on a file system that all nodes have.
+    nodes : sequence of Node
+        Nodes between which frames are exchanged; without them hosts are made on this machine.
 
     Notes
     -----
@@ -56,12 +59,18 @@ class Runner:
     """
 
     def __init__(
-        self, folder: Path, data: Path | None = None, log: Log = lambda line: None, shared: Path | None = None
+        self,
+        folder: Path,
+        data: Path | None = None,
+        log: Log = lambda line: None,
+        shared: Path | None = None,
+        nodes: Sequence[Node] = (),
     ) -> None:
         self._folder = folder
         self._data = folder / "data" if data is None else data
         self._log = log
         self._shared = shared
+        self._nodes = nodes
 
     def run(self, scenarios: Sequence[Path], size: str) -> Counts:
         """Run scenarios, given by their files, at a size.
@@ -85,7 +94,7 @@ class Runner:
         counts.n_kept = len(every) - len(wanted)
         analyses = Analyses(self._folder, self._data, self._log)
         with ExitStack() as stack:
-            exchanges = stack.enter_context(Exchanges(self._folder, self._data, self._shared))
+            exchanges = stack.enter_context(Exchanges(self._folder, self._data, self._shared, self._nodes))
             for i, point in enumerate(wanted, 1):
                 kept = exchanges.run(point) if isinstance(point, ExchangePoint) else analyses.run(point)
                 self._count(counts, kept)

@@ -101,6 +101,24 @@ def run(
             help="A folder on a file system that all nodes have, for scenarios that exchange frames there.",
         ),
     ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            "--hosts",
+            metavar="NAME[=ADDRESS],...",
+            rich_help_panel=options.INPUT,
+            help="Nodes between which frames are exchanged.  [default: made on this machine, by root]",
+        ),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher",
+            metavar="COMMAND",
+            rich_help_panel=options.INPUT,
+            help="Runs the command after it on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
+        ),
+    ] = None,
     with_report: Annotated[
         bool,
         typer.Option(
@@ -121,7 +139,10 @@ def run(
         raise CommandError("which scenarios? Give names (mdreel bench list) or files, or --all", ExitCode.USAGE)
     if folder is None:
         raise CommandError("give the folder of the records: -o FOLDER", ExitCode.USAGE)
+    if (hosts is None) != (launcher is None):
+        raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
 
+    from mdreel.bench.exchange.nodes import launched_nodes
     from mdreel.bench.report import write_reports
     from mdreel.bench.runner import Runner
 
@@ -132,7 +153,8 @@ def run(
             else [path for name in scenarios or () for path in find_scenarios(name)]
         )
         log = (lambda line: None) if quiet else (lambda line: typer.echo(line, err=True))
-        tally = Runner(folder, data, log, shared).run(paths, size.value)
+        nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
+        tally = Runner(folder, data, log, shared, nodes).run(paths, size.value)
         if with_report:
             typer.echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
     if not quiet:

@@ -10,6 +10,9 @@ from mdreel.bench.exchange.solutions.files import SYNCHRONISATIONS
 OWN = "own"
 """The way of synchronising of a solution that has one."""
 
+SHARED, MOOSEFS = "shared", "moosefs"
+"""Files on a file system of all nodes: one that is there, and one that is started."""
+
 _FILES = "files"
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -18,7 +21,8 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "managed": "managed",
         "local": _FILES,
         "xfs": _FILES,
-        "shared": _FILES,
+        SHARED: _FILES,
+        MOOSEFS: _FILES,
         "sst": "sst",
         "dyad": "dyad",
     }

@@ -1,35 +1,25 @@
 """Exchanges: points of exchange are run, each with fresh processes, folders and channels."""
 
 import socket
-import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Self
 
-from mdreel.bench.exchange.catalogue import module_of
+from mdreel.bench.exchange.catalogue import MOOSEFS, module_of
+from mdreel.bench.exchange.nodes import Node, Nodes, folders_on
 from mdreel.bench.exchange.pairs import Entrances, Pairs
-from mdreel.bench.exchange.places import MEMORY, Places
+from mdreel.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel.bench.exchange.points import ExchangePoint
 from mdreel.bench.exchange.profile import write_profile
 from mdreel.bench.exchange.work import Work
-from mdreel.bench.hosts import Host, network_hosts, why_there_are_none
 from mdreel.bench.kept import DONE, FAILED, LEFT_OUT, Kept, place_of
 from mdreel.errors import MdreelError, UnsupportedError
 from mdreel.executors.processors import available_processors
 
-MOST_PROCESSES_PER_CORE = 32
-"""They sleep most of the time; points with more are left out, and that is said."""
-
 _FAR_PORT = 17_500
-
-
-@dataclass(frozen=True)
-class _Node:
-    """Where processes are: a host of its own, or this machine."""
-
-    address: str = "127.0.0.1"
-    entrance: tuple[str, ...] = ()
 
 
 class Exchanges:
@@ -43,20 +33,18 @@ class Exchanges:
         Where files are exchanged on this node.
     shared : Path, optional
         A folder on a file system that all nodes have.
+    launched : sequence of Node
+        Nodes that a launcher reaches; without them hosts are made on this machine.
     """
 
-    def __init__(self, folder: Path, data: Path, shared: Path | None) -> None:
+    def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
         self._folder = folder
         self._stack = ExitStack()
         self._places = Places(data, shared)
-        self._hosts: list[_Node] = []
+        self._nodes = Nodes(data, launched)
 
     def run(self, point: ExchangePoint) -> Kept[ExchangePoint]:
         """Run a point; return its record."""
-        n_cores = available_processors()
-        if point.n_workers > MOST_PROCESSES_PER_CORE * n_cores:
-            most = f"{MOST_PROCESSES_PER_CORE} for each of {n_cores} cores"
-            return Kept(point, LEFT_OUT, f"{point.n_workers} processes are more than {most}")
         try:
             with ExitStack() as stack:
                 return self._run(point, stack)
@@ -68,23 +56,36 @@ class Exchanges:
     def _run(self, point: ExchangePoint, stack: ExitStack) -> Kept[ExchangePoint]:
         from mdreel.timing.environment import environment_of, versions
 
-        root = self._places.of(point.solution)
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mdreel-exchange-", dir=root)))
-        nodes = self._nodes(point)
+        placed = self._nodes.of(point)
+        if point.solution == MOOSEFS:
+            root, file_system = self._nodes.moosefs()
+        else:
+            root = self._places.of(point.solution, are_apart=placed.are_apart).resolve()
+            file_system = kind_of(root)
+        place = root / f"mdreel-exchange-{token_hex(16)}"
         works, entrances = [], []
+        folders: dict[Node, list[Path]] = defaultdict(list)
         for number in range(point.n_pairs):
-            producer, consumer = (side[number // point.pairs_per_node % len(side)] for side in nodes)
-            works.append(_work(point, number, place, producer, stack))
+            producer, consumer = (
+                side[number // point.pairs_per_node % len(side)] for side in (placed.producers, placed.consumers)
+            )
+            work = _work(point, number, place, producer.address)
+            works.append(work)
             entrances.append(Entrances(producer.entrance, consumer.entrance))
+            folders[producer] += [place, work.folder, Path(work.producer_memory)]
+            folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
         if missing := module_of(point.solution).missing(works[0]):
             raise UnsupportedError(missing)
+        stack.enter_context(folders_on(folders, root))
         environment = environment_of([])
         environment["versions"] = versions()
         with Pairs(works, entrances) as pairs:
             seconds, found = pairs.run()
         facts: dict[str, Any] = {
             "n_cores": available_processors(),
-            "file_system": self._places.kind_of(place),
+            "file_system": file_system,
+            "nodes": placed.said,
+            "share_a_clock": not placed.are_apart,
             "period": point.period,
             "pairs": found,
         }
@@ -92,34 +93,19 @@ class Exchanges:
         write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
         return kept
 
-    def _nodes(self, point: ExchangePoint) -> tuple[list[_Node], list[_Node]]:
-        """Return nodes for producers and nodes for consumers, which are made when they are first wanted."""
-        if point.placement == "one-node":
-            return [_Node()], [_Node()]
-        wanted = 2 * point.n_nodes
-        if len(self._hosts) < wanted:
-            if problem := why_there_are_none():
-                raise UnsupportedError(problem)
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-            names = [f"node{number}" for number in range(wanted)]
-            hosts: list[Host] = self._stack.enter_context(network_hosts(names, folder))
-            self._hosts = [_Node(host.address, host.entrance) for host in hosts]
-        return self._hosts[: point.n_nodes], self._hosts[point.n_nodes : wanted]
-
     def __enter__(self) -> Self:
         self._stack.enter_context(self._places)
+        self._stack.enter_context(self._nodes)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 
-def _work(point: ExchangePoint, number: int, place: Path, producer: _Node, stack: ExitStack) -> Work:
+def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
     """Say what a pair has to do, in folders of its own."""
-    folder = place / str(number)
-    folder.mkdir(mode=0o700)
-    own = [stack.enter_context(tempfile.TemporaryDirectory(prefix="mdreel-exchange-", dir=MEMORY)) for _ in range(2)]
     far = point.placement == "nodes"
+    memory = [str(MEMORY / f"{place.name}-{number}-{side}") for side in ("producer", "consumer")]
     return Work(
         solution=point.solution,
         synchronisation=point.synchronisation,
@@ -127,10 +113,10 @@ def _work(point: ExchangePoint, number: int, place: Path, producer: _Node, stack
         n_frames=point.n_frames,
         period=point.period,
         analysis=point.analysis * point.period,
-        place=str(folder),
-        producer_memory=own[0],
-        consumer_memory=own[1] if far else own[0],
-        address=producer.address,
+        place=str(place / str(number)),
+        producer_memory=memory[0],
+        consumer_memory=memory[1] if far else memory[0],
+        address=address,
         port=_FAR_PORT + number if far else _free_port(),
         far=far,
     )

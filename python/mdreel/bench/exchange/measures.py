@@ -44,7 +44,8 @@ class Cell:
         Parameters
         ----------
         side : {"production", "consumption", "hand-over"}
-            Whose time; hand-over is from before a frame is put until the consumer has it.
+            Whose time; hand-over is from before a frame is put until the consumer has it, and NaN between nodes whose
+            clocks are not the same.
         kind : {"movement", "idle"}, optional
             Which part of it; by default both.
         """
@@ -58,6 +59,8 @@ class Cell:
         for kept in self.repeats:
             for pair in kept.facts["pairs"]:
                 if side == "hand-over":
+                    if not kept.facts.get("share_a_clock", True):
+                        continue
                     yield (np.array(pair[CONSUME]["when"]) - np.array(pair[PRODUCE]["when"])) * 1e-9
                 else:
                     yield time_of(pair, ROLES[side], kind)

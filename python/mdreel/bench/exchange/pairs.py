@@ -1,22 +1,22 @@
 """Pairs: a producer and a consumer, started, set going together with others, and asked for what they have recorded."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from select import select
 from time import monotonic
 from typing import IO, Any, Self
 
-from mdreel.bench.exchange.process import READY
+from mdreel.bench.exchange.process import PROBLEM, READY
 from mdreel.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel.bench.exchange.work import PATIENCE, Work
 
 _LOOK_SECONDS = 0.02
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+_ONE_THREAD = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "RAYON_NUM_THREADS=1")
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,12 @@ class _Member:
     def __init__(self, role: str, work: Work, entrance: Sequence[str]) -> None:
         self._name = f"the {'producer' if role == PRODUCE else 'consumer'}"
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
-        command = [*entrance, sys.executable, "-m", "mdreel.bench.exchange.process", role, work.to_json()]
+        # Launchers need not hand on variables, and remote shells take words apart: work goes by standard input.
+        command = [*entrance, "env", *_ONE_THREAD, sys.executable, "-m", "mdreel.bench.exchange.process", role]
         self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, **_ONE_THREAD},
-            text=True,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
+        self._tell(work.to_json())
 
     def is_ready(self, patience: float) -> bool:
         """Wait a moment for it; raise a `RuntimeError` if it has ended."""
@@ -59,11 +56,16 @@ class _Member:
         return True
 
     def begin(self) -> None:
+        self._tell("")
+
+    def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # one that has ended says why
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
 
     def found(self, until: float) -> dict[str, Any]:
+        """Let it end, and return what it has recorded; raise a `RuntimeError` if it fails, or does not end in time."""
         try:
             output, _ = self._process.communicate(timeout=max(0.1, until - monotonic()))
         except subprocess.TimeoutExpired:
@@ -77,7 +79,9 @@ class _Member:
         self.end()
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f"{self._name}: {said[-1] if said else f'exit code {self._process.returncode}'}"
+        ours = [line.removeprefix(PROBLEM) for line in said if line.startswith(PROBLEM)]
+        last = [*said, *ours][-1:] or [f"exit code {self._process.returncode}"]
+        return f"{self._name}: {last[0]}"
 
     def end(self) -> None:
         if self._process.poll() is None:

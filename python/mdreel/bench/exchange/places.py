@@ -7,10 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from mdreel.bench.exchange.catalogue import SHARED
 from mdreel.errors import UnsupportedError
 from mdreel.sources.place import mount_of
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - where channels are
+
+_MET_BY_FILE = ("sst",)
+"""Solutions whose processes find each other by a file."""
 
 _XFS_BYTES = 16 << 30
 """What the file of an XFS may grow to; it takes what is written."""
@@ -33,15 +37,22 @@ class Places:
         self._stack = ExitStack()
         self._xfs: Path | None = None
 
-    def of(self, solution: str) -> Path:
+    def of(self, solution: str, *, are_apart: bool = False) -> Path:
         """Return the folder in which a solution has its files.
+
+        Parameters
+        ----------
+        solution : str
+            Which one.
+        are_apart : bool
+            Whether nodes have files of their own, so that what both sides must see has to be on a shared file system.
 
         Raises
         ------
         UnsupportedError
             If there is no such file system, and none can be made.
         """
-        if solution == "shared":
+        if solution == SHARED or (are_apart and solution in _MET_BY_FILE):
             if self._shared is None:
                 raise UnsupportedError("there is no shared file system: --shared names a folder on one")
             return self._shared
@@ -54,12 +65,6 @@ class Places:
         if self._xfs is None:
             self._xfs = self._mounted_xfs()
         return self._xfs
-
-    @staticmethod
-    def kind_of(folder: Path) -> str:
-        """Return the real name of the file system that a folder is on."""
-        mount = mount_of(folder)
-        return "an unknown file system" if mount is None else mount.kind
 
     def _mounted_xfs(self) -> Path:
         """Mount an XFS that lies in a file."""
@@ -86,3 +91,9 @@ class Places:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+
+def kind_of(folder: Path) -> str:
+    """Return the real name of the file system that a folder is on."""
+    mount = mount_of(folder)
+    return "an unknown file system" if mount is None else mount.kind

@@ -17,6 +17,7 @@ _SPOKEN = {
     "local": "local files",
     "xfs": "XFS",
     "shared": "shared file system",
+    "moosefs": "MooseFS (as a stand-in for Lustre)",
     "sst": "ADIOS2 SST",
     "dyad": "DYAD",
 }

@@ -1,6 +1,7 @@
-"""A process of a pair: ``python -m mdreel.bench.exchange.process ROLE WORK``.
+"""A process of a pair: ``python -m mdreel.bench.exchange.process ROLE``.
 
-It says that it is ready, begins when it is told so on its standard input, and says at its end what each frame took.
+Its work is the first line of its standard input. It says that it is ready, begins at the second line, and says at its
+end what each frame took. That of a producer is the end of its input, which comes when the consumer has every frame.
 """
 
 import json
@@ -15,15 +16,17 @@ from mdreel.bench.exchange.work import Work
 from mdreel.errors import MdreelError
 
 READY = "ready"
+PROBLEM = "mdreel: "
+"""What a line begins with that says why a process has failed: launchers add lines of their own."""
 
 
 def main() -> None:
     """Do what the command line says."""
-    role, work = sys.argv[1], Work.of_json(sys.argv[2])
+    role, work = sys.argv[1], Work.of_json(sys.stdin.readline())
     try:
         found = produce(work) if role == PRODUCE else consume(work)
     except (MdreelError, OSError, RuntimeError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{PROBLEM}{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(1)
     print(json.dumps(found))
 
@@ -45,6 +48,7 @@ def produce(work: Work) -> dict[str, Any]:
             when.append(time.time_ns())
             with regions(PRODUCE):
                 sender.put(number, frame, regions)
+        sys.stdin.readline()  # frames may be on their way, and what sends them has to stay until they are there
     return {"regions": regions.as_json(), "when": when}
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mdreel.bench.exchange.catalogue import OWN, SOLUTIONS, synchronisations_of
 from mdreel.bench.exchange.models import MODELS
+from mdreel.bench.exchange.regions import IDLE, MOVEMENT
 from mdreel.bench.exchange.solutions.files import SYNCHRONISATIONS
 from mdreel.checked import entry
 
@@ -13,6 +14,10 @@ KIND = "exchange"
 PLACEMENTS = ("one-node", "nodes")
 AXES = ("pairs", "model", "stride")
 SIDES = ("production", "consumption", "hand-over")
+BOTH = "both"
+"""Moving and being idle."""
+
+PARTS = (BOTH, MOVEMENT, IDLE)
 ALL = "all"
 """Each way of synchronising that a solution has."""
 
@@ -41,15 +46,20 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What somebody has published: how many times longer one series takes than another."""
+    """How many times longer one series takes than another, and what was published of it."""
 
     source: str = entry("Paper, and the figure.")
     text: str = entry("What was said.")
     finding: int = entry("To which of the five findings it belongs.", least=1)
     side: str = entry("Whose time.", choices=SIDES)
-    slower: str = entry("The series that takes longer, as it is called here.")
-    faster: str = entry("The series that is compared with it.")
-    published: tuple[float, ...] = entry("The factor, or the least and the most of several.")
+    part: str = entry("Which part of it.", BOTH, choices=PARTS)
+    slower: tuple[str, ...] = entry("The series that take longer, as they are called here: a line for each.")
+    faster: str = entry("The series that they are compared with; by default each with itself, at another place.", "")
+    slower_at: str = entry("Where on the axis the first is taken; by default everywhere.", "")
+    faster_at: str = entry("Where on the axis the second is taken; by default where the first is.", "")
+    published: tuple[float, ...] = entry(
+        "The factor, or the least and the most of several; nothing where none was.", ()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,4 +102,7 @@ def problems_of(scenario: Exchange) -> list[str]:
         for solution in way.solution:
             known = (ALL, *synchronisations_of(solution))
             found += [f"{solution} has no {one!r}" for one in way.synchronisation if one not in known]
+    for i, claim in enumerate(scenario.claim, 1):
+        if not claim.faster and claim.slower_at in ("", claim.faster_at):
+            found.append(f"claim {i}: say what is compared: faster, or slower-at and faster-at")
     return found

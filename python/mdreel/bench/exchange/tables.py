@@ -7,7 +7,7 @@ import numpy as np
 
 from mdreel.bench.exchange.measures import N_FIRST, Cell
 from mdreel.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
-from mdreel.bench.exchange.scenario import Claim, Exchange
+from mdreel.bench.exchange.scenario import BOTH, Claim, Exchange
 from mdreel.bench.tables import Table, Value
 
 AXIS = {"pairs": "Pairs", "model": "Model", "stride": "Stride"}
@@ -28,36 +28,50 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
 
 
 def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """How many times longer one takes than another, here and as published."""
+    """How many times longer one takes than another, here and as published: a line for each that was measured."""
     rows: list[tuple[Value, ...]] = []
     for claim in scenario.claim:
-        ratios = _ratios(claim, cells)
-        least, most = (min(ratios), max(ratios)) if ratios else (math.nan, math.nan)
-        there = (min(claim.published), max(claim.published))
-        compared = f"{claim.slower} / {claim.faster}"
-        rows.append((claim.finding, claim.text, claim.source, *there, compared, claim.side, least, most))
+        there = (min(claim.published), max(claim.published)) if claim.published else (math.nan, math.nan)
+        side = claim.side if claim.part == BOTH else f"{claim.side}, {claim.part}"
+        found = [(series, ratios) for series in claim.slower if (ratios := _ratios(claim, series, cells))]
+        for series, ratios in found or [(claim.slower[0], [math.nan])]:
+            compared = _compared(claim, series)
+            rows.append((claim.finding, claim.text, claim.source, *there, compared, side, min(ratios), max(ratios)))
     ends = ("published, least", "published, most", "Compared here", "Side", "here, least", "here, most")
     head = ("Finding", "Claim", "Source", *ends)
     return Table("factors", "Factors as published, and here", head, rows)
 
 
 def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """Call trees: what each region takes a frame."""
-    rows: list[tuple[Value, ...]] = []
+    """Call trees: what each region takes a frame, a column for each place."""
+    places = list(dict.fromkeys(cell.at for cell in cells))
+    found: dict[tuple[str, str], dict[int | str, float]] = {}
     for cell in cells:
         pairs = [pair for kept in cell.repeats for pair in kept.facts["pairs"]]
         for role in (PRODUCE, CONSUME):
-            regions = sorted({name for pair in pairs for name in pair[role]["regions"]})
-            for name in regions:
+            for name in sorted({name for pair in pairs for name in pair[role]["regions"]}):
                 several = [pair[role]["regions"].get(name, [])[N_FIRST:] for pair in pairs]
                 mean = float(np.concatenate(several).mean()) if any(several) else math.nan
-                depth = name.count("/")
-                rows.append((cell.series, cell.at, "· " * depth + name.rpartition("/")[2], 1e3 * mean))
-    return Table("tree", "Call trees", ("Series", AXIS[scenario.over], "Region", "a frame (ms)"), rows)
+                found.setdefault((cell.series, name), {})[cell.at] = 1e3 * mean
+    rows: list[tuple[Value, ...]] = [
+        (series, "· " * name.count("/") + name.rpartition("/")[2], *(of.get(place, math.nan) for place in places))
+        for (series, name), of in found.items()
+    ]
+    columns = [f"{AXIS[scenario.over].lower()} {place} (ms)" for place in places]
+    return Table("tree", "Call trees: what each region takes a frame", ("Series", "Region", *columns), rows)
 
 
-def _ratios(claim: Claim, cells: Sequence[Cell]) -> list[float]:
-    """Return the factor at each place of the axis where both were measured."""
-    of = {(cell.series, cell.at): cell.spread(claim.side).mean for cell in cells}
-    places = [at for series, at in of if series == claim.slower and (claim.faster, at) in of]
-    return [of[claim.slower, at] / of[claim.faster, at] for at in places]
+def _compared(claim: Claim, series: str) -> str:
+    there = claim.faster_at or claim.slower_at
+    sides = ((series, claim.slower_at), (claim.faster or "the same", there))
+    return " / ".join(f"{name}, {at}" if at else name for name, at in sides)
+
+
+def _ratios(claim: Claim, series: str, cells: Sequence[Cell]) -> list[float]:
+    """Return the factor at each place of the axis where both were measured, and neither is nothing."""
+    part = None if claim.part == BOTH else claim.part
+    of = {(cell.series, str(cell.at)): cell.spread(claim.side, part).mean for cell in cells}
+    others = claim.faster or series
+    places = [claim.slower_at] if claim.slower_at else [at for name, at in of if name == series]
+    both = [(of.get((series, at)), of.get((others, claim.faster_at or at))) for at in places]
+    return [slow / fast for slow, fast in both if slow and fast and slow > 0 and fast > 0]

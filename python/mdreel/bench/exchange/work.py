@@ -64,11 +64,11 @@ class Work:
         return Path(self.place)
 
     def to_json(self) -> str:
-        """Return it as a word of a command."""
+        """Return it as a line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of_json(cls, text: str) -> "Work":
-        """Return what `to_json` has made a word of."""
+        """Return what `to_json` has made a line of."""
         values: Mapping[str, Any] = json.loads(text)
         return cls(**values)

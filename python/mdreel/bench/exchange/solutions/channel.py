@@ -37,7 +37,9 @@ class Sender:
         self._work = work
         self._stack = ExitStack()
         place = Path(work.producer_memory, "channel")
-        staging = Staging(work.folder / "staging", n_frames=8) if work.solution == FILE else None
+        # A file for each frame that goes when the next is there, as of solutions whose consumers remove files.
+        one = Staging(work.folder / "staging", n_frames=1, segment_bytes=work.molecule.frame_bytes)
+        staging = one if work.solution == FILE else None
         self._producer = Producer(
             place, work.molecule.n_atoms, dtype="type and float64", timeout=0.0, staging=staging, stride=1
         )

@@ -21,11 +21,15 @@ SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
 
 POLL_SECONDS = 0.001
 
+_OF_ONE_NODE = ("local", "xfs")
+
 
 def missing(work: Work) -> str:
     """Say what is not there."""
-    if work.synchronisation == INOTIFY and work.far:
-        return "inotify tells of what this host does, and of nothing that others do"
+    if work.far and work.solution in _OF_ONE_NODE:
+        return "files on this file system are seen on one node only"
+    if work.far and work.synchronisation == INOTIFY:
+        return "inotify tells of what is done on its own node, and of nothing that another one does"
     return ""
 
 
