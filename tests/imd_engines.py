@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 LONG = 60.0
 N_ARGON = 108
 OF_ATOMS = ("xu", "yu", "zu", "vx", "vy", "vz", "fx", "fy", "fz")
-LAMMPS = """\
+ARGON = """\
 units {units}
 atom_style atomic
 lattice fcc 5.26
@@ -35,6 +35,8 @@ fix 1 all nve
 dump 1 all custom {writes} {folder}/dump.txt id {columns}
 dump_modify 1 format float %.17g sort id flush yes
 thermo 1000
+"""
+LAMMPS = """\
 fix 2 all imd {port} trate {stride} version {version} unwrap on {sends}
 run {n_steps}
 """
@@ -70,33 +72,32 @@ class Written(NamedTuple):
     forces: NDArray[np.float64]
 
 
+def lmp(*words: str | Path) -> tuple[list[str], dict[str, str]]:
+    """How LAMMPS's program is called: command and environment."""
+    library = file_of("mpich", "libmpi.so.12").parent
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "OMP_NUM_THREADS": "1"}
+    return [str(file_of("lammps", "lammps/lmp")), "-log", "none", *map(str, words)], environment
+
+
+def argon(folder: Path, writes: int, units: str = "metal") -> str:
+    """The input of LAMMPS up to where it runs: it writes a frame every so many steps."""
+    well, time_step = IN_UNITS[units]
+    return ARGON.format(
+        units=units, well=well, time_step=time_step, writes=writes, folder=folder, columns=" ".join(OF_ATOMS)
+    )
+
+
 @contextmanager
 def lammps(
     folder: Path, n_frames: int, *, units: str = "metal", stride: int = 5, version: int = 3, writes: bool = True
 ) -> "Iterator[tuple[str, subprocess.Popen[bytes]]]":
     """Start LAMMPS, which waits for a client at the address; it sends as many frames as it writes, but the first."""
-    program, library = file_of("lammps", "lammps/lmp"), file_of("mpich", "libmpi.so.12")
     port = free_port()
-    well, time_step = IN_UNITS[units]
     sends = "time on box on coordinates on velocities on forces on nowait off" if version == 3 else "nowait off"
     script = folder / "in.argon"
-    script.write_text(
-        LAMMPS.format(
-            units=units,
-            well=well,
-            time_step=time_step,
-            stride=stride,
-            writes=stride if writes else stride * n_frames,
-            folder=folder,
-            columns=" ".join(OF_ATOMS),
-            port=port,
-            version=version,
-            sends=sends,
-            n_steps=stride * n_frames,
-        )
-    )
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(library.parent), "OMP_NUM_THREADS": "1"}
-    command = [program, "-in", script, "-log", "none", "-screen", folder / "screen"]
+    sent = LAMMPS.format(port=port, stride=stride, version=version, sends=sends, n_steps=stride * n_frames)
+    script.write_text(argon(folder, stride if writes else stride * n_frames, units) + sent)
+    command, environment = lmp("-in", script, "-screen", folder / "screen")
     with subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
         try:
             yield f"127.0.0.1:{port}", process
@@ -106,11 +107,32 @@ def lammps(
 
 def written_by_lammps(folder: Path) -> Written:
     """Read what it has written, without the frame before the first step."""
+    whole = read_dump(folder / "dump.txt")
+    return Written(whole.steps[1:], whole.boxes[1:], *(values[1:] for values in whole[2:]))
+
+
+def read_restart(path: Path) -> Written:
+    """What a restart file has, as LAMMPS itself reads it: one frame."""
+    dump, script = path.with_name(f"{path.name}.txt"), path.with_name(f"{path.name}.in")
+    writes = f"write_dump all custom {dump} id {' '.join(OF_ATOMS)} modify sort id format float %.17g"
+    script.write_text(f"read_restart {path}\nmass 1 39.948\n{writes}\n")
+    command, environment = lmp("-in", script)
+    subprocess.run(command, env=environment, cwd=path.parent, check=True, capture_output=True, timeout=LONG)
+    script.unlink()
+    try:
+        return read_dump(dump)
+    finally:
+        dump.unlink()
+
+
+def read_dump(path: Path) -> Written:
+    """Read a dump."""
     steps, boxes, values = [], [], []
-    for text in (folder / "dump.txt").read_text().split("ITEM: TIMESTEP\n")[2:]:
+    for text in path.read_text().split("ITEM: TIMESTEP\n")[1:]:
         lines = text.splitlines()
         steps.append(int(lines[0]))
-        (low, high, xy), (y_low, y_high, _), (z_low, z_high, _) = (map(float, line.split()) for line in lines[4:7])
+        bounds = [[*map(float, line.split()), 0.0][:3] for line in lines[4:7]]  # a tilt behind them where there is one
+        (low, high, xy), (y_low, y_high, _), (z_low, z_high, _) = bounds
         low, high = low - min(0.0, xy), high - max(0.0, xy)  # what is written are bounds of the tilted box
         boxes.append(np.array([[high - low, 0, 0], [xy, y_high - y_low, 0], [0, 0, z_high - z_low]]))
         values.append(np.loadtxt(lines[8:])[:, 1:])

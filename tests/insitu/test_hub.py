@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -121,6 +122,25 @@ def test_version_2_has_steps_and_kilocalories() -> None:
     assert frame.energies is not None
     assert frame.energies[1] == 1.0
     assert np.array_equal(frame.positions, values(0))
+
+
+def test_session_is_what_vmd_has_of_engines(producer: Producer) -> None:
+    """Message by message: VMD says GO, a rate and forces, and reads headers, energies of 40 bytes and positions."""
+    with Hub("run", ANYWHERE, version=2) as hub, ImdClient(hub.address) as vmd:
+        assert vmd.version == 2  # the handshake, in the order of bytes of the engine, and nothing behind it
+        vmd.say(imd_client.GO)
+        vmd.say(imd_client.RATE, 1)
+        vmd.socket.sendall(struct.pack(">ii", imd_client.MDCOMM, 2) + bytes(4 * 2 + 12 * 2))
+        until(lambda: producer.n_consumers == 1)
+        publish(producer, range(3))
+        for i in range(3):
+            assert vmd.read(8) == struct.pack(">ii", imd_client.ENERGIES, 1)
+            assert struct.unpack("<i9f", vmd.read(40))[0] == 10 * i
+            assert vmd.read(8) == struct.pack(">ii", imd_client.POSITIONS, N_ATOMS)
+            assert np.array_equal(np.frombuffer(vmd.read(12 * N_ATOMS), "<f4").reshape(-1, 3), values(i))
+        vmd.say(imd_client.DISCONNECT)
+        assert vmd.next() is None
+        until(lambda: [client.state for client in hub.clients] == ["has left"])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "type and float64", "xtc"])

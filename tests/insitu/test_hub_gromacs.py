@@ -1,6 +1,10 @@
 """GROMACS under a hub, its only client: what it sends, and who follows its file sees, is what it writes."""
 
+import signal
+import subprocess
+import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +109,38 @@ def test_follower_of_the_growing_file_sees_the_frames_that_are_sent(gromacs: Gro
     np.testing.assert_array_equal(seen, written)
     for frame, positions in zip(sent, seen, strict=True):
         np.testing.assert_allclose(apart(frame, positions), 0, atol=XTC_ROUNDING)
+
+
+def test_hub_that_was_killed_is_succeeded_by_one_that_goes_on_with_the_channel(tmp_path: Path) -> None:
+    """GROMACS goes on without a client, and takes another: the frames between them were sent to nobody."""
+    gromacs = water(tmp_path, 100_000)
+    with gromacs.running() as (address, process), ExitStack() as stack:
+
+        def hub(*words: str) -> "subprocess.Popen[str]":
+            how = ["--dialect", "gromacs", "--rate", str(gromacs.stride), "--time-step", "0.002", "--quiet"]
+            command = [sys.executable, "-m", "mdreel.cli", "hub", address, "--channel", "water", *how]
+            return stack.enter_context(
+                subprocess.Popen([*command, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE, text=True)
+            )
+
+        first = hub()
+        consumer = stack.enter_context(Consumer("water", wait=LONG, restart=LONG, timeout=LONG))
+        steps = [frame.step for _, frame in zip(range(10), consumer, strict=False)]
+        first.kill()
+        assert first.wait() == -signal.SIGKILL
+        refused = hub()
+        assert refused.wait(LONG) == 3
+        assert refused.stderr is not None
+        assert "its hub has died: go on with it (resumes, --resume), or remove the channel" in refused.stderr.read()
+        second = hub("--resume")
+        n_before = Status.of("water").n_published
+        steps += [frame.step for _, frame in zip(range(n_before + 10), consumer, strict=False)]
+        assert process.poll() is None
+        second.kill()
+    assert steps == sorted(set(steps))
+    assert {step % gromacs.stride for step in steps} == {0}
+    assert Status.of("water").epoch == 1
+    assert len(steps) == 10 + n_before + 10
 
 
 def test_kill_reaches_gromacs_where_it_is_passed_on(tmp_path: Path) -> None:

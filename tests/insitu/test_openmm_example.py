@@ -49,11 +49,11 @@ def await_frames(folder: Path, n_frames: int) -> int:
     raise AssertionError(f"{n_frames} frames were not published in time")
 
 
-def test_live_results_of_openmm_are_those_of_its_archive() -> None:
+def test_live_results_of_openmm_are_those_of_its_archive_and_of_its_own_file() -> None:
     command = [sys.executable, EXAMPLE, "--frames", "300", "--interval", str(INTERVAL)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "300 frames; the same as of the archive, to the bit" in done.stdout
+    assert "300 frames; the same as of the archive and of OpenMM's own file, to the bit" in done.stdout
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

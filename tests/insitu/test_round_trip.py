@@ -30,6 +30,14 @@ def take(consumer: Consumer) -> Frame:
     return frame
 
 
+def test_consumers_are_awaited_before_the_first_frame_also_where_there_is_staging(tmp_path: Path) -> None:
+    for name, staging in (("run", None), ("staged", Staging(tmp_path / "staging"))):
+        with Producer(name, N_ATOMS, staging=staging) as producer, Consumer(name) as consumer:
+            producer.await_consumers(1, timeout=20)  # it has asked for nothing yet
+            publish(producer, 0)
+            assert take(consumer).step == 0
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_frame_comes_as_it_was_published(dtype: str) -> None:
     rng = np.random.default_rng(1)

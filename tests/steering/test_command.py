@@ -91,9 +91,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     return place
 
 
-def mdreel(folder: Path, *words: str) -> None:
+def mdreel(folder: Path, *words: str) -> str:
     command = [sys.executable, "-m", "mdreel.cli", *words]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=LONGEST_SECONDS)
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=LONGEST_SECONDS)
+    return done.stdout
 
 
 def column(path: Path, name: str) -> list[float]:
@@ -138,6 +139,15 @@ def test_rules_see_the_values_of_the_tables(tmp_path: Path, folder: Path) -> Non
     for line in lines_of(log):
         if line["rule"] == "open":
             assert line["values"]["rmsd"] == pytest.approx(rmsd[expected["open"]], abs=1e-5)
+    # What is seen of them are the tables, too.
+    (seen,) = json.loads(mdreel(tmp_path, "watch", "run1", "--once", "--json"))["channels"]
+    columns = {tuple(name for name, _ in one["columns"]) for one in seen["analyses"]}
+    assert columns >= {
+        ("frame", "time", "helix_1_2"),
+        ("frame", "time", "q"),
+        ("frame", "time", "rmsd", "rmsd_group_1"),
+    }
+    assert len(columns) == len(seen["analyses"]) == 5
     mdreel(tmp_path, "channels", "run1", "--remove")
     assert not log.parent.exists()
 

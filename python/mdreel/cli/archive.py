@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mdreel.cli import options
+from mdreel.cli import from_channel, options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, one_line
 
 EXAMPLES = """\b
@@ -50,36 +50,9 @@ def archive(
             help="The group that remembers what is in the file. A second archive needs one of its own.",
         ),
     ] = "archive",
-    wait: Annotated[
-        float,
-        typer.Option(
-            "--wait",
-            metavar="SECONDS",
-            min=0,
-            rich_help_panel=ARCHIVING,
-            help="Wait so long for the channel to be there.",
-        ),
-    ] = 0.0,
-    restart: Annotated[
-        float,
-        typer.Option(
-            "--restart",
-            metavar="SECONDS",
-            min=0,
-            rich_help_panel=ARCHIVING,
-            help="Give a simulation that was lost so long to come back.",
-        ),
-    ] = 0.0,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout",
-            metavar="SECONDS",
-            min=0,
-            rich_help_panel=ARCHIVING,
-            help="Fail if no frame comes for so long.  [default: wait as long as it takes]",
-        ),
-    ] = None,
+    wait: from_channel.Wait = None,
+    restart: from_channel.Restart = None,
+    timeout: from_channel.Timeout = None,
     skip_missed: Annotated[
         bool,
         typer.Option(
@@ -122,8 +95,8 @@ def archive(
                 precision=precision,
                 group=group,
                 timeout=timeout,
-                wait=wait,
-                restart=restart,
+                wait=wait or 0.0,
+                restart=restart or 0.0,
                 on_missed="skip" if skip_missed else "raise",
                 finish=finish,
                 force=force,

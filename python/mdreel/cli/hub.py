@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mdreel.cli import options
+from mdreel.cli import options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 EXAMPLES = """\b
@@ -17,7 +17,6 @@ Examples:
 """
 
 ENGINE = "The engine"
-CHANNEL = "The channel"
 CLIENTS = "Clients"
 
 
@@ -46,10 +45,7 @@ class PassedOn(StrEnum):
 
 
 def hub(
-    channel: Annotated[
-        str,
-        typer.Option("--channel", metavar="NAME", rich_help_panel=CHANNEL, help="The channel: name or directory."),
-    ],
+    channel: ring.Name,
     engine: Annotated[
         str | None,
         typer.Argument(
@@ -131,47 +127,14 @@ def hub(
             help="It, or the channel that it is without, may not be there for so long.",
         ),
     ] = 0.0,
-    n_consumers: Annotated[
-        int,
-        typer.Option(
-            "--consumers",
-            metavar="N",
-            min=0,
-            rich_help_panel=CHANNEL,
-            help="Wait for so many clients and analyses before the first frame.",
-        ),
-    ] = 0,
-    n_slots: Annotated[
-        int | None,
-        typer.Option(
-            "--slots",
-            metavar="N",
-            min=2,
-            rich_help_panel=CHANNEL,
-            help="Frames that its ring holds.  [default: 4 to 64, about 16 MiB]",
-        ),
-    ] = None,
-    full: Annotated[
-        str,
-        typer.Option(
-            "--full",
-            metavar="WAY",
-            rich_help_panel=CHANNEL,
-            help="When the ring is full: block for the slowest analysis, drop-oldest, or spill to --staging.",
-        ),
-    ] = "block",
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="BYTES", rich_help_panel=CHANNEL, help="The most that its ring takes.")
-    ] = "1G",
-    staging: Annotated[
-        Path | None,
-        typer.Option(
-            "--staging", metavar="DIR", rich_help_panel=CHANNEL, help="Keep frames here as well, for who comes late."
-        ),
-    ] = None,
+    n_consumers: ring.Consumers = 0,
+    n_slots: ring.Slots = None,
+    full: ring.FullOption = ring.Full.BLOCK,
+    memory: ring.Memory = "1G",
+    staging: ring.StagingFolder = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", rich_help_panel=CHANNEL, help="Go on with a channel whose hub has died."),
+        typer.Option("--resume", rich_help_panel=ring.CHANNEL, help="Go on with a channel whose hub has died."),
     ] = False,
     restart: Annotated[
         float,
@@ -179,7 +142,7 @@ def hub(
             "--restart",
             metavar="SECONDS",
             min=0,
-            rich_help_panel=CHANNEL,
+            rich_help_panel=ring.CHANNEL,
             help="Without an engine: a producer that was lost may be away for so long.",
         ),
     ] = 0.0,
@@ -248,8 +211,6 @@ def hub(
     quiet: options.Quiet = False,
 ) -> None:
     """Be the only client of an engine that speaks IMD, and serve its frames, or any channel, to many clients."""
-    if full not in ("block", "drop-oldest", "spill"):
-        raise CommandError(f"--full is block, drop-oldest or spill, not {full!r}", ExitCode.USAGE)
     of_engine = {
         "--topology": topology,
         "--frames": n_frames,
@@ -292,7 +253,7 @@ def hub(
             token_file=engine_token_file,
             n_consumers=n_consumers,
             n_slots=n_slots,
-            full=full,
+            full=full.value,
             staging=None if staging is None else Staging(staging),
             memory=memory,
             resumes=resume,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdreel.cli import options
+from mdreel.cli import options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ PUBLISHING = "Publishing"
 
 def produce(
     trajectories: Annotated[list[Path], typer.Argument(metavar="TRAJECTORY...", help="What is published.")],
-    channel: Annotated[
-        str,
-        typer.Option("--channel", metavar="NAME", rich_help_panel=PUBLISHING, help="The channel: name or directory."),
-    ],
+    channel: ring.Name,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -39,35 +36,9 @@ def produce(
     start: options.Start = None,
     stop: options.Stop = None,
     step: options.Step = None,
-    n_consumers: Annotated[
-        int,
-        typer.Option(
-            "--consumers",
-            metavar="N",
-            min=0,
-            rich_help_panel=PUBLISHING,
-            help="Wait for so many consumers before the first frame.",
-        ),
-    ] = 0,
-    n_slots: Annotated[
-        int | None,
-        typer.Option(
-            "--slots",
-            metavar="N",
-            min=2,
-            rich_help_panel=PUBLISHING,
-            help="Frames that the ring holds.  [default: 4 to 64, about 16 MiB]",
-        ),
-    ] = None,
-    full: Annotated[
-        str,
-        typer.Option(
-            "--full",
-            metavar="WAY",
-            rich_help_panel=PUBLISHING,
-            help="When the ring is full: block for the slowest consumer, or drop-oldest.",
-        ),
-    ] = "block",
+    n_consumers: ring.Consumers = 0,
+    n_slots: ring.Slots = None,
+    full: ring.FullOption = ring.Full.BLOCK,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -78,15 +49,7 @@ def produce(
             help="Fail if there is no room for so long.  [default: wait as long as it takes]",
         ),
     ] = None,
-    staging: Annotated[
-        Path | None,
-        typer.Option(
-            "--staging",
-            metavar="DIR",
-            rich_help_panel=PUBLISHING,
-            help="Keep frames here as well, on a disk of the node.",
-        ),
-    ] = None,
+    staging: ring.StagingFolder = None,
     fsync: Annotated[
         bool,
         typer.Option(
@@ -102,8 +65,6 @@ def produce(
         raise CommandError("--fsync: with --staging only", ExitCode.USAGE)
     if min(start or 0, stop or 0) < 0:
         raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
-    if full not in ("block", "drop-oldest"):
-        raise CommandError(f"--full is block or drop-oldest, not {full!r}", ExitCode.USAGE)
 
     from mdreel.insitu.replay import replay
     from mdreel.insitu.staging import Staging
@@ -124,7 +85,7 @@ def produce(
                 pace=pace,
                 n_consumers=n_consumers,
                 n_slots=n_slots,
-                full=full,
+                full=full.value,
                 timeout=timeout,
                 staging=None if staging is None else Staging(staging, "fsync" if fsync else "file"),
                 progress=bar.update,

@@ -1,11 +1,10 @@
 """``mdreel relay``: a channel of another node, on this one."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mdreel.cli import links, options
+from mdreel.cli import links, options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 
 EXAMPLES = """\b
@@ -14,35 +13,17 @@ Examples:
   mdreel relay tls/node1:7447 run1 --as far --tls-certificate node2.pem --tls-key node2.key --tls-ca ca.pem
 """
 
-HERE = "The channel here"
-
 
 def relay(
     endpoint: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where a server listens, as tcp/10.0.0.1:7447.")],
     channel: Annotated[str, typer.Argument(metavar="NAME", help="The channel there.")],
     name: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", rich_help_panel=HERE, help="Its name here.  [default: the same]"),
+        typer.Option("--as", metavar="NAME", rich_help_panel=ring.CHANNEL, help="Its name here.  [default: the same]"),
     ] = None,
-    n_slots: Annotated[
-        int | None,
-        typer.Option(
-            "--slots",
-            metavar="N",
-            min=2,
-            rich_help_panel=HERE,
-            help="Frames that its ring holds.  [default: 4 to 64, about 16 MiB]",
-        ),
-    ] = None,
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="BYTES", rich_help_panel=HERE, help="The most that its ring takes.")
-    ] = "1G",
-    staging: Annotated[
-        Path | None,
-        typer.Option(
-            "--staging", metavar="DIR", rich_help_panel=HERE, help="Keep frames here as well, for who comes late."
-        ),
-    ] = None,
+    n_slots: ring.Slots = None,
+    memory: ring.Memory = "1G",
+    staging: ring.StagingFolder = None,
     wait: Annotated[
         float,
         typer.Option(

@@ -243,7 +243,8 @@ def _turns(request: Request, asked: list[Asked], prepared: Prepared) -> Iterator
     every = from_channel.EVERY_SECONDS if request.every is None else request.every
     settings: dict[str, Any] = {"every": 0.0, "n_workers": request.n_workers or None, "progress": not request.quiet}
     written, n_written = monotonic(), -1
-    for _ in live(prepared.analyses, request.start, request.stop, request.step, **settings):
+    shown = prepared.shown(asked)
+    for _ in live(prepared.analyses, request.start, request.stop, request.step, shown=shown, **settings):
         yield
         if monotonic() - written >= every:
             tell(request, asked, prepared)

@@ -1,6 +1,6 @@
 """Files of rules: what they say of analyses, rules and the engine, checked before a frame is there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mdreel.cli import from_channel
 from mdreel.cli.analysing import Asked, Request, check_request
 from mdreel.cli.exits import CommandError, ExitCode, failing_with, one_line
+from mdreel.cli.named import named
 from mdreel.cli.recipe import asked_in, read_toml, schema_of_recipes
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Ste
     with failing_with(ExitCode.INPUT):
         plan = plan_of(str(path), {name: content[name] for name in _TABLES if name in content})
     rest = {name: value for name, value in content.items() if name not in _TABLES}
-    names, rest = _named(path, rest)
+    names, rest = named(path, rest, _check_series)
     request, asked = asked_in(path, rest, **of_command)
     if request.follow and request.every is None:
         request = replace(request, every=from_channel.EVERY_SECONDS)
@@ -105,25 +106,11 @@ def schema_of_steering() -> dict[str, Any]:
     }
 
 
-def _named(path: Path, content: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Return the names of the analyses, and the content without them, as recipes have none."""
-    entries = content.get("analysis", [])
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        return [], dict(content)  # the recipe's own check says what is wrong
-    names = []
-    for i, one in enumerate(entries, 1):
-        name, kind = one.get("name", one.get("type")), one.get("type")
-        where = f"{path}: analysis {i}"
-        if "name" in one and (not isinstance(name, str) or not name):
-            raise CommandError(f"{where}: name: expected a text, got {name!r}", ExitCode.INPUT)
-        if isinstance(kind, str) and kind not in SERIES:
-            message = f"rules are about values of each frame, which these have: {', '.join(SERIES)}; not {kind!r}"
-            raise CommandError(f"{where}: {message}", ExitCode.INPUT)
-        if name in names:
-            raise CommandError(f"{where}: there are several {name!r}: give each a name", ExitCode.INPUT)
-        names.append(str(name))
-    unnamed = [{key: value for key, value in one.items() if key != "name"} for one in entries]
-    return names, {**content, "analysis": unnamed} if entries else dict(content)
+def _check_series(where: str, one: dict[str, Any]) -> None:
+    kind = one.get("type")
+    if isinstance(kind, str) and kind not in SERIES:
+        message = f"rules are about values of each frame, which these have: {', '.join(SERIES)}; not {kind!r}"
+        raise CommandError(f"{where}: {message}", ExitCode.INPUT)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """OpenMM as a producer: a reporter that publishes frames, and does what the simulation is asked between them."""
 
 import os
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
+from mdreel.insitu.obeying import Obeying
 from mdreel.insitu.producer import Producer
-from mdreel.insitu.requests import Request
 
 _ENERGIES = ("potential", "kinetic")
 
@@ -39,13 +40,6 @@ class OpenMMReporter:
     wrap : bool, optional
         Whether molecules are moved into the cell; by default as OpenMM does where the system is periodic.
 
-    Attributes
-    ----------
-    interval : int
-        Steps between two frames, now.
-    is_stopped : bool
-        Whether the simulation was stopped on request.
-
     Raises
     ------
     MismatchError
@@ -74,22 +68,13 @@ class OpenMMReporter:
         checkpoint_frames: int | None = None,
         wrap: bool | None = None,
     ) -> None:
-        if interval < 1:
-            raise MismatchError(f"{producer.path}: expected 1 step or more between two frames, got {interval}")
-        if checkpoint_frames is not None and checkpoint_frames < 1:
-            message = f"expected 1 frame or more between two checkpoints, got {checkpoint_frames}"
-            raise MismatchError(f"{producer.path}: {message}")
+        self._obeying = Obeying(producer, "OpenMM", interval, checkpoint, checkpoint_frames)
         unknown = [name for name in producer.manifest.energies if name not in _ENERGIES]
         if unknown:
             message = f"energies of OpenMM are {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
             raise MismatchError(f"{producer.path}: {message}")
-        self.interval = int(interval)
-        self.is_stopped = False
         self._producer = producer
-        self._checkpoint = Path(checkpoint).absolute()
-        self._checkpoint_frames = checkpoint_frames
         self._wrap = wrap
-        self._n_frames = 0
         sections = [name for name, _ in producer.manifest.sections]
         self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
 
@@ -126,16 +111,8 @@ class OpenMMReporter:
             {name: of_state[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
             or None,
         )
-        self._n_frames += 1
-        if self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0:
-            self._keep(simulation, self._checkpoint)
-        requests = self._producer.requests()
-        for request in requests:
-            if request.kind != "stop":
-                self._do(simulation, request)
-        stops = [request for request in requests if request.kind == "stop"]
-        if stops:
-            self._stop(simulation, stops)
+        if self._obeying.look(simulation.currentStep, partial(_write, simulation)):
+            raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
         """Simulate; return whether all steps were done, and the simulation was not stopped on request."""
@@ -145,58 +122,25 @@ class OpenMMReporter:
             return False
         return True
 
-    def _stop(self, simulation: Any, requests: list[Request]) -> None:
-        from openmm import OpenMMException
+    @property
+    def interval(self) -> int:
+        """Steps between two frames, now."""
+        return self._obeying.interval
 
-        try:
-            self._keep(simulation, self._checkpoint)
-        except (
-            OpenMMException,
-            OSError,
-        ) as error:  # it goes on: a full disk is no reason to end
-            for request in requests:
-                request.refuse(f"no checkpoint could be written: {error}")
-            return
-        self.is_stopped = True
-        step = simulation.currentStep
-        for request in requests:
-            message = f"stopped at step {step} with the checkpoint {self._checkpoint}"
-            request.answer(message, checkpoint=str(self._checkpoint), step=step)
-        self._producer.end("stopped")
-        raise StopRequested(f"the simulation was asked to stop at step {step}")
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the simulation was stopped on request."""
+        return self._obeying.is_stopped
 
-    def _do(self, simulation: Any, request: Request) -> None:
-        from openmm import OpenMMException
 
-        step = simulation.currentStep
-        if request.kind == "checkpoint":
-            path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
-            try:
-                self._keep(simulation, path)
-            except (OpenMMException, OSError) as error:  # see `_stop`
-                request.refuse(f"no checkpoint could be written: {error}")
-            else:
-                request.answer(f"checkpoint of step {step}: {path}", checkpoint=str(path), step=step)
-        elif request.kind == "change-stride":
-            stride = request.arguments.get("stride")
-            if type(stride) is not int or stride < 1:
-                request.refuse(f"expected a stride of 1 step or more, got {stride!r}")
-                return
-            before, self.interval = self.interval, stride
-            request.answer(f"from step {step} on a frame every {stride} steps, not {before}", step=step)
-        else:
-            request.refuse(f"OpenMM's reporter knows stop, checkpoint and change-stride, not {request.kind!r}")
+def _write(simulation: Any, path: Path) -> None:
+    """Write a checkpoint."""
+    from openmm import OpenMMException
 
-    def _keep(self, simulation: Any, path: Path) -> None:
-        """Write a checkpoint that appears whole, and outlives the machine."""
-        new = path.with_name(f".{path.name}.new")
-        try:
-            simulation.saveCheckpoint(str(new))
-            with new.open("rb") as file:
-                os.fsync(file.fileno())
-            new.replace(path)
-        finally:
-            new.unlink(missing_ok=True)
+    try:
+        simulation.saveCheckpoint(str(path))
+    except OpenMMException as error:
+        raise OSError(f"{path}: {error}") from error
 
 
 def fork_openmm(simulation: Any, checkpoint: str | PathLike[str], temperature: float, seed: int | None = None) -> None:

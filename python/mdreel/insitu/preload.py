@@ -125,14 +125,16 @@ def run_managed(
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
     """Run a program and return its exit status; it does not go on without the one who tells of its end."""
+    begun: list[subprocess.Popen[bytes]] = []
     with ThreadPoolExecutor(1) as thread:
-        # On a thread, as a signal that came meanwhile would leave a program that nobody knows of.
-        started = thread.submit(subprocess.Popen, command, env=environment)
         try:
-            return started.result().wait()
+            # On a thread, as a signal that came meanwhile would leave a program that nobody knows of.
+            thread.submit(lambda: begun.append(subprocess.Popen(command, env=environment))).result()
+            return begun[0].wait()
         except BaseException:
-            if started.exception() is None:
-                with started.result() as process:
+            thread.shutdown()  # whatever was handed to it is done then, also if the signal came as that was handed over
+            for process in begun:
+                with process:
                     process.terminate()
             raise
 

@@ -209,6 +209,8 @@ class Producer:
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
         """Wait until so many consumers have joined, so that they see the first frame.
 
+        Where there have been frames before, one that reads them in staging counts when it has come to their end.
+
         Parameters
         ----------
         n_consumers : int

@@ -27,7 +27,12 @@ class Process:
     @classmethod
     def this(cls) -> Self:
         """Return the process that asks."""
-        return cls(os.getpid(), _facts(os.getpid())[1] or 0)
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, number: int) -> Self:
+        """Return the process that has a number now."""
+        return cls(number, _facts(number)[1] or 0)
 
     @property
     def is_alive(self) -> bool:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from string import Formatter
 
 from mdreel.checked import entry
 from mdreel.errors import MismatchError
+from mdreel.placeholders import check_placeholders
 
 TYPES = ("stop", "checkpoint", "fork", "change-stride", "run-command")
 ALONE = ("stop", "checkpoint")
@@ -59,8 +59,7 @@ class Action:
         if self.command is not None and not self.command[0]:
             raise MismatchError(f"action {self.called!r}: the command has no program")
         if self.placeholders and self.command is not None:
-            for word in self.command:
-                self._check_word(word)
+            check_placeholders(f"action {self.called!r}", self.command, FACTS)
 
     @property
     def called(self) -> str:
@@ -88,14 +87,3 @@ class Action:
         except KeyError as error:
             message = f"the command wants {error.args[0]}, which is not known"
             raise MismatchError(f"action {self.called!r}: {message}") from None
-
-    def _check_word(self, word: str) -> None:
-        try:
-            fields = [(name, form, conversion) for _, name, form, conversion in Formatter().parse(word)]
-        except ValueError as error:
-            raise MismatchError(f"action {self.called!r}: {word!r}: {error}") from None
-        for name, form, conversion in fields:
-            if name is not None and (name not in FACTS or form or conversion):
-                known = ", ".join(f"{{{fact}}}" for fact in FACTS)
-                message = f"{word!r}: unknown placeholder {{{name}}}; known: {known}; a brace itself is {{{{ or }}}}"
-                raise MismatchError(f"action {self.called!r}: {message}")

@@ -56,7 +56,7 @@ class Reach(Protocol):
 
 
 class ByRequests:
-    """The producer of a channel, which looks at requests between two frames: `mdreel.OpenMMReporter`, or users' code.
+    """The producer of a channel, which looks at requests between two frames: a reporter, or users' code.
 
     Parameters
     ----------

@@ -221,6 +221,10 @@ class Feed(threading.Thread):
     def _opened(self, frame: EngineFrame, step: int) -> Producer:
         """Open the channel, which is of frames like the first."""
         session, engine = self.link.session, self.engine
+        is_lost = _is_lost(self.path)
+        if is_lost and not engine.resumes:
+            message = "its hub has died: go on with it (resumes, --resume), or remove the channel"
+            raise MismatchError(f"{self.path}: {message}")
         producer = Producer(
             self.path,
             len(frame.positions),
@@ -231,7 +235,7 @@ class Feed(threading.Thread):
             full=engine.full,
             timeout=_LOOK_SECONDS,
             staging=engine.staging,
-            resume_step=step if engine.resumes and _is_lost(self.path) else None,
+            resume_step=step if is_lost else None,
             time_step=frame.time_step or engine.time_step or 0.0,
             stride=engine.rate or engine.stride or 0,
         ).open()
