@@ -34,6 +34,8 @@ PROGRAMS = {  # and Debian's packages that they are in
     "faketime": "faketime",  # wall clocks of tests are set
     "gmx": "gromacs",
     "ip": "iproute2",  # hosts of tests are joined by a network
+    "mfsmaster": "moosefs-master moosefs-chunkserver moosefs-client",  # and have a file system
+    "mkfs.xfs": "xfsprogs",
     "slurmctld": "slurmctld slurmd slurm-client munge",
     "shellcheck": "shellcheck",
 }

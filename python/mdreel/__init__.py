@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mdreel.insitu.consumer import Consumer
     from mdreel.insitu.imd.feed import Engine
     from mdreel.insitu.imd.hub import Hub
+    from mdreel.insitu.lammps import LAMMPSReporter
     from mdreel.insitu.managed import ManagedDirectory
     from mdreel.insitu.nodes.link import Security
     from mdreel.insitu.nodes.relay import Relay, relay
@@ -80,6 +81,7 @@ __all__ = [
     "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
+    "LAMMPSReporter",
     "LinearDensity",
     "ManagedDirectory",
     "Mpi",
@@ -147,6 +149,7 @@ _HOMES = {
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
     "LinearDensity": "mdreel.analysis.linear_density",
+    "LAMMPSReporter": "mdreel.insitu.lammps",
     "ManagedDirectory": "mdreel.insitu.managed",
     "Mpi": "mdreel.executors.mpi",
     "OpenMMReporter": "mdreel.insitu.openmm",

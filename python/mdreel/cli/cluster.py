@@ -150,7 +150,7 @@ def slurm(
     text = slurm_scripts.slurm_script(
         job, slurm_scripts.Launcher(launcher.value), None if output_script is None else str(output_script)
     )
-    _write(text, output_script, force, "sbatch")
+    write_script(text, output_script, force, "sbatch")
 
 
 @cluster.command(cls=ScriptCommand, short_help="A batch script for PBS Pro and OpenPBS.", epilog=PBS_EXAMPLES)
@@ -179,7 +179,7 @@ def pbs(
     from mdreel.cluster.pbs import pbs_script
 
     job = _job(context, command, nodes, ntasks_per_node, time, account, queue, memory, job_name, modules, environment)
-    _write(pbs_script(job, output_script and output_script.absolute()), output_script, force, "qsub")
+    write_script(pbs_script(job, output_script and output_script.absolute()), output_script, force, "qsub")
 
 
 def _job(
@@ -220,8 +220,8 @@ def _job(
         )
 
 
-def _write(text: str, file: Path | None, force: bool, submit: str) -> None:
-    """Write the script, to a file that can be run, or to standard output."""
+def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
+    """Write a script, to a file that can be run, or to standard output; ``submit`` is the command that submits it."""
     if file is None:
         typer.echo(text, nl=False)
         return

@@ -30,6 +30,7 @@ from mdreel.cli.concat import EXAMPLES as CONCAT_EXAMPLES
 from mdreel.cli.concat import concat
 from mdreel.cli.convert import EXAMPLES as CONVERT_EXAMPLES
 from mdreel.cli.convert import convert
+from mdreel.cli.ensemble import ensemble
 from mdreel.cli.execution import dismiss_other_ranks, serve_other_ranks
 from mdreel.cli.exits import CommandError, ExitCode, one_line
 from mdreel.cli.hub import EXAMPLES as HUB_EXAMPLES
@@ -117,6 +118,7 @@ app.command(cls=SectionedCommand, short_help="A page that shows where the time o
 app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
 app.add_typer(bench, name="bench", short_help="Run benchmarks, and report on them.")
 app.add_typer(managed, name="managed", short_help="Programs that write or read file by file.")
+app.add_typer(ensemble, name="ensemble", short_help="Many simulations as one.")
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
 app.command(
     cls=AdviseCommand,

@@ -64,8 +64,8 @@ def heading(job: BatchJob, submit: str) -> str:
     )
 
 
-def environment(job: BatchJob) -> str:
-    """Return the lines that make the environment, and one thread a rank."""
+def lookup(job: BatchJob) -> str:
+    """Return the lines that make the environment, and look mdreel up in it."""
     lines = ["# The environment that mdreel is in."]
     if job.modules:
         lines += [
@@ -79,6 +79,14 @@ def environment(job: BatchJob) -> str:
         '    echo "mdreel is not found: name its environment (--environment, --module)" >&2',
         "    exit 1",
         "}",
+    ]
+    return "\n".join(lines)
+
+
+def environment(job: BatchJob) -> str:
+    """Return the lines that make the environment, and one thread a rank."""
+    lines = [
+        lookup(job),
         "",
         "# One rank a core, so one thread a rank, also in the libraries that it uses.",
         "settings=(",
@@ -156,7 +164,7 @@ def run(job: BatchJob) -> str:
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
 
 
-def run_until_told(job: BatchJob, go_on: str, clock: str = "") -> str:
+def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | None = None) -> str:
     """Return the lines that run the analysis until it is done, or this script is told (USR1) that its time is over.
 
     Parameters
@@ -167,6 +175,8 @@ def run_until_told(job: BatchJob, go_on: str, clock: str = "") -> str:
         What is done then, so that it goes on in a next job; one line or several.
     clock : str
         The line that has it told, where the scheduler does not; it may use ``after``.
+    command : str, optional
+        What runs; by default the analysis, on all ranks.
     """
     return f"""\
 # after SECONDS COMMAND: unless this script has ended by then.
@@ -188,7 +198,7 @@ end_of_time() {{
     after {job.lead_seconds // 3} kill -KILL "$run" > /dev/null 2>&1 & # for a launcher that has not heard
 }}
 trap end_of_time USR1
-{clock}{run(job)} &
+{clock}{run(job) if command is None else command} &
 run=$!
 wait "$run"
 status=$?

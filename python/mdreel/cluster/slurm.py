@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 
 from mdreel.cluster import shell
 from mdreel.cluster.batch_job import BatchJob
+
+_REQUEUE = (
+    'scontrol requeue "$SLURM_JOB_ID"\nsleep 60 # Slurm ends this script; by itself it would be a job that has failed'
+)
 
 
 class Launcher(StrEnum):
@@ -55,21 +60,25 @@ def _directives(job: BatchJob) -> str:
         "#SBATCH --cpus-per-task=1",
         "#SBATCH --ntasks-per-core=1",
     ]
-    if job.memory is not None:
-        lines += ["#SBATCH --mem={}{}".format(*job.amount_of_memory())]
-    for option, value in (("time", job.clock()), ("account", job.account), ("partition", job.queue)):
-        if value is not None:
-            lines += [f"#SBATCH --{option}={value}"]
-    lines += [
+    return "\n".join([*lines, *_limits(job), *_log_and_signal(job, "%x-%j.log")])
+
+
+def _limits(job: BatchJob) -> list[str]:
+    lines = [] if job.memory is None else ["#SBATCH --mem={}{}".format(*job.amount_of_memory())]
+    asked = (("time", job.clock()), ("account", job.account), ("partition", job.queue))
+    return lines + [f"#SBATCH --{option}={value}" for option, value in asked if value is not None]
+
+
+def _log_and_signal(job: BatchJob, log: str) -> list[str]:
+    return [
         "# The log; a job that is queued again adds to it.",
-        "#SBATCH --output=%x-%j.log",
+        f"#SBATCH --output={log}",
         "#SBATCH --open-mode=append",
         "# Queued again when a node fails or the job is preempted. Told before its time is over, which Slurm may do up",
         "# to a minute earlier than this; see the end of this script.",
         "#SBATCH --requeue",
         f"#SBATCH --signal=B:USR1@{job.lead_seconds}",
     ]
-    return "\n".join(lines)
 
 
 def _launch(job: BatchJob, launcher: Launcher) -> str:
@@ -87,9 +96,60 @@ def _launch(job: BatchJob, launcher: Launcher) -> str:
 
 
 def _run(job: BatchJob) -> str:
-    go_on = (
-        'scontrol requeue "$SLURM_JOB_ID"\n'
-        "sleep 60 # Slurm ends this script; by itself it would be a job that has failed"
-    )
     comment = "# When the time is nearly over the ranks are ended, and the job is queued again."
-    return f"{comment}\n{shell.run_until_told(job, go_on)}"
+    return f"{comment}\n{shell.run_until_told(job, _REQUEUE)}"
+
+
+def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None, file: str | None = None) -> str:
+    """Return the script of an array of jobs for Slurm's sbatch, each of which runs a part of an ensemble.
+
+    Parameters
+    ----------
+    job : BatchJob
+        One of the jobs, on a node, with as many ranks as it has cores; behind its arguments comes ``--part I/N``. Its
+        checkpoint is the folder in which all is that the ensemble keeps.
+    n_parts : int
+        How many jobs there are.
+    n_at_once : int, optional
+        How many of them may run at a time.
+    file : str, optional
+        What the script is called, as its reader will submit it.
+
+    Returns
+    -------
+    str
+        The script.
+    """
+    place = shlex.quote(str(job.checkpoint))
+    heading = (
+        "#!/bin/bash\n"
+        f"# Runs an ensemble in {n_parts} jobs, each with some replicas. Submit it with:  sbatch {file or 'FILE'}\n"
+        "# Whenever a job is queued again, or all are submitted again, they go on where they were."
+    )
+    kept = (
+        f"checkpoint={place}\n"
+        "# How much is there. To queue a job again that gets nowhere would never end.\n"
+        "bytes_kept() {\n"
+        '    find "$checkpoint" -type f -printf "%s\\n" 2> /dev/null | awk \'{ sum += $1 } END { print sum + 0 }\'\n'
+        "}\n"
+        "bytes_before=$(bytes_kept)"
+    )
+    command = f'"$mdreel" {shlex.join(job.arguments)} --part "$SLURM_ARRAY_TASK_ID/{n_parts}" < /dev/null'
+    told = "# When the time is nearly over the replicas are stopped, with checkpoints, and the job is queued again."
+    run = shell.run_until_told(job, _REQUEUE, command=command)
+    sections = [heading, _array_directives(job, n_parts, n_at_once), shell.lookup(job), kept, f"{told}\n{run}"]
+    return "\n\n".join(sections)
+
+
+def _array_directives(job: BatchJob, n_parts: int, n_at_once: int | None) -> str:
+    at_once = "" if n_at_once is None else f"%{n_at_once}"
+    lines = [
+        f"#SBATCH --job-name={job.name}",
+        f"#SBATCH --array=0-{n_parts - 1}{at_once}",
+        "#SBATCH --nodes=1",
+        "#SBATCH --ntasks=1",
+        f"#SBATCH --cpus-per-task={job.n_ranks_per_node}",
+        *_limits(job),
+        *_log_and_signal(job, "%x-%A_%a.log"),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,35 @@
+"""Placeholders in the words of commands that users write: ``{step}`` stands for a fact."""
+
+from collections.abc import Sequence
+from string import Formatter
+
+from mdreel.errors import MismatchError
+
+
+def check_placeholders(where: str, command: Sequence[str], facts: Sequence[str]) -> None:
+    """Check that the words of a command have no other placeholders than those of facts.
+
+    Parameters
+    ----------
+    where : str
+        What errors begin with.
+    command : sequence of str
+        The words, to be filled in by `str.format_map`.
+    facts : sequence of str
+        The names of the facts.
+
+    Raises
+    ------
+    MismatchError
+        If it has, or a brace stands alone.
+    """
+    for word in command:
+        try:
+            fields = [(name, form, conversion) for _, name, form, conversion in Formatter().parse(word)]
+        except ValueError as error:
+            raise MismatchError(f"{where}: {word!r}: {error}") from None
+        for name, form, conversion in fields:
+            if name is not None and (name not in facts or form or conversion):
+                known = ", ".join(f"{{{fact}}}" for fact in facts)
+                message = f"unknown placeholder {{{name}}}; known: {known}; a brace itself is {{{{ or }}}}"
+                raise MismatchError(f"{where}: {word!r}: {message}")
