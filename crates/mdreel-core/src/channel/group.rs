@@ -6,6 +6,7 @@
 //! another file) is done again for these frames.
 
 pub mod file;
+pub mod settled;
 mod share;
 
 use std::path::{Path, PathBuf};

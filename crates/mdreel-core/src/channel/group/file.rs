@@ -15,10 +15,11 @@ use super::super::layout::{Header, checksum};
 use super::super::record;
 use super::super::staging::Durability;
 use super::super::staging::place::StagingPlace;
+use super::settled::Settled;
 use crate::error::{Error, Result};
 
 const FACTS_MAGIC: &[u8; 8] = b"MDREELGR";
-const STATE_MAGIC: &[u8; 8] = b"MDREELGM";
+const STATE_MAGIC: &[u8; 8] = b"MDREELGS";
 /// The longest state of a result that a commit takes.
 pub const MOST_BLOB: usize = 64 << 10;
 /// The longest name of a group or a member.
@@ -75,10 +76,8 @@ pub struct State {
     pub last: Option<Identity>,
     /// No frame before this number is wanted: by this member of a broadcast, by any member that shares.
     pub from: u64,
-    /// Of a group that shares: no step up to this is wanted.
-    pub up_to: Option<i64>,
-    /// Of a group that shares: steps behind that which this member has committed.
-    pub done: Vec<i64>,
+    /// Of a group that shares: the steps that need no more work, as far as this member knows.
+    pub settled: Settled,
     /// Frames that could not be had any more.
     pub missed: u64,
     /// The state of the result, in its own words.

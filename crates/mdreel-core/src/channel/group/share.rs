@@ -16,6 +16,7 @@ use super::super::catch_up::Found;
 use super::super::directory::Directory;
 use super::super::layout::Header;
 use super::file::{self, Identity, State};
+use super::settled::Settled;
 use super::{FIRST_MEMBER, Member};
 use crate::error::{Error, Result};
 
@@ -92,7 +93,7 @@ impl Share {
     }
 
     fn is_done(&self, own: &State, step: i64) -> bool {
-        self.states(own).any(|state| state.up_to.is_some_and(|up_to| step <= up_to) || state.done.contains(&step))
+        self.states(own).any(|state| state.settled.holds(step))
     }
 
     /// Forgets of what others work on that which they have committed.
@@ -172,12 +173,12 @@ impl Member {
         if self.share.is_done(&self.state, step) || self.share.handed.iter().any(|handed| handed.step == step) {
             return Ok(false);
         }
+        // Of a step that was read before a restart, this is the frame that counts.
+        self.share.passed.insert(step, identity);
         if self.share.handed.len() >= MOST_HANDED {
             let message = format!("expected a commit after at most {MOST_HANDED} frames");
             return Err(Error::Mismatch(format!("{}, step {step}: {message}", self.path.display())));
         }
-        // Of a step that was read before a restart, this is the frame that counts.
-        self.share.passed.insert(step, identity);
         self.try_lock(identity)
     }
 
@@ -261,11 +262,11 @@ impl Member {
         let open = || share.handed.iter().skip(n).chain(share.passed.values());
         // What is read in this process begins where the whole group had nothing left.
         let from = open().map(|identity| identity.sequence).min().or(share.read.map(|read| read.sequence + 1));
-        let up_to = open().map(|identity| identity.step - 1).min().or(share.greatest);
         state.from = share.first_wanted(&self.state).max(from.unwrap_or_default());
-        state.up_to = share.states(&self.state).filter_map(|state| state.up_to).max().max(up_to);
-        state.done.extend(&steps);
-        state.done.retain(|step| state.up_to.is_none_or(|up_to| *step > up_to));
+        // Each step that was read is committed, handed out or somebody else's.
+        let read = Settled::new(share.greatest, open().map(|identity| identity.step));
+        let known = share.states(&self.state).map(|state| &state.settled);
+        state.settled = Settled::union(&known.chain([&read]).collect::<Vec<_>>());
         self.keep(state)?;
         self.share.handed.drain(..n);
         // Behind the commit: who gets one of these locks now finds it.

@@ -2,6 +2,7 @@
 
 use super::super::catch_up::Next;
 use super::super::group::file::{Identity, MOST_BLOB, Mode};
+use super::super::group::settled::Settled;
 use super::super::group::{Member, Membership, groups, remove};
 use super::*;
 
@@ -118,7 +119,7 @@ fn each_step_goes_to_one_of_those_who_share() {
     let mut late = join(&place, "late", Mode::Share);
     assert_eq!(take_step(&mut late), None);
     late.commit(b"nothing").unwrap();
-    assert_eq!((late.state().from, late.state().up_to, late.state().done.len()), (200, Some(199), 0));
+    assert_eq!((late.state().from, &late.state().settled), (200, &Settled { up_to: Some(199), open: Vec::new() }));
 }
 
 #[test]
@@ -145,6 +146,29 @@ fn what_a_member_had_and_did_not_commit_goes_to_another() {
     other.commit(b"2, 3, 5").unwrap();
     assert!(matches!(other.next(SHORT), Err(Error::StreamTimeout(_))), "one may still die with its frames");
     one.commit(b"0, 1, 4, 6").unwrap();
+    assert_eq!(take_step(&mut other), None);
+}
+
+#[test]
+fn member_that_stops_lets_others_go_on_and_what_they_keep_in_mind_does_not_grow() {
+    let place = place();
+    let mut producer = published(&place, 1);
+    let (mut one, mut other) = (join(&place, "one", Mode::Share), join(&place, "other", Mode::Share));
+    assert_eq!(take_step(&mut one), Some(0));
+    for step in 1..300 {
+        publish(&mut producer, step).unwrap();
+        assert_eq!(take_step(&mut other), Some(step));
+        other.commit(b"").unwrap();
+        assert_eq!(other.state().settled, Settled { up_to: Some(step), open: vec![0] });
+    }
+    producer.end(&End::Finished).unwrap();
+    drop((one, other));
+    thread::sleep(NOTICED);
+    // Who comes again has what it had committed in mind while it reads all of that again.
+    let mut other = join(&place, "other", Mode::Share);
+    assert_eq!(take_step(&mut other), Some(0));
+    other.commit(b"").unwrap();
+    assert_eq!(other.state().settled, Settled { up_to: Some(299), open: Vec::new() });
     assert_eq!(take_step(&mut other), None);
 }
 
