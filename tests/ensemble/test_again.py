@@ -12,7 +12,8 @@ import pytest
 from ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
 from full_disk import full_disk
 from mdreel.cli.exits import ExitCode
-from mdreel.errors import MdreelError
+from mdreel.ensemble.journal import Journal, past_of
+from mdreel.errors import FormatError, MdreelError
 from mdreel.insitu.status import Status
 from mdreel.notices.process import Process
 
@@ -187,6 +188,28 @@ def test_half_a_line_of_a_journal_is_cut_off(walks: Walks) -> None:
     assert journal.read_bytes() == whole
     journal.write_bytes(whole + b"nonsense\n")
     assert f"{journal}, line 5: no line of a journal" in walks.run(code=3)
+
+
+def test_process_of_a_journal_is_looked_for_only_where_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "000.jsonl", tmp_path / "boot"
+    with Journal(path) as journal:
+        journal.write("started", "started", process=Process.this())
+    assert past_of(path).process == Process.this()
+    other.write_text("another start of the machine")
+    with monkeypatch.context() as patched:
+        patched.setattr("mdreel.ensemble.journal.BOOT", other)
+        past = past_of(path)
+        assert (past.process, past.is_gone) == (None, True)
+    line = json.loads(path.read_text())
+    path.write_text(json.dumps(line | {"host": "another"}) + "\n")
+    past = past_of(path)
+    assert (past.process, past.is_gone) == (None, False)
+    for number in (0, 1, -7):  # to signals these are all processes of a group, or of the machine
+        path.write_text(json.dumps(line | {"process": number}) + "\n")
+        with pytest.raises(FormatError, match="line 1"):
+            past_of(path)
 
 
 def test_status_says_what_has_happened(walks: Walks) -> None:

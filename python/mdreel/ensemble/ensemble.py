@@ -222,6 +222,7 @@ def state_of(replica: Replica) -> tuple[str, Past]:
     if past.event in ("finished", "failed"):
         return past.event, past
     if past.event in RUNNING:
-        is_lost = past.process is not None and not past.process.is_alive  # of another host nobody knows
+        # Of another host nobody knows.
+        is_lost = past.is_gone or (past.process is not None and not past.process.is_alive)
         return ("lost" if is_lost else "running"), past
     return "waiting", past

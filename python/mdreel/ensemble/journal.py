@@ -17,6 +17,9 @@ EVENTS = ("starting", "started", "observed", "died", "hung", "finished", "failed
 
 ENDING = ".jsonl"
 
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Another text after each start of the machine."""
+
 
 @dataclass(frozen=True)
 class Past:
@@ -31,7 +34,9 @@ class Past:
     time : float
         When, seconds since 1970.
     process : Process or None
-        The process that runs, or ran last, if it was on this host.
+        The process that runs, or ran last, if it was on this host, and since that was started.
+    is_gone : bool
+        Whether it was on this host, which was started anew since.
     n_deaths : int
         How often it has died since it was first started, or tried again.
     n_frames : int
@@ -44,6 +49,7 @@ class Past:
     message: str = ""
     time: float = 0.0
     process: Process | None = None
+    is_gone: bool = False
     n_deaths: int = 0
     n_frames: int = 0
     first_step: int | None = None
@@ -56,15 +62,20 @@ class Past:
     def after(self, line: dict[str, Any]) -> "Past":
         """Return what is known when a further line was read."""
         event = str(line["event"])
-        process = None if event == "starting" else self.process
+        process, is_gone = (None, False) if event == "starting" else (self.process, self.is_gone)
         if event == "started":
+            number, start = int(line["process"]), int(line["process_start"])
+            if number < 2:  # which would stand for more than the processes of a program
+                raise ValueError(f"{number} is the number of no program")
             is_here = line["host"] == socket.gethostname()
-            process = Process(int(line["process"]), int(line["process_start"])) if is_here else None
+            is_gone = is_here and line["boot"] != _boot()
+            process = Process(number, start) if is_here and not is_gone else None
         n_deaths = 0 if event == "retried" else self.n_deaths + (event in ("died", "hung"))
         step = line.get("first_step")
         # One that begins anew has another first frame.
         first = (None if line.get("is_anew") else self.first_step) if step is None else int(step)
-        return Past(event, str(line["message"]), float(line["time"]), process, n_deaths, int(line["n_frames"]), first)
+        message, time, n_frames = str(line["message"]), float(line["time"]), int(line["n_frames"])
+        return Past(event, message, time, process, is_gone, n_deaths, n_frames, first)
 
 
 class Journal:
@@ -129,7 +140,7 @@ class Journal:
         who = {} if process is None else {"process": process.number, "process_start": process.start}
         line = {"time": time(), "event": event, "message": message, "n_frames": n_frames, **who, **facts}
         if process is not None:
-            line["host"] = socket.gethostname()
+            line |= {"host": socket.gethostname(), "boot": _boot()}
         data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
         while data:
             data = data[os.write(self._file, data) :]
@@ -163,6 +174,11 @@ def past_of(path: Path) -> Past:
     except FileNotFoundError:
         return Past()
     return _past(path, content[: content.rfind(b"\n") + 1])
+
+
+def _boot() -> str:
+    """Return what tells this start of the machine from others: numbers of processes begin anew with it."""
+    return BOOT.read_text(encoding="ascii").strip()
 
 
 def _content(file: int) -> bytes:
