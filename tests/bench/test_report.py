@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import statistics
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,17 @@ def test_published_values_are_beside_ours_and_hollow(folder: Path) -> None:
     hollow = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
     assert hollow == [theirs]
     assert any(line.get_xydata()[:, 0].tolist() == [1.0, 2.0, 5.0] for line in figure.axes[0].lines)
+
+
+def test_labels_of_workers_do_not_meet_and_the_last_is_there() -> None:
+    points = tuple((float(n), 1.0) for n in (2, 4, 24, 48, 72, 96, 144, 192))
+    figure = over_workers("Made up", "seconds", [], [Published(source="", quantity="seconds", label="", points=points)])
+    (axes,) = figure.axes
+    figure.canvas.draw()
+    labels = [label for label in axes.get_xticklabels() if label.get_text()]
+    assert [label.get_text() for label in labels] == ["1", "2", "4", "24", "48", "72", "96", "192"]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 @pytest.mark.parametrize("farthest", [1.2, 9.0, 60.0, 1e4, 1e6])

@@ -25,6 +25,8 @@ _LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "ratio", "throughput")
 _WIDE = 8.0
 _FAR = 500.0  # beyond, such an axis has room for powers of ten only
 _SIZE = (12.0, 6.4)  # inches
+_LETTER = 0.012
+"""Half of what a letter takes of the width of such a figure."""
 
 
 def over_workers(title: str, quantity: str, series: Sequence[Series], published: Sequence[Published]) -> Figure:
@@ -223,11 +225,29 @@ def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xscale("log", base=2)
     if len(ticks) <= 12:
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.set_xticks(ticks, _apart(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("RMSDs a frame, W" if quantity == "ratio" else "Number of workers, N")
+    if quantity == "ratio" and ticks == [1]:  # of an analysis that is computed once
+        axes.set_xticks([])
+        axes.set_xlabel("One worker")
+    else:
+        axes.set_xlabel("RMSDs a frame, W" if quantity == "ratio" else "Number of workers, N")
     axes.set_ylabel(QUANTITIES[quantity])
     _legend(axes)
+
+
+def _apart(ticks: Sequence[int]) -> list[str]:
+    """Label ticks of a logarithmic axis, but those whose label would meet that of the next one."""
+    labels = [str(tick) for tick in ticks]
+    span = math.log(ticks[-1] / ticks[0]) if ticks else 0.0
+    following = len(ticks) - 1
+    for i in range(len(ticks) - 2, -1, -1):
+        needed = _LETTER * span * (len(labels[i]) + len(labels[following]))
+        if math.log(ticks[following] / ticks[i]) < needed:
+            labels[i] = ""
+        else:
+            following = i
+    return labels
 
 
 def _reach(axes: Axes) -> tuple[float, float]:
