@@ -10,6 +10,7 @@ STYLE: Any = {  # matplotlib's type for it lists all its settings
     "font.size": 15,
     "axes.labelsize": 17,
     "axes.titlesize": 17,
+    "axes.labelpad": 9,  # the line below a letter of t_total would meet the numbers of the axis
     "xtick.labelsize": 15,
     "ytick.labelsize": 15,
     "legend.fontsize": 14,
