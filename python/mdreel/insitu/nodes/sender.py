@@ -62,9 +62,12 @@ class Sender(threading.Thread):
         self._stops = False
         self._heard = monotonic()
         self._joined: Join | None = join
-        # Of the session: how many frames were sent and released, and what was said last.
+        # The session that the relay is in, and what it has said there.
         self._session = join.session
         self._credit = Credit(0, 0)
+        # The session that is sent, which this thread alone begins: what was numbered in one is never sent as another's.
+        # How many of its frames were sent and released, and what was said last.
+        self._sent_session = join.session
         self._n_sent = self._n_released = 0
         self._epoch: int | None = None
         self._beat_at = 0.0
@@ -143,6 +146,7 @@ class Sender(threading.Thread):
             while self._held and self._held[0].sequence < number:
                 self._held.popleft()
                 self.n_taken += 1
+        self._sent_session = join.session
         self._n_sent = self._n_released = 0
         self._epoch, self._beat_at, self._beat = None, 0.0, None
 
@@ -203,6 +207,6 @@ class Sender(threading.Thread):
             self._beat, self._beat_at = message, monotonic()
 
     def _send(self, message: Message) -> None:
-        sent = encode(self._session, message)
+        sent = encode(self._sent_session, message)
         self.n_bytes += len(sent)
         self._put(sent)
