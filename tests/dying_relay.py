@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mdreel.insitu.nodes import Relay
-from mdreel.insitu.nodes.arrivals import Assembly
+from mdreel.insitu.nodes.arrivals import ChunkOrder
 from mdreel.insitu.nodes.local import LocalChannel
 from mdreel.insitu.nodes.messages import Chunk, Epoch, decode
 from mdreel.insitu.nodes.passing import Passing
@@ -41,7 +41,7 @@ def dies_behind(kind: type, method: str, is_so: Callable[..., bool]) -> None:
 def main(endpoint: str, channel: str, name: str, moment: str, n_before: int) -> None:
     """Relay until the moment."""
 
-    def is_in_first_frame(_: Assembly, chunk: Chunk) -> bool:
+    def is_in_first_frame(_: ChunkOrder, chunk: Chunk) -> bool:
         return chunk.ordinal == n_before and 0 < chunk.offset < chunk.total - len(chunk.content)
 
     def is_later(local: LocalChannel, *_: object) -> bool:
@@ -52,9 +52,9 @@ def main(endpoint: str, channel: str, name: str, moment: str, n_before: int) -> 
 
     moments: dict[str, tuple[type, str, Callable[..., bool]]] = {
         "behind the message of the epoch": (Passing, "_take", is_later_epoch),
-        "within its first frame": (Assembly, "add", is_in_first_frame),
+        "within its first frame": (ChunkOrder, "accept", is_in_first_frame),
         "behind the epoch of the local channel": (LocalChannel, "_advance", is_later),
-        "behind its first frame": (LocalChannel, "publish", has_frames_of_it),
+        "behind its first frame": (LocalChannel, "add", has_frames_of_it),
     }
     dies_behind(*moments[moment])
     Relay(endpoint, channel, name, n_slots=16, report=lambda line: print(line, file=sys.stderr, flush=True)).run()

@@ -1,14 +1,36 @@
-//! Compiles the library for programs that know nothing of mdreel (`crates/mdreel-preload`), which the extension carries as bytes.
+//! Compiles the library for programs that know nothing of mdreel (`crates/mdreel-preload`), which the extension carries as bytes; and
+//! finds the commit that the extension is built from.
 //!
-//! By `rustc` alone, as the library has no dependencies: it is there whichever way the extension is built, and needs no second step.
+//! The library by `rustc` alone, as it has no dependencies: it is there whichever way the extension is built, and needs no second step.
 
 use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
+/// The commit of the checkout that this is built in; empty in a source distribution, and where there is no git.
+fn commit(checkout: &Path) -> String {
+    if !checkout.join(".git").exists() {
+        return String::new();
+    }
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(checkout).args(arguments).output().ok()?;
+        let said = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(said.trim().to_owned())
+    };
+    // These change with each commit, and where another one is checked out.
+    for name in ["HEAD", "logs/HEAD"] {
+        let place = git(&["rev-parse", "--git-path", name]).map(|path| checkout.join(path)).filter(|path| path.exists());
+        if let Some(place) = place {
+            println!("cargo::rerun-if-changed={}", place.display());
+        }
+    }
+    git(&["rev-parse", "HEAD"]).unwrap_or_default()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..");
+    println!("cargo::rustc-env=MDREEL_COMMIT={}", commit(&root.join("..")));
     let sources = root.join("mdreel-preload/src");
     let names = root.join("mdreel-core/src/managed/names.rs");
     for path in [Path::new("build.rs"), &sources, &names] {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdreel.errors import FormatError
 from mdreel.insitu.manifest import Manifest
-from mdreel.insitu.nodes.arrivals import Assembly, Inbox
+from mdreel.insitu.nodes.arrivals import ChunkOrder, Inbox
 from mdreel.insitu.nodes.messages import (
     CHUNK_BYTES,
     ENDS,
@@ -128,30 +128,30 @@ def test_answer_with_another_value_is_understood_or_refused(answer: Answer, data
 
 
 @given(st.lists(chunks(), max_size=10), st.binary(min_size=1, max_size=500), st.integers(1, 100))
-def test_frames_are_put_together_from_their_chunks_and_from_nothing_else(
+def test_chunks_of_frames_are_accepted_in_order_and_nothing_else_is(
     others: list[Chunk], frame: bytes, size: int
 ) -> None:
-    assembly = Assembly(500, least_bytes=1)
+    order = ChunkOrder(500, least_bytes=1)
     for number in range(2):
         for offset in range(0, len(frame), size):
             for other in others:
                 if (other.ordinal, other.offset) != (number, offset):
                     with pytest.raises(FormatError):
-                        assembly.add(other)
+                        order.accept(other)
             content = memoryview(frame)[offset : offset + size]
-            whole = assembly.add(Chunk(number, offset, len(frame), content))
-            assert (whole is None) == (offset + size < len(frame))
-        assert whole is not None
-        assert b"".join(map(bytes, whole)) == frame
-    assert assembly.n_frames == 2
+            assert order.accept(Chunk(number, offset, len(frame), content)) == (offset + size >= len(frame))
+    assert order.n_frames == 2
+    order.restart()
+    assert order.n_frames == 0
+    assert order.accept(Chunk(0, 0, len(frame), memoryview(frame)))
 
 
 def test_frame_that_is_larger_than_it_may_be_takes_no_memory() -> None:
-    assembly = Assembly(100)
+    order = ChunkOrder(100)
     with pytest.raises(FormatError, match="at most 100"):
-        assembly.add(Chunk(0, 0, 2**60, memoryview(b"some")))
+        order.accept(Chunk(0, 0, 2**60, memoryview(b"some")))
     with pytest.raises(FormatError, match=f"{LEAST_CHUNK_BYTES} bytes or more, got 4"):
-        assembly.add(Chunk(0, 0, 100, memoryview(b"some")))
+        order.accept(Chunk(0, 0, 100, memoryview(b"some")))
     inbox = Inbox(10)
     inbox.put(bytes(11))
     inbox.put(bytes(9))

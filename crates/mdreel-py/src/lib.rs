@@ -146,4 +146,10 @@ mod _core {
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
+
+    /// The commit that this was built from; `None` if that was no checkout.
+    #[pyfunction]
+    fn commit() -> Option<&'static str> {
+        Some(env!("MDREEL_COMMIT")).filter(|commit| !commit.is_empty())
+    }
 }

@@ -12,6 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mdreel._core import commit
 from mdreel.sources.place import Stripes, mount_of, stripes
 from mdreel.sources.remote import is_remote
 from mdreel.timing.page_cache import cached_share
@@ -34,15 +35,16 @@ def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
     Returns
     -------
     dict
-        ``mdreel`` (version) and ``commit`` (of a checkout, None elsewhere); ``python``; ``versions`` of packages that
-        this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (that this process may use),
-        ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); ``files``, of each ``path``, ``n_bytes``,
-        ``file_system``, ``mount`` (where that is mounted), ``stripe`` (of Lustre: ``count`` and ``size``, and of a file
-        of several layouts ``components``) and ``cached_share`` (0 to 1). None stands for what is not known.
+        ``mdreel`` (version) and ``commit`` (of the checkout that it was built in, None elsewhere); ``python``;
+        ``versions`` of packages that this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (that this
+        process may use), ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); ``files``, of each
+        ``path``, ``n_bytes``, ``file_system``, ``mount`` (where that is mounted), ``stripe`` (of Lustre: ``count`` and
+        ``size``, and of a file of several layouts ``components``) and ``cached_share`` (0 to 1). None stands for what
+        is not known.
     """
     return {
         "mdreel": _version("mdreel"),
-        "commit": _commit(Path(__file__).resolve().parents[3]),
+        "commit": commit(),
         "python": platform.python_version(),
         "versions": versions(),
         "cpu": _cpu(),
@@ -107,33 +109,3 @@ def _cpu() -> str | None:
     except OSError:
         named = None
     return named[1] if named else platform.processor() or platform.machine() or None
-
-
-def _commit(root: Path) -> str | None:
-    """Return the commit of a checkout, as git keeps it; None where mdreel runs from none."""
-    # An installed package lies in many a checkout of something else.
-    if not (root / "crates" / "mdreel-core").is_dir():
-        return None
-    try:
-        folder = _git_folder(root / ".git")
-        head = (folder / "HEAD").read_text().strip()
-        named = head.removeprefix("ref: ")
-        return head if named == head else _commit_of(folder, named)
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _git_folder(git: Path) -> Path:
-    """Return where git keeps a checkout: in it, or for one of several work trees in a folder that a file names."""
-    return git if git.is_dir() else git.parent / git.read_text().strip().removeprefix("gitdir: ")
-
-
-def _commit_of(folder: Path, branch: str) -> str | None:
-    """Return the commit of a branch, which has a file of its own or a line in one of all."""
-    common = folder / "commondir"
-    shared = folder / common.read_text().strip() if common.is_file() else folder
-    for place in (folder, shared):
-        if (place / branch).is_file():
-            return (place / branch).read_text().strip()
-    lines = (shared / "packed-refs").read_text().splitlines()
-    return next((line.split(" ")[0] for line in lines if line.endswith(f" {branch}")), None)

@@ -313,9 +313,9 @@ impl Entry {
     }
 }
 
+mod arriving;
 mod hasher;
-mod pieces;
-pub use pieces::FramePieces;
+pub use arriving::Arriving;
 
 #[cfg(test)]
 mod tests;

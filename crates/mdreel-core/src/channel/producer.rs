@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::atomic::Ordering;
 use super::directory::Directory;
 use super::end::End;
-use super::layout::{FramePieces, FrameView, Header, Section, encode, frame_len};
+use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::protocol::{FREE, Full};
@@ -82,6 +82,8 @@ pub struct Producer {
     manifest: Manifest,
     epoch: u64,
     scratch: Vec<u8>,
+    /// Of a relay: the frame that is coming.
+    arrival: Option<relay::Arrival>,
 }
 
 impl Producer {
@@ -115,7 +117,7 @@ impl Producer {
         }
         StagingPlace::note(&directory, staging.as_ref())?;
         let (path, scratch) = (path.to_owned(), Vec::new());
-        Ok(Producer { path, ring, locks, policy, staging, manifest, epoch: 0, scratch })
+        Ok(Producer { path, ring, locks, policy, staging, manifest, epoch: 0, scratch, arrival: None })
     }
 
     /// Begins an epoch behind all that the ring and the staging have seen.
@@ -204,11 +206,11 @@ impl Producer {
     /// Publishes a frame that has reached its level, but was not published before its producer died. Where there is no room for it,
     /// it is in staging only, as if it had been spilled.
     fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
-        let pieces = [frame];
-        let frame = FramePieces::decode(&self.path, &pieces)?;
+        let mut arriving = Arriving::begin(&self.path, frame, frame.len())?;
         let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
+        let copy = |slot: &mut [u8]| arriving.copy(&self.path, frame, slot).map(|()| frame.len());
         // SAFETY: the position was claimed just now.
-        unsafe { self.ring.write(position, |slot| frame.copy_to(&self.path, slot)) }?;
+        unsafe { self.ring.write(position, copy) }?;
         self.ring.protocol().publish(position);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mdreel_core::Error;
-use mdreel_core::channel::layout::FramePieces;
+use mdreel_core::channel::layout::Arriving;
 use mdreel_core::channel::producer::{Policy, Producer, Settings};
 use mdreel_core::channel::ring_file::Geometry;
 use numpy::PyReadonlyArray1;
@@ -47,19 +47,30 @@ impl ChannelRelay {
         self.0.get(py, |producer| producer.advance(epoch, resume_step))
     }
 
-    /// Check a frame, which is in pieces, and publish it as it is. Waits for room, at most so many s.
-    #[pyo3(signature = (pieces, timeout=None))]
-    fn relay(&self, py: Python<'_>, pieces: Vec<PyReadonlyArray1<'_, u8>>, timeout: Option<f64>) -> PyResult<u64> {
+    /// Begin a frame of so many bytes, of which this is the first piece; nothing of it is taken. Waits for room, at most so many s.
+    #[pyo3(signature = (first, n_bytes, timeout=None))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        first: PyReadonlyArray1<'_, u8>,
+        n_bytes: usize,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
         let until = Until::new(py, timeout)?;
-        let pieces = pieces.iter().map(|piece| piece.as_slice()).collect::<Result<Vec<_>, _>>()?;
+        let first = first.as_slice()?;
         loop {
-            match self.0.call(py, |producer| producer.relay(&pieces)) {
-                Ok(published) => return Ok(published.sequence),
-                // There was no room for a moment, and the frame was not taken.
+            match self.0.call(py, |producer| producer.begin_relay(first, n_bytes)) {
+                // There was no room for a moment.
                 Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
-                Err(error) => return Err(to_python(py, error)),
+                other => return other.map_err(|error| to_python(py, error)),
             }
         }
+    }
+
+    /// Take the piece that comes next; the number of the frame if that is whole, which is then published as it is.
+    fn relay(&self, py: Python<'_>, piece: PyReadonlyArray1<'_, u8>) -> PyResult<Option<u64>> {
+        let piece = piece.as_slice()?;
+        Ok(self.0.get(py, |producer| producer.relay(piece))?.map(|published| published.sequence))
     }
 
     /// Say that no more frames will come. Does nothing a second time.
@@ -112,7 +123,7 @@ pub fn channel_frame_identity(
     first: PyReadonlyArray1<'_, u8>,
     n_bytes: usize,
 ) -> PyResult<(u64, u64, i64)> {
-    let header = FramePieces::header_of(Path::new("<frame>"), first.as_slice()?, n_bytes);
+    let header = Arriving::header_of(Path::new("<frame>"), first.as_slice()?, n_bytes);
     let header = header.map_err(|error| to_python(py, error))?;
     Ok((header.epoch, header.sequence, header.step))
 }

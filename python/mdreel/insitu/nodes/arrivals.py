@@ -1,11 +1,7 @@
-"""What arrives at a relay: messages in a queue of limited size, and frames that are put together from chunks."""
+"""What arrives at a relay: messages in a queue of limited size, and the order in which chunks of frames are to come."""
 
 import threading
 from collections import deque
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
 from mdreel.insitu.nodes.messages import LEAST_CHUNK_BYTES, Chunk
@@ -62,12 +58,8 @@ class Inbox:
             self._n_bytes = 0
 
 
-Pieces: TypeAlias = list[NDArray[np.uint8]]
-"""The bytes of a frame in order, where they have arrived."""
-
-
-class Assembly:
-    """Puts frames together: what it keeps is one frame at most, whatever a message says of its size.
+class ChunkOrder:
+    """Checks that the chunks of a session come one behind the other, and are of frames that may be.
 
     Parameters
     ----------
@@ -91,10 +83,9 @@ class Assembly:
         """Begin anew, with the first frame of a session."""
         self.n_frames = 0
         self._total = self._n_there = 0
-        self._pieces: Pieces = []
 
-    def add(self, chunk: Chunk) -> Pieces | None:
-        """Add a chunk; return the frame if that is the last of it.
+    def accept(self, chunk: Chunk) -> bool:
+        """Take note of a chunk; return whether it is the last of its frame.
 
         Raises
         ------
@@ -106,20 +97,15 @@ class Assembly:
             raise FormatError(f"expected {expected}, got byte {chunk.offset} of frame {chunk.ordinal}")
         if chunk.offset == 0:
             self._total = chunk.total
-            self._pieces = []
         if chunk.total != self._total or chunk.total > self._frame_bytes:
             expected = f"{self._total} bytes, and at most {self._frame_bytes}"
             raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {chunk.total}")
         end = chunk.offset + len(chunk.content)
-        # Each piece takes some memory beside its bytes, and the first is to have all of the frame's header.
+        # Each chunk takes some time beside its bytes, and the first is to have all of the frame's header.
         if end < self._total and len(chunk.content) < self._least_bytes:
             expected = f"chunks of {self._least_bytes} bytes or more"
             raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {len(chunk.content)}")
-        self._pieces.append(np.frombuffer(chunk.content, np.uint8))
-        self._n_there = end
-        if end < self._total:
-            return None
-        self.n_frames += 1
-        self._n_there = 0
-        pieces, self._pieces = self._pieces, []
-        return pieces
+        is_last = end >= self._total
+        self._n_there = 0 if is_last else end
+        self.n_frames += is_last
+        return is_last

@@ -5,9 +5,11 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mdreel._core import ChannelRelay, channel_frame_identity, channel_status
 from mdreel.errors import FormatError, MismatchError
-from mdreel.insitu.nodes.arrivals import Pieces
 from mdreel.insitu.nodes.messages import Answer
 from mdreel.insitu.place import make_folder_for
 from mdreel.insitu.producer import RING_BYTES
@@ -54,6 +56,7 @@ class LocalChannel:
         self._begins_anew = False
         self._last: tuple[int, int, int] | None = None
         self._next = 0
+        self._coming: tuple[ChannelRelay, int, int, int] | None = None
         self.n_missed = 0
 
     @property
@@ -123,38 +126,44 @@ class LocalChannel:
             new.write_text(json.dumps(said))
             new.replace(self.path / _SOURCE)
 
-    def check(self, frame: Pieces, epoch: int) -> int:
-        """Look at the header of a frame; return its number.
+    def begin(self, first: NDArray[np.uint8], n_bytes: int, epoch: int, resume_step: int, timeout: float) -> None:
+        """Begin a frame of so many bytes and its epoch, of which the first piece is here; it is not taken yet.
 
         Raises
         ------
         FormatError
-            If it is none, or of another epoch, or of one that is over.
-        """
-        found, sequence, _ = _identity_of(frame)
-        if found != epoch or found < self._opened().epoch:
-            expected = f"expected it in epoch {epoch}, behind {self._opened().epoch}"
-            raise FormatError(f"{self.path}: frame {sequence}: {expected}, got {found}")
-        return sequence
-
-    def publish(self, frame: Pieces, resume_step: int, timeout: float) -> None:
-        """Publish a frame, whose epoch begins with a step; one that has been here is passed over.
-
-        Raises
-        ------
-        FormatError
-            If it is not what the manifest says, or damaged.
+            If it is none, not what the manifest says, or of another epoch, or of one that is over.
         StreamTimeoutError
-            If there is no room. It may be published again.
+            If there is no room. It may be begun again.
         """
         core = self._opened()
-        epoch, sequence, step = _identity_of(frame)
+        found, sequence, step = channel_frame_identity(first, n_bytes)
+        if found != epoch or found < core.epoch:
+            expected = f"expected it in epoch {epoch}, behind {core.epoch}"
+            raise FormatError(f"{self.path}: frame {sequence}: {expected}, got {found}")
         if epoch > core.epoch:
             self._advance(core, epoch, resume_step)
         is_seen = self._last is not None and epoch > self._last[0] and step < core.first_step
-        if sequence < core.next_sequence or is_seen:
+        self._coming = None
+        if sequence >= core.next_sequence and not is_seen:
+            core.begin(first, n_bytes, timeout)
+            self._coming = core, epoch, sequence, step
+
+    def add(self, piece: NDArray[np.uint8]) -> None:
+        """Take the next piece of the frame that was begun, and publish it when it is whole; one that was here is passed over.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged, or the channel was left since the frame was begun.
+        """
+        if self._coming is None:
             return
-        core.relay(frame, timeout)
+        core, epoch, sequence, step = self._coming
+        if core is not self._core:
+            raise FormatError(f"{self.path}: frame {sequence}: the channel was left before it was whole")
+        if core.relay(piece) is None:
+            return
         if self._last is not None and epoch == self._last[0]:
             self.n_missed += max(0, sequence - self._last[1] - 1)
         self._last = (epoch, sequence, step)
@@ -192,8 +201,3 @@ class LocalChannel:
         except ValueError as error:
             raise FormatError(f"{self.path / _SOURCE}: not understood: {error}") from error
         return known if isinstance(known, dict) else {}
-
-
-def _identity_of(frame: Pieces) -> tuple[int, int, int]:
-    """Return epoch, number and step of a frame."""
-    return channel_frame_identity(frame[0], sum(map(len, frame)))

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
-from mdreel.insitu.nodes.arrivals import Assembly, Inbox, Pieces
+from mdreel.insitu.nodes.arrivals import ChunkOrder, Inbox
 from mdreel.insitu.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.insitu.nodes.local import LocalChannel
 from mdreel.insitu.nodes.messages import (
@@ -99,7 +102,7 @@ class Passing:
         self._stops = stops
         self._joined = joined
         self._inbox = Inbox(1 << 20)
-        self._assembly = Assembly(0)
+        self._order = ChunkOrder(0)
         self._zenoh: zenoh.Session | None = None
         # Of the session.
         self._session = 0
@@ -129,7 +132,7 @@ class Passing:
         self._local.open()
         assert self._local.answer is not None
         frame_bytes = self._local.answer.slot_bytes
-        self._assembly = Assembly(frame_bytes)
+        self._order = ChunkOrder(frame_bytes)
         # As many frames as are asked for, with the heads of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
         self._heard = monotonic()
@@ -192,7 +195,7 @@ class Passing:
         session = secrets.randbits(64)
         self._inbox.clear()
         self._session, self._n_taken, self._epoch = session, 0, Epoch(0, 0)
-        self._assembly.restart()
+        self._order.restart()
         try:
             answer = self._ask(Join(self._local.relay, socket.gethostname()[:256] or "?", session, start).encode())
         except (StreamTimeoutError, FileNotFoundError):
@@ -213,9 +216,7 @@ class Passing:
         self._heard = monotonic()
         match message:
             case Chunk():
-                frame = self._assembly.add(message)
-                if frame is not None:
-                    self._publish(frame)
+                self._take_chunk(message)
             case Epoch():
                 self._epoch = message
             case Beat(n_sent, state):
@@ -240,27 +241,39 @@ class Passing:
 
     def _check_number(self, n_sent: int) -> None:
         """Check that all has come that was sent before."""
-        if n_sent != self._assembly.n_frames:
-            message = f"{n_sent} frames were sent in this session, and {self._assembly.n_frames} have come"
+        if n_sent != self._order.n_frames:
+            message = f"{n_sent} frames were sent in this session, and {self._order.n_frames} have come"
             raise FormatError(message)
 
-    def _publish(self, frame: Pieces) -> None:
-        """Publish a frame here, and say that there is room for more."""
+    def _take_chunk(self, chunk: Chunk) -> None:
+        """Take a piece of a frame, which is published here when it is whole, and say then that there is room for more."""
+        is_last = self._order.accept(chunk)
+        piece = np.frombuffer(chunk.content, np.uint8)
+        try:
+            if chunk.offset == 0 and not self._begin_frame(piece, chunk.total):
+                return
+            self._local.add(piece)
+        except FormatError:
+            self._n_damaged += 1
+            raise
+        if is_last:
+            self._n_taken += 1
+            self._n_frames += 1
+            self._n_damaged = 0
+            self._say_credit()
+
+    def _begin_frame(self, first: NDArray[np.uint8], n_bytes: int) -> bool:
+        """Begin a frame, when there is room for it here; return False if this was stopped before."""
         self._local.open()
-        self._n_damaged += 1  # until it is known to be whole
-        self._local.check(frame, self._epoch.epoch)
         while not self._stops.is_set():
             try:
-                self._local.publish(frame, self._epoch.resume_step, _AGAIN_SECONDS)
+                self._local.begin(first, n_bytes, self._epoch.epoch, self._epoch.resume_step, _AGAIN_SECONDS)
             except StreamTimeoutError:  # consumers here are slow, and the server is to know that we are not dead
                 self._say_credit()
                 self._heard = monotonic()
             else:
-                self._n_taken += 1
-                self._n_frames += 1
-                self._n_damaged = 0
-                self._say_credit()
-                return
+                return True
+        return False
 
     def _refuse(self, error: FormatError) -> None:
         """Ask again for what has come and is not what it should be."""

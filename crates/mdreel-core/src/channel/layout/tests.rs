@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::super::section::{DataType, SectionKind};
-use super::{FramePieces, FrameView, Header, Section, encode, frame_len};
+use super::{Arriving, FrameView, Header, Section, encode, frame_len};
 
 fn frame(header: &Header, sections: &[Section<'_>]) -> Vec<u8> {
     let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap();
@@ -29,31 +29,41 @@ fn is_whole(bytes: &[u8]) -> bool {
             pieces.push(&view.bytes()[from..cut]);
             from = cut;
         }
-        let frame = FramePieces::decode(path, &pieces).unwrap();
-        assert_eq!((frame.header(), frame.joined()), (view.header, view.bytes().to_vec()));
+        let copied = |target: &mut [u8]| {
+            let mut frame = Arriving::begin(path, pieces[0], length).unwrap();
+            assert_eq!(frame.header(), view.header);
+            let copied = pieces.iter().try_for_each(|piece| frame.copy(path, piece, target));
+            assert!(copied.is_err() || (frame.is_whole() && frame.n_there() == length));
+            copied
+        };
         let mut copy = vec![0xa5; length + 1];
-        assert!(frame.copy_to(path, &mut copy[..length - 1]).is_err(), "no room");
-        let copied = frame.copy_to(path, &mut copy);
-        assert_eq!(copied.is_ok(), is_whole, "{copied:?}");
+        assert!(copied(&mut copy[..length - 1]).is_err(), "no room");
+        assert_eq!(copied(&mut copy).is_ok(), is_whole);
         assert!(!is_whole || (&copy[..length], copy[length]) == (view.bytes(), 0xa5));
     }
     is_whole
 }
 
 #[test]
-fn pieces_are_one_frame_and_the_first_has_its_header() {
+fn first_piece_has_the_header_and_no_more_bytes_come_than_it_says() {
     let path = Path::new("ring");
     let bytes =
         frame(&header(3), &[Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &[7; 36] }]);
-    let refused = |pieces: &[&[u8]]| FramePieces::decode(path, pieces).is_err();
-    assert!(!refused(&[&bytes]));
-    assert!(refused(&[]));
-    assert!(refused(&[&bytes[..100], &bytes[100..]]));
-    assert!(refused(&[&bytes, &[0]]));
-    assert!(refused(&[&bytes[..bytes.len() - 1]]));
-    assert_eq!(FramePieces::header_of(path, &bytes[..192], bytes.len()).unwrap(), header(3));
-    assert!(FramePieces::header_of(path, &bytes[..192], bytes.len() - 1).is_err());
-    assert!(FramePieces::header_of(path, &bytes[..191], bytes.len()).is_err());
+    let refused = |first: &[u8], n_bytes| Arriving::begin(path, first, n_bytes).is_err();
+    let n_bytes = bytes.len();
+    assert!(!refused(&bytes, n_bytes));
+    assert!(!refused(&bytes[..192], n_bytes));
+    assert!(refused(&[], n_bytes));
+    assert!(refused(&bytes[..100], n_bytes));
+    assert!(refused(&bytes, n_bytes + 1));
+    assert!(refused(&bytes, n_bytes - 1));
+    let mut frame = Arriving::begin(path, &bytes, n_bytes).unwrap();
+    let mut target = vec![0; 2 * n_bytes];
+    frame.copy(path, &bytes[..192], &mut target).unwrap();
+    assert!(frame.copy(path, &bytes, &mut target).is_err(), "more than there is of it");
+    assert_eq!(Arriving::header_of(path, &bytes[..192], bytes.len()).unwrap(), header(3));
+    assert!(Arriving::header_of(path, &bytes[..192], bytes.len() - 1).is_err());
+    assert!(Arriving::header_of(path, &bytes[..191], bytes.len()).is_err());
 }
 
 proptest! {

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use super::{Producer, Published, Settings};
+use super::{Policy, Producer, Published, Settings};
 use crate::channel::atomic::Ordering;
-use crate::channel::layout::{FramePieces, FrameView, Header};
+use crate::channel::layout::{Arriving, FrameView, Header};
 use crate::channel::ring_file::MOST_EPOCHS;
 use crate::channel::staging::Durability;
 use crate::error::{Error, Result};
@@ -16,9 +16,20 @@ const NEVER: i64 = i64::MAX;
 /// The first step of a run of which nobody has said where it begins.
 const ANY: i64 = i64::MIN;
 
+/// A frame that is coming, and the position of the slot that was claimed for it. Whoever does not go on with it loses nothing: the
+/// next claim is of the same slot.
+pub(super) struct Arrival {
+    frame: Arriving,
+    position: u64,
+}
+
 impl Producer {
     /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.
+    /// A relay spills nothing.
     pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
+        if matches!(settings.policy, Policy::Spill(_)) {
+            return Err(Error::Mismatch(format!("{}: a relay spills nothing", path.display())));
+        }
         let mut producer = Self::enter(path, settings)?;
         let n_before = producer.ring.head().n_epochs.load(Ordering::Relaxed);
         let (next, unseen) = producer.count_on(n_before > 0)?;
@@ -42,6 +53,7 @@ impl Producer {
             let expected = format!("expected an epoch behind {present}, and one of the first {MOST_EPOCHS}");
             return Err(Error::Mismatch(format!("{path}: {expected}, got {epoch}")));
         }
+        self.arrival = None;
         let mut steps = self.resume_steps()?;
         steps.resize(epoch as usize, NEVER);
         steps.push(resume_step);
@@ -66,47 +78,48 @@ impl Producer {
         FrameView::decode(&self.path, unsafe { self.ring.frame(last) }).map(|view| Some(view.header))
     }
 
-    /// Publishes a frame of the other channel as it is, if it is whole and one that may come now: `Format` if it is not. The pieces
-    /// of its bytes lie where they have come; the first has all of its header.
-    pub fn relay(&mut self, pieces: &[&[u8]]) -> Result<Published> {
+    /// Claims a slot for a frame of `n_bytes` of the other channel, which begins with the bytes of `first`: `Format` if it is none
+    /// that may come now. The first piece has all of the frame's header, and is not taken: it is the first of those for `relay`.
+    pub fn begin_relay(&mut self, first: &[u8], n_bytes: usize) -> Result<()> {
+        self.arrival = None;
         self.locks.check()?;
-        let (frame, next) = (self.checked(pieces)?, self.next_sequence());
+        let (frame, next) = (self.checked(first, n_bytes)?, self.next_sequence());
         let sequence = frame.header().sequence;
         if sequence < next {
             let message = format!("expected frame {next} or a later one");
             return Err(Error::format(&self.path, Some(sequence), None, message));
         }
-        let mut level = Durability::Ring;
-        let position = self.claim(sequence)?;
-        let apart;
-        let bytes = match position {
-            None => {
-                apart = frame.joined();
-                FrameView::decode(&self.path, &apart)?.verify(&self.path)?;
-                &apart[..]
-            }
-            Some(position) => {
-                // SAFETY: the position was claimed just now.
-                unsafe { self.ring.write(position, |slot| frame.copy_to(&self.path, slot)) }?
-            }
-        };
-        if let Some(staging) = &mut self.staging {
-            level = staging.append(sequence, bytes)?;
-        }
-        if let Some(position) = position {
-            self.ring.protocol().publish(position);
-        }
-        // Behind the head: see `publish`.
-        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
-        if position.is_none() {
-            self.ring.protocol().ring_arrival();
-        }
-        Ok(Published { sequence, level, is_spilled: position.is_none() })
+        self.arrival = self.claim(sequence)?.map(|position| Arrival { frame, position });
+        Ok(())
     }
 
-    /// The frame in these pieces, if it is one of this channel and epoch; its checksums are compared when it is copied.
-    fn checked<'a>(&self, pieces: &'a [&'a [u8]]) -> Result<FramePieces<'a>> {
-        let frame = FramePieces::decode(&self.path, pieces)?;
+    /// Takes the piece that comes next of the frame that was begun, and publishes that when it is whole: `Format` if it is not as its
+    /// checksums say. After an error it is to be begun again.
+    pub fn relay(&mut self, piece: &[u8]) -> Result<Option<Published>> {
+        self.locks.check()?;
+        let is_claimed = |arrival: &Arrival| arrival.position == self.ring.head().control.head.load(Ordering::Relaxed);
+        let Some(mut arrival) = self.arrival.take().filter(is_claimed) else {
+            return Err(Error::Mismatch(format!("{}: no frame was begun of which this could be", self.path.display())));
+        };
+        let Arrival { frame, position } = &mut arrival;
+        let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());
+        // SAFETY: the position was claimed when the frame was begun, and nothing was published since.
+        let bytes = unsafe { self.ring.write(*position, copy) }?;
+        if !frame.is_whole() {
+            self.arrival = Some(arrival);
+            return Ok(None);
+        }
+        let sequence = frame.header().sequence;
+        let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        self.ring.protocol().publish(*position);
+        // Behind the head: see `publish`.
+        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
+        Ok(Some(Published { sequence, level, is_spilled: false }))
+    }
+
+    /// The frame that begins with these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
+    fn checked(&self, first: &[u8], n_bytes: usize) -> Result<Arriving> {
+        let frame = Arriving::begin(&self.path, first, n_bytes)?;
         let Header { stream, epoch, sequence, n_atoms, .. } = frame.header();
         let wrong = |message: String| Err(Error::format(&self.path, Some(sequence), None, message));
         let expected = (self.manifest.stream, self.epoch, self.manifest.n_atoms);

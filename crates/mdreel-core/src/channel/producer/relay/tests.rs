@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::{Policy, Producer, Settings};
+use super::super::{Policy, Producer, Published, Settings};
 use crate::channel::consumer::{Consumer, Next, Start};
 use crate::channel::end::End;
 use crate::channel::layout::{Header, Section, encode};
@@ -10,7 +10,7 @@ use crate::channel::ring_file::Geometry;
 use crate::channel::section::{DataType, SectionKind};
 use crate::channel::staging::{Durability, Retention, Staging};
 use crate::channel::status::Status;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 const N_ATOMS: usize = 3;
 const SHORT: Duration = Duration::from_millis(20);
@@ -51,6 +51,12 @@ fn frame(epoch: u64, sequence: u64, step: i64) -> Vec<u8> {
     frame_of(Header { stream: 7, epoch, sequence, step, time: 0.5, n_atoms, cell: None }, SectionKind::Positions)
 }
 
+/// Relays a frame in one piece.
+fn relayed(relay: &mut Producer, frame: &[u8]) -> Result<Published> {
+    relay.begin_relay(frame, frame.len())?;
+    relay.relay(frame).map(|published| published.unwrap())
+}
+
 /// Number and step of each frame that is there.
 fn seen(consumer: &mut Consumer) -> Vec<(u64, i64)> {
     let mut found = Vec::new();
@@ -67,7 +73,7 @@ fn frames_keep_their_numbers_and_what_was_left_out_is_missed() {
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     let mut consumer = Consumer::join(&path, Start::Earliest).unwrap();
     for sequence in [40, 41, 45] {
-        assert_eq!(relay.relay(&[&frame(0, sequence, sequence as i64)]).unwrap().sequence, sequence);
+        assert_eq!(relayed(&mut relay, &frame(0, sequence, sequence as i64)).unwrap().sequence, sequence);
     }
     assert_eq!(seen(&mut consumer), [(40, 40), (41, 41), (45, 45)]);
     assert_eq!(consumer.missed(), 3);
@@ -82,11 +88,11 @@ fn relay_that_was_killed_goes_on_in_the_same_epoch() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(3, 20).unwrap();
-    relay.relay(&[&frame(3, 9, 21)]).unwrap();
+    relayed(&mut relay, &frame(3, 9, 21)).unwrap();
     drop(relay);
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     assert_eq!((relay.epoch(), relay.first_step().unwrap(), relay.next_sequence()), (3, 20, 10));
-    relay.relay(&[&frame(3, 10, 22)]).unwrap();
+    relayed(&mut relay, &frame(3, 10, 22)).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(9, 21), (10, 22)]);
     let status = Status::of(&path).unwrap();
     assert_eq!((status.epoch, status.resume_steps), (3, vec![i64::MIN, i64::MAX, i64::MAX, 20]));
@@ -97,11 +103,11 @@ fn frames_of_a_run_before_are_not_looked_at() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(2, 0).unwrap();
-    relay.relay(&[&frame(2, 5, 50)]).unwrap();
+    relayed(&mut relay, &frame(2, 5, 50)).unwrap();
     relay.end(&End::Finished).unwrap();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     relay.advance(3, i64::MIN).unwrap();
-    relay.relay(&[&frame(3, 6, 0)]).unwrap();
+    relayed(&mut relay, &frame(3, 6, 0)).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(6, 0)]);
     for epoch in [0, 3, 64, u64::MAX] {
         assert!(matches!(relay.advance(epoch, 0), Err(Error::Mismatch(_))));
@@ -112,15 +118,15 @@ fn frames_of_a_run_before_are_not_looked_at() {
 fn frame_that_is_damaged_or_of_something_else_is_refused() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
-    relay.relay(&[&frame(0, 4, 4)]).unwrap();
+    relayed(&mut relay, &frame(0, 4, 4)).unwrap();
     let whole = frame(0, 5, 5);
     for at in 0..whole.len() {
-        assert!(relay.relay(&[&whole[..at]]).is_err());
+        assert!(relayed(&mut relay, &whole[..at]).is_err());
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         // What lies behind a section, up to the next multiple of 64 bytes, is nothing.
         let is_padding = (192 + 12 * N_ATOMS..).contains(&at);
-        assert!(is_padding || matches!(relay.relay(&[&damaged]), Err(Error::Format { .. })), "byte {at}");
+        assert!(is_padding || matches!(relayed(&mut relay, &damaged), Err(Error::Format { .. })), "byte {at}");
         if is_padding {
             break;
         }
@@ -135,10 +141,46 @@ fn frame_that_is_damaged_or_of_something_else_is_refused() {
         [whole.clone(), vec![0; 64]].concat(),
     ];
     for other in others {
-        assert!(matches!(relay.relay(&[&other]), Err(Error::Format { .. })));
+        assert!(matches!(relayed(&mut relay, &other), Err(Error::Format { .. })));
     }
-    relay.relay(&[&whole]).unwrap();
+    relayed(&mut relay, &whole).unwrap();
     assert_eq!(seen(&mut Consumer::join(&path, Start::Earliest).unwrap()), [(4, 4), (5, 5)]);
+}
+
+#[test]
+fn frame_in_pieces_is_there_when_it_is_whole_and_another_may_take_its_place_before() {
+    let (_directory, path) = place();
+    let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
+    let mut consumer = Consumer::join(&path, Start::Earliest).unwrap();
+    let (whole, other) = (frame(0, 1, 1), frame(0, 2, 2));
+    assert!(matches!(relay.relay(&whole), Err(Error::Mismatch(_))), "nothing was begun");
+    for cut in 192..whole.len() {
+        let (first, second) = whole.split_at(cut);
+        relay.begin_relay(first, whole.len()).unwrap();
+        assert_eq!(relay.relay(first).unwrap(), None);
+        assert_eq!((seen(&mut consumer), Status::of(&path).unwrap().n_published), (vec![], 0));
+        let mut damaged = second.to_vec();
+        damaged[0] ^= 1;
+        // Behind the section is padding, which has no checksum.
+        if cut < 192 + 12 * N_ATOMS {
+            assert!(matches!(relay.relay(&damaged), Err(Error::Format { .. })));
+            assert!(matches!(relay.relay(second), Err(Error::Mismatch(_))), "it is to be begun again");
+        }
+    }
+    relay.begin_relay(&whole[..192], whole.len()).unwrap();
+    assert_eq!(relay.relay(&whole[..192]).unwrap(), None);
+    assert!(relay.relay(&[0; 4096]).is_err(), "more than there is of it");
+    relay.begin_relay(&whole[..192], whole.len()).unwrap();
+    relay.advance(1, 0).unwrap();
+    assert!(matches!(relay.relay(&whole[..192]), Err(Error::Mismatch(_))), "of an epoch that is over");
+    assert!(relayed(&mut relay, &other).is_err());
+    let last = frame(1, 3, 3);
+    relay.begin_relay(&last[..192], last.len()).unwrap();
+    for piece in [&last[..192], &[], &last[192..200], &last[200..last.len() - 1]] {
+        assert_eq!(relay.relay(piece).unwrap(), None);
+    }
+    assert_eq!(relay.relay(&last[last.len() - 1..]).unwrap().map(|published| published.sequence), Some(3));
+    assert_eq!(seen(&mut consumer), [(3, 3)]);
 }
 
 #[test]
@@ -146,10 +188,10 @@ fn frame_for_which_there_is_no_room_may_be_relayed_again() {
     let (_directory, path) = place();
     let mut relay = Producer::open_relay(&path, settings(None)).unwrap();
     let mut consumer = Consumer::join(&path, Start::Earliest).unwrap();
-    (0..8).for_each(|i| assert!(relay.relay(&[&frame(0, i, i as i64)]).is_ok()));
-    assert!(matches!(relay.relay(&[&frame(0, 8, 8)]), Err(Error::StreamTimeout(_))));
+    (0..8).for_each(|i| assert!(relayed(&mut relay, &frame(0, i, i as i64)).is_ok()));
+    assert!(matches!(relayed(&mut relay, &frame(0, 8, 8)), Err(Error::StreamTimeout(_))));
     assert_eq!(seen(&mut consumer).len(), 8);
-    relay.relay(&[&frame(0, 8, 8)]).unwrap();
+    relayed(&mut relay, &frame(0, 8, 8)).unwrap();
     assert_eq!(seen(&mut consumer), [(8, 8)]);
 }
 
@@ -160,7 +202,7 @@ fn relay_with_staging_serves_who_comes_late_and_survives_the_ring() {
     let mut relay = Producer::open_relay(&path, settings(Some(&staging))).unwrap();
     relay.advance(1, 0).unwrap();
     for i in 10..40 {
-        assert_eq!(relay.relay(&[&frame(1, i, i as i64)]).unwrap().level, Durability::File);
+        assert_eq!(relayed(&mut relay, &frame(1, i, i as i64)).unwrap().level, Durability::File);
     }
     drop(relay);
     std::fs::remove_dir_all(&path).unwrap();
@@ -179,4 +221,6 @@ fn simulation_does_not_publish_on_what_a_relay_holds() {
     let _relay = Producer::open_relay(&path, settings(None)).unwrap();
     assert!(matches!(Producer::open(&path, settings(None)), Err(Error::Stream(_))));
     assert!(matches!(Producer::open_relay(&path, settings(None)), Err(Error::Stream(_))));
+    let spills = Settings { policy: Policy::Spill(Box::new(|_| Ok(()))), ..settings(None) };
+    assert!(matches!(Producer::open_relay(&path, spills), Err(Error::Mismatch(_))));
 }
