@@ -20,7 +20,8 @@ fn commit(checkout: &Path) -> String {
     };
     // These change with each commit, and where another one is checked out.
     for name in ["HEAD", "logs/HEAD"] {
-        let place = git(&["rev-parse", "--git-path", name]).map(|path| checkout.join(path)).filter(|path| path.exists());
+        let place =
+            git(&["rev-parse", "--git-path", name]).map(|path| checkout.join(path)).filter(|path| path.exists());
         if let Some(place) = place {
             println!("cargo::rerun-if-changed={}", place.display());
         }

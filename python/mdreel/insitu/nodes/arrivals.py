@@ -2,13 +2,19 @@
 
 import threading
 from collections import deque
+from collections.abc import Sized
+from typing import Protocol, SupportsBytes
 
 from mdreel.errors import FormatError
 from mdreel.insitu.nodes.messages import LEAST_CHUNK_BYTES, Chunk
 
 
+class Arrived(Sized, SupportsBytes, Protocol):
+    """A message as the network has it: `bytes` copies it out."""
+
+
 class Inbox:
-    """Messages that have arrived, for one thread to take.
+    """Messages that have arrived, for one thread to take, which has them as bytes.
 
     Parameters
     ----------
@@ -23,11 +29,11 @@ class Inbox:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self._messages: deque[bytes] = deque()
+        self._messages: deque[Arrived] = deque()
         self._n_bytes = 0
         self._changed = threading.Condition()
 
-    def put(self, message: bytes) -> None:
+    def put(self, message: Arrived) -> None:
         """Add a message, if there is room."""
         with self._changed:
             if self._n_bytes + len(message) <= self.most_bytes:
@@ -44,7 +50,8 @@ class Inbox:
                 return None
             message = self._messages.popleft()
             self._n_bytes -= len(message)
-            return message
+        # Here, where it is looked at next: so that it is in the caches of this core.
+        return bytes(message)
 
     def wake(self) -> None:
         """Have who waits look up."""

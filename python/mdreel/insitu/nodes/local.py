@@ -150,7 +150,7 @@ class LocalChannel:
             self._coming = core, epoch, sequence, step
 
     def add(self, piece: NDArray[np.uint8]) -> None:
-        """Take the next piece of the frame that was begun, and publish it when it is whole; one that was here is passed over.
+        """Take the next piece of the frame that was begun, and publish that when it is whole; pass over one of before.
 
         Raises
         ------

@@ -160,7 +160,7 @@ class Passing:
         """Pass frames on; return how the channel has ended, or None if this was stopped."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/to/{self._local.relay}"
-        with self._zenoh.declare_subscriber(key, lambda sample: self._inbox.put(sample.payload.to_bytes())):
+        with self._zenoh.declare_subscriber(key, lambda sample: self._inbox.put(sample.payload)):
             return self._pass_on()
 
     def _pass_on(self) -> str | None:
@@ -246,7 +246,7 @@ class Passing:
             raise FormatError(message)
 
     def _take_chunk(self, chunk: Chunk) -> None:
-        """Take a piece of a frame, which is published here when it is whole, and say then that there is room for more."""
+        """Take a piece of a frame, which is published when it is whole; then there is room for more."""
         is_last = self._order.accept(chunk)
         piece = np.frombuffer(chunk.content, np.uint8)
         try:
