@@ -46,6 +46,7 @@ __all__ = [
     "check",
     "chunk_outline",
     "chunked_source",
+    "commit",
     "contact_count",
     "contacts_of",
     "convert",
