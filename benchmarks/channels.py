@@ -283,6 +283,16 @@ def _xfs(data: Path) -> Iterator[Path]:
             subprocess.run(["umount", folder], check=True)
 
 
+def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
+    """Return for each node the command that keeps a program to its share of the cores: nodes share none.
+
+    Without it, which peer has both cores when is left to chance, and the same one has 1.0 or 1.7 GB/s.
+    """
+    if len(cores) < n_nodes or shutil.which("taskset") is None:
+        return [[] for _ in range(n_nodes)]
+    return [["taskset", "--cpu-list", ",".join(map(str, cores[node::n_nodes]))] for node in range(n_nodes)]
+
+
 def _between_nodes(systems: dict[str, Frames], seconds: float, log: Callable[[str], None]) -> list[dict[str, Any]]:
     from mdreel.bench.hosts import network_hosts, why_there_are_none
 
@@ -291,7 +301,9 @@ def _between_nodes(systems: dict[str, Frames], seconds: float, log: Callable[[st
         return [{"label": peer.label, "problem": problem} for peer in BETWEEN_NODES]
     with tempfile.TemporaryDirectory(prefix="mdreel-bench-") as folder, contextlib.ExitStack() as stack:
         hosts = stack.enter_context(network_hosts(("producer", "consumer"), Path(folder)))
-        where = Hosts([host.entrance for host in hosts], hosts[0].address)
+        shares = _shares(sorted(os.sched_getaffinity(0)), len(hosts))
+        entrances = [(*share, *host.entrance) for share, host in zip(shares, hosts, strict=True)]
+        where = Hosts(entrances, hosts[0].address)
         rows = [_far_row(peer, systems, where, log) for peer in BETWEEN_NODES]
         for number in range(N_ROUNDS):
             log(f"channels: without a pause, round {number + 1} of {N_ROUNDS}")
