@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
-from mdreel.timing.bottleneck import bottleneck_of
+from mdreel.timing.bottleneck import Bottleneck
+from mdreel.timing.timing import Timing
 
 
 def spans_of(*rows: tuple[str, int, int, int]) -> np.ndarray:
     """Spans of (kind, worker, start, stop); times in ns."""
     return np.array([(KINDS.index(kind), NO_BLOCK, *rest, 1, 0) for kind, *rest in rows], SPAN)
+
+
+def bottleneck_of(spans: np.ndarray) -> Bottleneck:
+    return Timing(spans).bottleneck
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -25,9 +30,17 @@ def test_time_of_all_workers_counts() -> None:
     assert (found.kind, found.share) == ("read", pytest.approx(0.7))
 
 
-def test_what_is_done_while_no_worker_works_can_be_the_bottleneck() -> None:
-    found = bottleneck_of(spans_of(("topology", COORDINATOR, 0, 70), ("compute", 0, 70, 100), ("compute", 1, 70, 100)))
-    assert (found.kind, found.share) == ("topology", pytest.approx(0.7))
+def test_loading_of_the_topology_before_the_run_is_no_part_of_it() -> None:
+    spans = spans_of(("topology", COORDINATOR, 0, 700), ("compute", 0, 700, 760), ("read", 0, 760, 800))
+    timing = Timing(spans)
+    assert timing.topology_seconds == pytest.approx(700e-9)
+    assert timing.run_seconds == pytest.approx(100e-9)
+    assert (timing.bottleneck.kind, timing.bottleneck.share) == ("compute", pytest.approx(0.6))
+
+
+def test_what_the_caller_does_while_no_worker_works_can_be_the_bottleneck() -> None:
+    found = bottleneck_of(spans_of(("open", COORDINATOR, 0, 70), ("compute", 0, 70, 100), ("compute", 1, 70, 100)))
+    assert (found.kind, found.share) == ("open", pytest.approx(0.7))
 
 
 def test_workers_that_wait_for_the_writing_show_that_writing_is_the_bottleneck() -> None:

@@ -18,7 +18,6 @@ from mdreel.executors.job import Outcome, Schedule
 from mdreel.pipeline import run
 from mdreel.sources.open import open_source
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
-from mdreel.timing.bottleneck import bottleneck_of
 from mdreel.timing.observables import NAMES, observables_of
 from mdreel.timing.stragglers import CAUSES, stragglers_of
 from mdreel.timing.timing import Timing
@@ -245,9 +244,11 @@ def test_whatever_was_recorded_can_be_summed_up(rows: list[tuple[int, ...]]) -> 
     timing = Timing(spans_of_rows(rows))
     assert len(timing.summary().splitlines()) == 3
     assert timing.table()
-    bottleneck = bottleneck_of(timing.spans)
-    assert 0 <= bottleneck.share <= 1
-    assert bottleneck.kind in {*KINDS, ""}
+    assert set(timing.shares) == set(KINDS)
+    assert all(share >= 0 for share in timing.shares.values())
+    assert sum(timing.shares.values()) == pytest.approx(1.0 if timing.run_seconds else 0.0)
+    assert timing.bottleneck.kind in {*KINDS, ""}
+    assert timing.bottleneck.share == max(timing.shares.values())
     typical = np.median(timing.observables.t_n[timing.observables.n_blocks > 0]) if timing.straggling else 0
     for straggler in timing.straggling:
         assert straggler.cause in CAUSES

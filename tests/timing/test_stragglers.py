@@ -154,7 +154,7 @@ def test_cause_is_what_it_spent_most_more_on(cause: str) -> None:
     assert second.excess_seconds == pytest.approx(0.060)
     assert first.excess_seconds == pytest.approx(0.025)
     assert timing.stragglers().tolist() == [1, 3]
-    named = f"stragglers: 3 (2x, {CAUSES[cause]} +0.025 s), 1 (1.6x, {CAUSES[cause]} +0.06 s)"
+    named = f"2 stragglers: worker 3 (2x, {CAUSES[cause]} +0.025 s), worker 1 (1.6x, {CAUSES[cause]} +0.06 s)"
     assert timing.summary().endswith(named)
 
 
@@ -167,7 +167,7 @@ def test_exactly_one_and_a_half_times_the_median_is_no_straggler() -> None:
 def test_ranks_without_a_block_make_no_stragglers_of_the_others() -> None:
     timing = Timing(spans_of({"open": 1}, {"open": 1}, {"open": 1}, USUAL, USUAL))
     assert timing.straggling == ()
-    assert "slowest worker 1.00x the median; stragglers: none" in timing.summary()
+    assert "slowest worker 1.00x the median; no stragglers" in timing.summary()
 
 
 def test_waiting_for_the_others_makes_no_straggler() -> None:

@@ -52,9 +52,9 @@ def test_timing_finds_the_straggler(timing: Timing) -> None:
 def test_timing_sums_up_in_three_lines(timing: Timing) -> None:
     first, second, third = timing.summary().splitlines()
     assert first == "20 frames in 0.01 s on 2 threads: 2,000 frames/s, 0.4 GB/s of file"
-    assert second == "open 8 %  read 38 %  decompress 0 %  compute 38 %  wait 8 %  reduce 8 %"
+    assert second == "open 10 %  read 34 %  decompress 0 %  compute 38 %  wait 8 %  reduce 10 %"
     bottleneck = "bottleneck: computing, 38 % of the time"
-    assert third == f"{bottleneck}; slowest worker 1.45x the median; stragglers: none"
+    assert third == f"{bottleneck}; slowest worker 1.45x the median; no stragglers"
 
 
 def test_timing_of_nothing_is_nothing() -> None:

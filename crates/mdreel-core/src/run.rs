@@ -246,6 +246,7 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
                 n_mapped = n_there;
                 waiting_since = self.recorder.now();
             } else if arrival.is_ended {
+                self.recorder.record(SpanKind::Wait, waiting_since, 0, 0);
                 shared.end_with(block);
                 break;
             }

@@ -1,7 +1,11 @@
 """A run in turns, each over the frames that have come since the one before."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter_ns
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
 from mdreel.analysis.analysis import Analysis
@@ -14,9 +18,10 @@ from mdreel.errors import FrameIndexError, UnsupportedError
 from mdreel.executors.job import Job
 from mdreel.executors.threads import Threads
 from mdreel.notices.notice_board import NoticeBoard, Shown
-from mdreel.notices.timing import shares_of
+from mdreel.notices.timing import seconds_of, shares_of
 from mdreel.pipeline import with_opening
 from mdreel.sources.name import name_of
+from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 _MOST_TIMED = 10_000
 """Turns whose spans are kept: a run may go on for weeks."""
@@ -81,6 +86,8 @@ class Turns:
         self._watch = Watch()
         self._n_turns = 0
         self._waited_ns = self._looked_ns = 0
+        self._free_since_ns = self._ended_ns = self._begun_ns + self._opening_ns
+        self._waits: list[tuple[int, int, int]] = []  # start and end of each, and the block that ended it
         self._has_results = False
         self.n_frames = 0
         self.is_over = False
@@ -100,6 +107,8 @@ class Turns:
     @property
     def seconds(self) -> dict[str, float]:
         """Where the time went, s: the whole, waiting for frames, and of looking at them the kinds of spans."""
+        if self._has_results and not self.has_news and self._n_turns <= _MOST_TIMED:
+            return seconds_of(self._analyses[0].timing)
         shares = shares_of(self._analyses[0].timing) if self._has_results else {}
         looked = {kind: 1e-9 * self._looked_ns * share for kind, share in shares.items()}
         wall_ns = perf_counter_ns() - self._begun_ns
@@ -122,7 +131,7 @@ class Turns:
             self._next += n_frames * self._step
             self.n_frames += n_frames
             self.has_news = True
-        self.is_over = is_ended or self.has_all
+        self.is_over, self._ended_ns = is_ended or self.has_all, perf_counter_ns()
         self.board.hear(self.n_frames, lambda: self.seconds)
 
     def _look_at(self, frames: FrameSet) -> None:
@@ -132,10 +141,13 @@ class Turns:
         self._n_turns += 1
         if self._n_turns > _MOST_TIMED:
             part.forget_spans()
+        else:
+            self._waits.append((self._free_since_ns, begun_ns, self._whole.end))
         part.shift(begun_ns - self._begun_ns - self._opening_ns)
         part.move_to(self._whole.end)
         self._whole.merge(part)
-        self._looked_ns += perf_counter_ns() - begun_ns
+        self._free_since_ns = perf_counter_ns()
+        self._looked_ns += self._free_since_ns - begun_ns
 
     def show(self, is_last: bool) -> None:
         """Give the analyses the results so far, if there are any that they do not have, and let others see them."""
@@ -151,11 +163,25 @@ class Turns:
         so_far.merge(Part.from_bytes(self._whole.to_bytes()))
         outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
+        outcome = replace(outcome, spans=self._with_waits(outcome.spans))
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.take(outcome, tally)
         self._has_results = True
         self.has_news = False
+
+    def _with_waits(self, spans: NDArray[np.void]) -> NDArray[np.void]:
+        """Add the time between two turns, in which the workers wait for frames."""
+        waits = self._waits
+        if self.is_over and self._n_turns <= _MOST_TIMED:
+            waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # for the news that there are no more
+        starts, stops, blocks = np.array(waits, np.int64).reshape(-1, 3).T
+        workers = np.unique(spans["worker"][spans["worker"] != COORDINATOR])
+        added = np.zeros((len(workers), len(waits)), SPAN)
+        added["kind"], added["block"], added["worker"] = KINDS.index("wait"), blocks, workers[:, np.newaxis]
+        since_ns = self._begun_ns + self._opening_ns
+        added["start_ns"], added["stop_ns"] = starts - since_ns, stops - since_ns
+        return np.concatenate([spans, added.ravel()])
 
     def end(self) -> None:
         """Let others see all results; raise if there was no frame at all."""

@@ -21,6 +21,7 @@ from mdreel.executors.job import Job, Outcome
 from mdreel.mdanalysis.accelerate import accelerate, is_replaced
 from mdreel.pipeline import run
 from mdreel.sources.counted import counted_source
+from mdreel.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         How many workers it has.
     timing : Timing or None
-        Where the time of the last run went: a block, and a frame, is a group of frames.
+        Where the time of the last run went. A block is a group of frames. Reading is part of computing, as MDAnalysis's
+        analyses read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -71,7 +73,7 @@ class Backend(BackendBase):  # type: ignore[misc]
             return run(job, FrameSet.range(0, 1, n_groups), self.executor, n_parts=n_groups)
 
         outcome = self.executor.share(compute)
-        self.timing = Timing(outcome.spans, outcome.crew, outcome.tasks)
+        self.timing = Timing(_with_frames_of_groups(outcome.spans, computations), outcome.crew, outcome.tasks)
         (done,) = outcome.own
         found: list[Any] = whole_of(done)
         return found
@@ -86,6 +88,17 @@ class Backend(BackendBase):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"<Backend {self.executor!r}>"
+
+
+def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[np.void]:
+    """Count the frames of each group in its spans: to the core, a group is one frame."""
+    sizes = np.array([len(group) for group in groups], np.uint64)
+    counted = spans.copy()
+    has_frames = counted["n_frames"] > 0
+    is_of_block = has_frames & (counted["block"] != NO_BLOCK)
+    counted["n_frames"][is_of_block] = sizes[counted["block"][is_of_block]]
+    counted["n_frames"][has_frames & ~is_of_block] = sizes.sum()
+    return counted
 
 
 def backend(name: str | Executor, n_workers: int | None = None, **options: Any) -> Backend:

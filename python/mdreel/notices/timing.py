@@ -25,7 +25,7 @@ def shares_of(timing: Timing) -> dict[str, float]:
 
 
 def seconds_of(timing: Timing) -> dict[str, float]:
-    """Return where the time of a run went that has ended: the whole, and of a worker, in the mean, some kinds of spans.
+    """Return where the time of a run went: the whole, and the parts of some kinds of spans, as in `Timing.shares`.
 
     Parameters
     ----------
@@ -37,5 +37,5 @@ def seconds_of(timing: Timing) -> dict[str, float]:
     dict of str to float
         Times, s: ``wall``, ``wait``, ``read``, ``decompress``, ``compute``.
     """
-    n_workers = max(1, len(timing.workers))
-    return {"wall": timing.wall_seconds, **{kind: timing.seconds(kind) / n_workers for kind in ("wait", *_WORK)}}
+    shares = timing.shares
+    return {"wall": timing.run_seconds, **{kind: timing.run_seconds * shares[kind] for kind in ("wait", *_WORK)}}

@@ -1,6 +1,6 @@
 """The colours of pages: one for each kind of time, in every figure, by day and by night."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,18 +58,17 @@ def stylesheet() -> Markup:
     return Markup("\n".join(rules) + Path(__file__).with_name("base.css").read_text(encoding="utf-8"))
 
 
-def legend(entries: Mapping[str, str], *marks: Markup) -> Markup:
+def legend(kinds: Iterable[str], *marks: Markup) -> Markup:
     """Return what the colours of a figure mean.
 
     Parameters
     ----------
-    entries : mapping of str to str
-        An amount, or nothing, for each kind that the figure shows, in its order.
+    kinds : iterable of str
+        The kinds that the figure shows, in its order.
     *marks : Markup
         Keys of what else it shows; see `key`.
     """
-    keys = [key(class_of(kind), kind, said) for kind, said in entries.items()]
-    return element("ul", *keys, *marks, class_="legend")
+    return element("ul", *[key(class_of(kind), kind) for kind in kinds], *marks, class_="legend")
 
 
 def key(class_: str, name: str, said: str = "") -> Markup:

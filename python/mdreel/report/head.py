@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mdreel.amounts import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
 from mdreel.pages.markup import Markup, element
 from mdreel.pages.palette import class_of
+from mdreel.timing.shares import shares_in_words
 from mdreel.timing.stragglers import STRAGGLER, Straggler
 from mdreel.timing.timing import Timing
 
@@ -32,19 +33,21 @@ def head(record: "Record") -> Markup:
         element("p", " · ".join(("mdreel", *when)), class_="when"),
         element("h1", record.title or "A run of mdreel"),
         element("p", f"Bottleneck: {verdict.sentence}.", class_=f"verdict {class_of(verdict.kind)}".strip()),
+        element("p", ", ".join(shares_in_words(timing.shares)), class_="shares"),
         _stragglers(timing.straggling),
         element("div", *figures, class_="figures"),
     )
 
 
 def _figures(timing: Timing) -> Iterator[tuple[str, str]]:
-    wall = timing.wall_seconds
     n_workers = len(timing.workers)
-    yield "wall time", amount(wall, SECONDS)
+    yield "time of the run", amount(timing.run_seconds, SECONDS)
+    if timing.topology_seconds:
+        yield "topology, before", amount(timing.topology_seconds, SECONDS)
     yield "frames", f"{timing.n_frames:,}"
-    if wall > 0:
-        yield "frames/s", digits(timing.n_frames / wall)
-        yield "read a second", amount(timing.n_bytes / wall, BYTES_PER_SECOND)
+    if timing.run_seconds:
+        yield "frames/s", digits(timing.frames_per_second)
+        yield "read a second", amount(timing.bytes_per_second, BYTES_PER_SECOND)
     yield "read", amount(timing.n_bytes, BYTES)
     yield "worker" if n_workers == 1 else "workers", f"{n_workers:,}"
     yield "blocks", f"{timing.n_blocks:,}"

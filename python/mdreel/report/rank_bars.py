@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.amounts import SECONDS, amount, percent
+from mdreel.amounts import SECONDS, amount
 from mdreel.pages.markup import Markup
 from mdreel.pages.palette import class_of, key, legend
 from mdreel.report.card import card
@@ -60,10 +60,9 @@ def rank_bars(timing: Timing) -> Markup:
         tips=Tips("y", [_tip(of, parts, row) for row in shown.tolist()]),
         margin="lanes",
     )
-    whole = max(float(of.t_n.sum()), 1e-300)
-    shares = {kind: percent(float(part.sum()) / whole) for kind, part in parts.items()}
     keys = [key("late-mark", "straggler, times the median")] if marks else []
-    return card("ranks", "Ranks", legend(shares, *keys), figure, lead=_lead(of, median), note=_note(of, shown))
+    drawn = legend([kind for kind, part in parts.items() if part.any()], *keys)
+    return card("ranks", "Ranks", drawn, figure, lead=_lead(of, median), note=_note(of, shown))
 
 
 def _neighbours(of: Observables) -> int:
@@ -105,4 +104,4 @@ def _lead(of: Observables, median: float) -> str:
 def _note(of: Observables, shown: NDArray[np.intp]) -> str:
     if len(shown) == len(of.ranks):
         return ""
-    return f"Each bar is the slowest of {_neighbours(of)} ranks that follow one another; shares are of all ranks."
+    return f"Each bar is the slowest of {_neighbours(of)} ranks that follow one another."

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.amounts import SECONDS, amount, percent
+from mdreel.amounts import SECONDS, amount
 from mdreel.pages.markup import Markup
 from mdreel.pages.palette import class_of, key, legend
 from mdreel.report.block_times import late_after
@@ -52,12 +52,11 @@ def task_stream(timing: Timing) -> Markup:
         tips=Tips("y", _tips(timing, workers), axis),
         margin="lanes",
     )
-    total = max(timing.seconds(), 1e-300)
-    shares = {kind: percent(timing.seconds(kind) / total) for kind in KINDS if timing.seconds(kind) > 0}
+    kinds = [kind for kind in KINDS if timing.seconds(kind) > 0]
     keys = [key("late-block", f"block of more than {STRAGGLER} × the median", said_of_late)] if said_of_late else []
     keys += [key("late-mark", "straggler, times the median")] if marks else []
     note = _note(timing, workers)
-    return card("stream", "Task stream", legend(shares, *keys), figure, lead=_lead(timing), note=note)
+    return card("stream", "Task stream", legend(kinds, *keys), figure, lead=_lead(timing), note=note)
 
 
 def _lanes_of(timing: Timing) -> NDArray[np.int64]:
@@ -189,10 +188,9 @@ def _tips(timing: Timing, workers: NDArray[np.int64]) -> list[str]:
 
 def _lead(timing: Timing) -> str:
     n_workers = len(timing.workers)
-    whole = max(n_workers * timing.wall_seconds, 1e-300)
-    share = percent(float(timing.per_worker().sum()) / whole)
-    who = "One worker was" if n_workers == 1 else f"{n_workers:,} workers were"
-    return f"{who} busy {share} of the {amount(timing.wall_seconds, SECONDS)} of the run."
+    who = "One worker" if n_workers == 1 else f"{n_workers:,} workers"
+    before = f", after {amount(timing.topology_seconds, SECONDS)} for the topology" if timing.topology_seconds else ""
+    return f"{who} took {amount(timing.run_seconds, SECONDS)}{before}."
 
 
 def _note(timing: Timing, workers: NDArray[np.int64]) -> str:

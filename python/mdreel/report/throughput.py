@@ -36,9 +36,9 @@ def throughput(timing: Timing) -> Markup:
     if timing.n_frames:
         frames = max((_rates(timing, kind, "n_frames") for kind in ("compute", "write")), key=np.sum)
         drawn.append(_over_time(timing, frames, "analysed", "compute", FRAMES_PER_SECOND))
-    lead = f"{digits(timing.n_frames / timing.wall_seconds)} frames/s"
+    lead = f"{digits(timing.frames_per_second)} frames/s"
     if timing.n_bytes:
-        lead += f" and {amount(timing.n_bytes / timing.wall_seconds, BYTES_PER_SECOND)}"
+        lead += f" and {amount(timing.bytes_per_second, BYTES_PER_SECOND)}"
     return card("throughput", "Throughput", *drawn, lead=f"{lead} over the whole run.")
 
 
@@ -54,7 +54,7 @@ def against_limits(timing: Timing, limits: Limits | None) -> Markup:
     """
     if limits is None:
         return card("limits", "Against the machine", note="The limits of the machine were not measured.")
-    of_run = timing.n_bytes / timing.wall_seconds if timing.wall_seconds > 0 else 0.0
+    of_run = timing.bytes_per_second
     bars = [("this run", of_run, "read")] if timing.n_bytes else []
     measured = (
         ("storage", limits.storage_bytes_per_s),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mdreel.spans import COORDINATOR, KINDS
+from mdreel.amounts import percent
 
 _WORDS = {
     "open": "opening",
@@ -20,20 +18,18 @@ _WORDS = {
     "communicate": "communication",
     "topology": "the topology",
 }
-_BEFORE = [KINDS.index(kind) for kind in ("open", "topology")]
-_WAIT = KINDS.index("wait")
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What takes most of the time of a run.
+    """The kind of span that takes most of the time of a run.
 
     Attributes
     ----------
     kind : str
         One of `mdreel.spans.KINDS`; empty if nothing was recorded.
     share : float
-        Of the time of the run: of all workers together, or of the caller, whichever is larger; from 0 to 1.
+        Its share of the time of the run, from 0 to 1, as in `Timing.shares`.
     sentence : str
         Both in words.
     """
@@ -43,50 +39,15 @@ class Bottleneck:
     sentence: str
 
 
-def bottleneck_of(spans: NDArray[np.void]) -> Bottleneck:
-    """Say what takes most of the time of a run.
+def bottleneck_of(shares: Mapping[str, float]) -> Bottleneck:
+    """Return the kind with the largest share.
 
     Parameters
     ----------
-    spans : ndarray, shape (n_spans,), SPAN
-        What was recorded.
-
-    Returns
-    -------
-    Bottleneck
-        The kind with the largest share.
-
-    Notes
-    -----
-    While others are done, the run does what the last worker does. Where workers wait while the caller merges or writes,
-    that is what the run waits for, and not the waiting.
+    shares : mapping of str to float
+        The share of each kind, as in `Timing.shares`.
     """
-    wall = float(spans["stop_ns"].max(initial=0))
-    if not wall:
+    kind = max(shares, key=lambda one: shares[one])
+    if not shares[kind]:
         return Bottleneck("", 0.0, "nothing was done")
-    is_callers = spans["worker"] == COORDINATOR
-    callers = _seconds(spans[is_callers]) / wall
-    shares = _workers(spans[~is_callers]) / wall
-    shares[_WAIT] = max(shares[_WAIT] - np.delete(callers, _BEFORE).sum(), 0.0)
-    shares = np.minimum(np.maximum(shares, callers), 1.0)
-    most = int(shares.argmax())
-    share = float(shares[most])
-    return Bottleneck(KINDS[most], share, f"{_WORDS[KINDS[most]]}, {100 * share:.0f} % of the time")
-
-
-def _workers(spans: NDArray[np.void]) -> NDArray[np.float64]:
-    """What the workers spent on each kind, in the mean, shape (n_kinds,), ns."""
-    spent = _seconds(spans)
-    workers, places = np.unique(spans["worker"], return_inverse=True)
-    if not len(workers):
-        return spent
-    ends = np.zeros(len(workers), np.uint64)
-    np.maximum.at(ends, places, spans["stop_ns"])
-    of_last = _seconds(spans[spans["worker"] == workers[ends.argmax()]])
-    spent += float((ends.max() - ends).sum()) * of_last / max(of_last.sum(), 1.0)
-    return spent / len(workers)
-
-
-def _seconds(spans: NDArray[np.void]) -> NDArray[np.float64]:
-    """Summed time of each kind, shape (n_kinds,), ns."""
-    return np.bincount(spans["kind"], spans["stop_ns"] - spans["start_ns"], len(KINDS)).astype(np.float64)
+    return Bottleneck(kind, shares[kind], f"{_WORDS[kind]}, {percent(shares[kind])} of the time")

@@ -187,6 +187,27 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
     )
 
 
+def seconds_by_kind(spans: NDArray[np.void]) -> Times:
+    """Sum the time of each worker by kind, in which each moment counts once.
+
+    Parameters
+    ----------
+    spans : ndarray, shape (n_spans,), SPAN
+        What was recorded, in any order.
+
+    Returns
+    -------
+    ndarray, shape (n_workers, n_kinds), float64, s
+        For each worker of the spans, ascending, the time of each of `KINDS`. Where spans of a worker overlap, the kind
+        that comes first in the order of the observables counts.
+    """
+    workers, places = np.unique(spans["worker"], return_inverse=True)
+    of_kinds = _times(spans, places, len(workers)).sum(axis=1) * 1e-9
+    seconds = of_kinds[:, _OF_KIND]
+    seconds[:, KINDS.index("wait")] += of_kinds[:, _ORDER.index("idle")]
+    return seconds
+
+
 def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> Times:
     """Cut the time of each rank into pieces, and sum those of each phase that belong to each kind.
 

@@ -15,13 +15,11 @@ from mdreel.crew import Member
 from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
+from mdreel.timing.shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
 
 if TYPE_CHECKING:
     from mdreel.timing.limits import Limits
-
-_NOT_ALWAYS = ("write", "communicate", "topology")
-"""Kinds that are left out of a summary where there are none: few runs write, share no memory, or parse a topology."""
 
 _MOST_NAMED = 5
 """So many stragglers are named in a summary."""
@@ -95,8 +93,33 @@ class Timing:
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Time from the beginning of the run to its end, s."""
+        """Time from the first to the last thing that was recorded, the loading of the topology included, s."""
         return float(self.spans["stop_ns"].max(initial=0)) * 1e-9
+
+    @cached_property
+    def topology_seconds(self) -> float:
+        """Time in which the caller loaded the topology before the run, s."""
+        return topology_seconds(self.spans)
+
+    @cached_property
+    def run_seconds(self) -> float:
+        """Time of the run itself, without the loading of the topology before it, s."""
+        return run_seconds(self.spans)
+
+    @cached_property
+    def frames_per_second(self) -> float:
+        """Frames by the time of the run, 1/s; 0 if the run took no time."""
+        return self.n_frames / self.run_seconds if self.run_seconds else 0.0
+
+    @cached_property
+    def bytes_per_second(self) -> float:
+        """Bytes brought from storage by the time of the run, 1/s; 0 if the run took no time."""
+        return self.n_bytes / self.run_seconds if self.run_seconds else 0.0
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of each kind of span in the time of the run; the shares add up to 1 (see `docs/timing.md`)."""
+        return shares_of(self.spans)
 
     @cached_property
     def n_frames(self) -> int:
@@ -197,7 +220,7 @@ class Timing:
     @cached_property
     def bottleneck(self) -> Bottleneck:
         """What took most of the time."""
-        return bottleneck_of(self.spans)
+        return bottleneck_of(self.shares)
 
     def stragglers(self) -> NDArray[np.uint32]:
         """Workers that took more than 1.5 times the median, shape (n,), uint32, ascending; `straggling` says why."""
@@ -205,18 +228,15 @@ class Timing:
 
     def summary(self) -> str:
         """Where the time went, in three lines."""
-        wall = max(self.wall_seconds, 1e-9)
-        rate = f"{digits(self.n_frames / wall)} frames/s, {digits(self.n_bytes / wall * 1e-9)} GB/s of file"
-        total = max(self.seconds(), 1e-9)
-        kinds = [kind for kind in KINDS if kind not in _NOT_ALWAYS or len(self._of_kind(kind))]
-        shares = {kind: self.seconds(kind) / total for kind in kinds}
-        parts = "  ".join(f"{kind} {100 * share:.0f} %" for kind, share in shares.items())
+        rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
         typical = typical_seconds(self.observables)
         slowest = self.observables.t_total / typical if typical else 1.0
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
-        first = f"{self.n_frames:,} frames in {digits(wall)} s on {self._who()}: {rate}"
-        stragglers = f"slowest worker {slowest:.2f}x the median; stragglers: {self._named()}"
-        return f"{first}\n{parts}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
+        topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
+        first = f"{self.n_frames:,} frames in {digits(self.run_seconds)} s on {self._who()}: {rate}{topology}"
+        stragglers = f"slowest worker {slowest:.2f}x the median; {self._named()}"
+        shares = "  ".join(shares_in_words(self.shares))
+        return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
     def table(self) -> str:
         """Time of each worker by kind, in ms, as a table of text."""
@@ -270,7 +290,7 @@ class Timing:
         write_record(Record(self, known, limits, title), path, force)
 
     def __repr__(self) -> str:
-        return f"<Timing of {self.n_frames:,} frames in {digits(self.wall_seconds)} s>"
+        return f"<Timing of {self.n_frames:,} frames in {digits(self.run_seconds)} s>"
 
     def _who(self) -> str:
         """Who worked, in words."""
@@ -286,12 +306,15 @@ class Timing:
 
     def _named(self) -> str:
         """Return the stragglers and their causes, in words."""
+        if not self.straggling:
+            return "no stragglers"
         named = [
-            f"{one.rank} ({one.times_median:.3g}x, {one.reason} +{digits(one.excess_seconds)} s)"
+            f"worker {one.rank} ({one.times_median:.3g}x, {one.reason} +{digits(one.excess_seconds)} s)"
             for one in self.straggling[:_MOST_NAMED]
         ]
-        n_more = len(self.straggling) - len(named)
-        return ", ".join([*named, *([f"{n_more} more"] if n_more else [])]) or "none"
+        n_all = len(self.straggling)
+        more = [f"{n_all - len(named)} more"] if n_all > len(named) else []
+        return f"{n_all} straggler{'s' * (n_all > 1)}: {', '.join([*named, *more])}"
 
     def _of_kind(self, kind: str) -> NDArray[np.void]:
         return np.asarray(self.spans[self.spans["kind"] == KINDS.index(kind)])
