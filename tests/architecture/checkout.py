@@ -38,3 +38,12 @@ def layers(column: str) -> list[list[str]]:
 
 def where(path: Path, line: int | None = None) -> str:
     return f"{path.relative_to(ROOT)}" + (f":{line}" if line else "")
+
+
+def names_of_tests() -> set[str]:
+    """The functions that are tests, of Python and of Rust."""
+    python = [path for path in tracked_files(".py") if path.is_relative_to(ROOT / "tests")]
+    rust = [path for path in tracked_files(".rs") if path.is_relative_to(ROOT / "crates")]
+    function = re.compile(r"^def (test_\w+)|^ *#\[test\]\n(?: *#\[.*\]\n)* *fn (\w+)", re.MULTILINE)
+    found = (match for path in python + rust for match in function.finditer(path.read_text(encoding="utf-8")))
+    return {match[1] or match[2] for match in found}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from architecture.checkout import CORE, PACKAGE, ROOT, tracked_files, where
+from architecture.checkout import CORE, PACKAGE, ROOT, names_of_tests, tracked_files, where
 
 DESIGN = ROOT / "docs" / "design"
 MATRICES = {"017-fault-matrix.md": 30, "015-across-nodes.md": 15}
@@ -17,15 +17,6 @@ def rows(page: str) -> list[list[str]]:
     section = text.split("<!-- faults:begin -->")[1].split("<!-- faults:end -->")[0]
     _, _, *body = section.strip().splitlines()
     return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in body]
-
-
-def names_of_tests() -> set[str]:
-    """The functions that are tests, of Python and of Rust."""
-    python = [path for path in tracked_files(".py") if path.is_relative_to(ROOT / "tests")]
-    rust = [path for path in tracked_files(".rs") if path.is_relative_to(CORE)]
-    function = re.compile(r"^def (test_\w+)|^ *#\[test\]\n(?: *#\[.*\]\n)* *fn (\w+)", re.MULTILINE)
-    found = (match for path in python + rust for match in function.finditer(path.read_text(encoding="utf-8")))
-    return {match[1] or match[2] for match in found}
 
 
 @pytest.mark.parametrize("page", MATRICES)

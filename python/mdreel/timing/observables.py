@@ -203,7 +203,7 @@ def seconds_by_kind(spans: NDArray[np.void]) -> Times:
     """
     workers, places = np.unique(spans["worker"], return_inverse=True)
     of_kinds = _times(spans, places, len(workers)).sum(axis=1) * 1e-9
-    seconds = of_kinds[:, _OF_KIND]
+    seconds: Times = of_kinds[:, _OF_KIND]
     seconds[:, KINDS.index("wait")] += of_kinds[:, _ORDER.index("idle")]
     return seconds
 
