@@ -11,6 +11,7 @@ from typing import IO, Any, Self
 
 from mdreel._core import DirectoryProducer, DirectoryWriter
 from mdreel.errors import MismatchError
+from mdreel.results.atomic import sync_directory, sync_file
 
 
 class Producing:
@@ -155,6 +156,7 @@ class Producing:
         """
         source = Path(path)
         target = source.name if name is None else name
+        is_copied = False
         with self.writing(target) as part:
             try:
                 source.replace(part)
@@ -162,7 +164,12 @@ class Producing:
                 if error.errno != errno.EXDEV:
                     raise
                 shutil.copyfile(source, part)
-        source.unlink(missing_ok=True)
+                sync_file(part)
+                is_copied = True
+        if is_copied:
+            # The copy is on the disk. Its name has to be there, too, before the original goes.
+            sync_directory(self.path)
+            source.unlink(missing_ok=True)
         return self.path / target
 
     def remove(self, name: str) -> bool:
