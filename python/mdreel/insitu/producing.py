@@ -189,6 +189,11 @@ class Producing:
             How it has ended. A failure raises at those who wait.
         reason : str
             Of a failure.
+
+        Raises
+        ------
+        OSError
+            If that cannot be written, as on a full disk. Then this producer has not ended, and can say so again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
@@ -204,12 +209,20 @@ class Producing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None:
-            self.end()
-        elif isinstance(error, Exception):
-            self.end("failed", f"{type(error).__name__}: {error}")
-        else:  # Ctrl-C, or the end of the program
-            self.end("stopped")
+        how, reason = "finished", ""
+        if isinstance(error, Exception):
+            how, reason = "failed", f"{type(error).__name__}: {error}"
+        elif error is not None:  # Ctrl-C, or the end of the program
+            how = "stopped"
+        try:
+            self.end(how, reason)
+        except OSError as refused:
+            # No end is on the disk. Those who wait are told that the producer was lost, and not that it has ended.
+            if self._core is not None:
+                self._core.leave()
+            if error is None:
+                raise
+            error.add_note(f"{self.path}: the end of this producer could not be written: {refused}")
 
     def __repr__(self) -> str:
         return f"<Producing in {self.path}>"

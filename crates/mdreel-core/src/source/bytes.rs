@@ -104,7 +104,9 @@ impl FileBytes {
     /// Programs can set the first and not the second.
     pub(super) fn times(&self) -> Option<[u64; 2]> {
         match &self.storage {
-            Storage::Local(file) if self.growing.is_some() => file.handle().ok()?.file.metadata().ok().map(|facts| times(&facts)),
+            Storage::Local(file) if self.growing.is_some() => {
+                file.handle().ok()?.file.metadata().ok().map(|facts| times(&facts))
+            }
             Storage::Local(file) => Some(file.times),
             Storage::Remote(_) => None,
         }

@@ -172,8 +172,7 @@ mod tests {
         let (_directory, file, path) = data();
         let Turn::Ours(claim) = take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
         std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (0..4).map(|_| scope.spawn(|| take(&file, Keep::Beside, 0, PATIENCE))).collect();
+            let others: Vec<_> = (0..4).map(|_| scope.spawn(|| take(&file, Keep::Beside, 0, PATIENCE))).collect();
             index(100).save(&file, Keep::Beside).unwrap();
             drop(claim);
             for other in others {
