@@ -22,6 +22,7 @@ RUST = {
     "crates/mdreel-core/src/writer/final_name.rs": "the one place",
     "crates/mdreel-preload/src/intercept.rs": "renames of the programs into which it is loaded",
     "crates/mdreel-preload/src/close.rs": "files of programs that do not sync: as durable as the program made them",
+    "crates/mdreel-preload/src/c.rs": "flags of the call",
     "crates/mdreel-preload/src/next.rs": "the call of the former two",
     "crates/mdreel-preload/src/parts.rs": "a name that is remembered",
 }

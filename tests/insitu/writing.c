@@ -99,13 +99,40 @@ static int descriptor_way(int file, int source) {
 }
 
 /* Ways that take the file in one go. */
-static int whole_way(int file) {
+static int whole_way(int file, const char *path, int source) {
     int error = 0;
     if (is("fallocate")) error = fallocate(file, 0, 0, WHOLE) ? errno : 0;
     else if (is("fallocate64")) error = fallocate64(file, 0, 0, WHOLE) ? errno : 0;
     else if (is("posix_fallocate")) error = posix_fallocate(file, 0, WHOLE);
     else if (is("posix_fallocate64")) error = posix_fallocate64(file, 0, WHOLE);
-    else if (is("short")) ignore(write(file, bytes, WHOLE));
+    else if (is("backtrace_symbols_fd")) {
+        void *addresses[8];
+        int n = backtrace(addresses, 8);
+        while (lseek(file, 0, SEEK_END) < WHOLE) {
+            off_t before = lseek(file, 0, SEEK_END);
+            backtrace_symbols_fd(addresses, n, file);
+            if (lseek(file, 0, SEEK_END) == before) break;
+        }
+        if (lseek(file, 0, SEEK_END) > WHOLE) ignore(ftruncate(file, WHOLE));
+    } else if (is("fsync") || is("fdatasync") || is("syncfs") || is("sync_file_range") || is("ftruncate") || is("ftruncate64") ||
+               is("truncate") || is("truncate64") || is("msync") || is("ioctl") || is("close")) {
+        /* All of it, and then what may fail on a disk that breaks. */
+        ignore(write(file, bytes, WHOLE));
+        if (is("fsync")) ignore(fsync(file));
+        else if (is("fdatasync")) ignore(fdatasync(file));
+        else if (is("syncfs")) ignore(syncfs(file));
+        else if (is("sync_file_range")) ignore(sync_file_range(file, 0, WHOLE, SYNC_FILE_RANGE_WRITE));
+        else if (is("ftruncate")) ignore(ftruncate(file, WHOLE));
+        else if (is("ftruncate64")) ignore(ftruncate64(file, WHOLE));
+        else if (is("truncate")) ignore(truncate(path, WHOLE));
+        else if (is("truncate64")) ignore(truncate64(path, WHOLE));
+        else if (is("ioctl")) ignore(ioctl(file, FICLONE, source));
+        else if (is("msync")) {
+            char *memory = mmap(NULL, WHOLE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            ignore(msync(memory, WHOLE, MS_SYNC));
+            munmap(memory, WHOLE);
+        }
+    } else if (is("short")) ignore(write(file, bytes, WHOLE));
     else if (is("short-writev")) {
         struct iovec pieces[2] = {{bytes, PIECE}, {bytes + PIECE, WHOLE - PIECE}};
         ignore(writev(file, pieces, 2));
@@ -181,6 +208,6 @@ int main(int n, char **words) {
         if (is(streams[i])) return stream_way(words[2]);
     int source = open(words[3], O_RDONLY), file = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0640);
     if (source < 0 || file < 0) return 3;
-    if (whole_way(file) && descriptor_way(file, source)) return 4;
+    if (whole_way(file, words[2], source) && descriptor_way(file, source)) return 4;
     return is("__close") ? __close(file) : close(file);
 }

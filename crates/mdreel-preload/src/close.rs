@@ -147,7 +147,7 @@ pub fn end(is_well: bool, is_flushed: bool) {
         }
         close_all(written.identity, closing.check);
         let is_whole = is_well && (written.is_inherited || is_flushed || written.is_closed);
-        let is_its_own_failure = written.is_inherited && !is_well;
+        let is_its_own_failure = written.is_inherited && !is_well || is_well && closing.is_torn;
         if written.is_ours_to_publish() && (is_whole || is_its_own_failure) {
             closing.end(is_whole);
         } else {
