@@ -57,9 +57,11 @@ def name_given(calls: Sequence[Call], final: Path) -> int:
     writes = [i for i, call in enumerate(before) if call.what == "write" and call.path in names]
     syncs = [i for i, call in enumerate(before) if call.what == "sync" and call.path in names]
     assert writes and syncs and writes[-1] < syncs[-1], f"{final.name}: it got its name before its content was synced"
-    behind = [i for i, call in enumerate(calls) if i > at and call.what == "sync" and call.path == final.parent]
-    assert behind, f"{final.name}: its directory was not synced after it got its name"
-    return behind[0]
+    # At once: that another file of the directory happens to be synced later is of no use.
+    behind = next((i for i, call in enumerate(calls) if i > at and call.what != "write"), at)
+    is_synced = behind > at and calls[behind] == Call("sync", final.parent, None)
+    assert is_synced, f"{final.name}: its directory was not synced after it got its name, but {calls[behind]}"
+    return behind
 
 
 def removed(calls: Sequence[Call], path: Path) -> int:
