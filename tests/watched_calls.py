@@ -14,8 +14,9 @@ SOURCE = Path(__file__).parent / "faults" / "watching.c"
 
 @dataclass(frozen=True)
 class Call:
-    """A call: write, sync, rename or unlink, of which file, and what that was renamed to."""
+    """A call of a thread: write, sync, rename or unlink, of which file, and what that was renamed to."""
 
+    thread: int
     what: str
     path: Path
     new: Path | None
@@ -38,7 +39,7 @@ def watched(library: Path, command: Sequence[str | Path], log: Path) -> list[Cal
     done = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = (line.split("\t") for line in log.read_text().splitlines())
-    return [Call(what, Path(path), Path(new) if new else None) for what, path, new in lines]
+    return [Call(int(thread), what, Path(path), Path(new) if new else None) for thread, what, path, new in lines]
 
 
 def name_given(calls: Sequence[Call], final: Path) -> int:
@@ -58,8 +59,9 @@ def name_given(calls: Sequence[Call], final: Path) -> int:
     syncs = [i for i, call in enumerate(before) if call.what == "sync" and call.path in names]
     assert writes and syncs and writes[-1] < syncs[-1], f"{final.name}: it got its name before its content was synced"
     # At once: that another file of the directory happens to be synced later is of no use.
-    behind = next((i for i, call in enumerate(calls) if i > at and call.what != "write"), at)
-    is_synced = behind > at and calls[behind] == Call("sync", final.parent, None)
+    thread = calls[at].thread
+    behind = next((i for i, call in enumerate(calls) if i > at and call.thread == thread and call.what != "write"), at)
+    is_synced = (calls[behind].what, calls[behind].path) == ("sync", final.parent)
     assert is_synced, f"{final.name}: its directory was not synced after it got its name, but {calls[behind]}"
     return behind
 

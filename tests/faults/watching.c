@@ -20,7 +20,8 @@ static void say(const char *what, const char *first, const char *second) {
     const char *path = getenv("WATCH_LOG");
     if (path == NULL) return;
     if (log < 0) log = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    int n = snprintf(line, sizeof line, "%s\t%s\t%s\n", what, first, second);
+    long thread = syscall(SYS_gettid);
+    int n = snprintf(line, sizeof line, "%ld\t%s\t%s\t%s\n", thread, what, first, second);
     if (syscall(SYS_write, log, line, n) != n) abort();
 }
 

@@ -192,39 +192,49 @@ def fill(disk: Path) -> Path:
 
 
 def test_end_that_cannot_be_written_is_no_end_and_can_be_said_again(tmp_path: Path) -> None:
-    with full_disk(tmp_path) as disk, Producing(disk / "frames") as producing:
-        seen = ManagedDirectory(disk / "frames")
-        filling = fill(disk)
-        for _ in range(2):  # the second time no more than the first "has ended"
-            with pytest.raises(OSError, match="space") as caught:
-                producing.end()
-            assert caught.value.errno == errno.ENOSPC
-            assert seen.state == "running"
-        with pytest.raises(StreamTimeoutError):
-            seen.wait("frame", timeout=0.01)
-        filling.unlink()
-        producing.end()
-        assert (seen.state, hidden(disk / "frames")) == ("finished", [])
+    def end_on(disk: Path) -> None:
+        with Producing(disk / "frames") as producing:
+            filling = fill(disk)
+            for _ in range(2):  # the second time no more than the first "has ended"
+                with pytest.raises(OSError, match="space") as caught:
+                    producing.end()
+                assert caught.value.errno == errno.ENOSPC
+                assert state(disk) == "running"
+            with pytest.raises(StreamTimeoutError):
+                ManagedDirectory(disk / "frames").wait("frame", timeout=0.01)
+            filling.unlink()
+            producing.end()
+            assert (state(disk), hidden(disk / "frames")) == ("finished", [])
+
+    with full_disk(tmp_path) as disk:
+        end_on(disk)
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_readers_are_told_of_a_loss_when_the_end_cannot_be_written(tmp_path: Path, fails: bool) -> None:
-    with full_disk(tmp_path) as disk:
+    def produce_on(disk: Path) -> None:
         with pytest.raises(ArithmeticError if fails else OSError) as caught, Producing(disk / "frames"):
             filling = fill(disk)
             if fails:
                 raise ArithmeticError
-        seen = ManagedDirectory(disk / "frames")
-        assert seen.state == "lost"
+        assert state(disk) == "lost"
         with pytest.raises(StreamError, match="lost"):
-            seen.wait("frame", timeout=LONG)
+            ManagedDirectory(disk / "frames").wait("frame", timeout=LONG)
         if fails:
             assert "the end of this producer could not be written" in caught.value.__notes__[0]
         # The directory is as usable as after a death.
         filling.unlink()
         with Producing(disk / "frames"):
             pass
-        assert seen.state == "finished"
+        assert state(disk) == "finished"
+
+    with full_disk(tmp_path) as disk:
+        produce_on(disk)
+
+
+def state(disk: Path) -> str:
+    """How it stands with the producers of a directory on a disk."""
+    return ManagedDirectory(disk / "frames").state
 
 
 def test_file_that_is_written_elsewhere_moves_in(tmp_path: Path, frames: Path) -> None:
