@@ -28,7 +28,19 @@ def watcher(folder: Path) -> Path:
     if compiler is None:
         pytest.skip("there is no compiler of C")
     library = folder / "watching.so"
-    command = [compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+    command = [
+        compiler,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(library),
+        str(SOURCE),
+        "-ldl",
+    ]
     subprocess.run(command, check=True)
     return library
 
@@ -57,7 +69,8 @@ def name_given(calls: Sequence[Call], final: Path) -> int:
     before = calls[:at]
     writes = [i for i, call in enumerate(before) if call.what == "write" and call.path in names]
     syncs = [i for i, call in enumerate(before) if call.what == "sync" and call.path in names]
-    assert writes and syncs and writes[-1] < syncs[-1], f"{final.name}: it got its name before its content was synced"
+    assert writes, f"{final.name}: nobody was seen to write it"
+    assert max(syncs, default=-1) > writes[-1], f"{final.name}: it got its name before its content was synced"
     # At once: that another file of the directory happens to be synced later is of no use.
     thread = calls[at].thread
     behind = next((i for i, call in enumerate(calls) if i > at and call.thread == thread and call.what != "write"), at)

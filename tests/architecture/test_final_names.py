@@ -1,4 +1,4 @@
-"""Files get their final names in one place of each language, where they are synced before; what is renamed elsewhere has a reason."""
+"""Files get their final names in one place of each language; what is renamed elsewhere has a reason."""
 
 import ast
 import re
@@ -39,8 +39,10 @@ def renames(tree: ast.Module) -> Iterator[tuple[str, int]]:
             name, module = node.func.attr, node.func.value
             is_of_os = isinstance(module, ast.Name) and module.id in ("os", "shutil")
             # Of a text, two words are replaced; of data classes, named fields.
-            is_path = name in ("rename", "hardlink_to") or name == "replace" and len(node.args) == 1 and not node.keywords
-            if is_path or is_of_os and name in ("replace", "rename", "renames", "link", "move"):
+            is_path = name in ("rename", "hardlink_to") or (
+                name == "replace" and len(node.args) == 1 and not node.keywords
+            )
+            if is_path or (is_of_os and name in ("replace", "rename", "renames", "link", "move")):
                 yield function, node.lineno
         for child in ast.iter_child_nodes(node):
             yield from visit(child, function)
@@ -75,4 +77,3 @@ def test_rust_files_get_their_final_names_in_one_place() -> None:
             wrong.append(f"{where(path, lines[0])}: use writer::final_name, or say here why not")
     assert not wrong, "\n".join(wrong)
     assert used == RUST.keys(), "these do not rename any more"
-

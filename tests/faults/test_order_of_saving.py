@@ -1,4 +1,4 @@
-"""What a power failure leaves: files get their final names when they are on the disk, and what they were made from goes after that."""
+"""What a power failure leaves: a file gets its name when it is on the disk, and its checkpoint goes after that."""
 
 import json
 import sys
@@ -41,7 +41,9 @@ def test_every_writer_syncs_its_file_and_its_directory_before_the_name_is_truste
     expected = {f"table{ending}" for ending in TABLES} | {f"figure{ending}" for ending in ENDINGS}
     expected |= {f"record{ending}" for ending in RECORDS} | {"report.html", "repacked.h5md", "simulation.checkpoint"}
     endings = [known.ending for known in formats()]
-    expected |= {f"{how}{ending}" for how in ("converted", "joined", "archive", "split-1", "split-2") for ending in endings}
+    expected |= {
+        f"{how}{ending}" for how in ("converted", "joined", "archive", "split-1", "split-2") for ending in endings
+    }
     assert set(names) == expected | {"run.checkpoint"}
     for name in sorted(expected):
         name_given(calls, folder / name)
@@ -52,7 +54,9 @@ def test_checkpoint_is_synced_with_its_directory_when_it_is_begun(written: tuple
     name_given(calls, folder / "run.checkpoint")
 
 
-def test_published_file_is_synced_when_it_is_to_survive_the_machine(written: tuple[list[Call], Path, list[str]]) -> None:
+def test_published_file_is_synced_when_it_is_to_survive_the_machine(
+    written: tuple[list[Call], Path, list[str]],
+) -> None:
     calls, folder, _ = written
     name_given(calls, folder.parent / "managed" / "frame")
 
@@ -68,7 +72,23 @@ def test_checkpoint_is_removed_when_all_outputs_are_on_the_disk(library: Path, t
     outputs = [tmp_path / name for name in ("rmsd.csv", "rmsd.png", "spans.jsonl", "page.html")]
     table, plot, timing, report = outputs
     checkpoint = tmp_path / "kept"
-    words = ["rmsd", "-s", PSF, "-f", DCD, "--select", "name CA", "-o", table, "--plot", plot, "--timing", timing, "--report", report]
+    words = [
+        "rmsd",
+        "-s",
+        PSF,
+        "-f",
+        DCD,
+        "--select",
+        "name CA",
+        "-o",
+        table,
+        "--plot",
+        plot,
+        "--timing",
+        timing,
+        "--report",
+        report,
+    ]
     calls = watched(library, mdreel(*words, "--checkpoint", checkpoint), tmp_path / "log")
     gone = removed(calls, checkpoint)
     assert name_given(calls, checkpoint) < gone

@@ -147,7 +147,6 @@ def test_state_that_is_not_whole_is_no_end(programs: Programs, length: int | Non
     assert (status, "lost" in error) == (errno.EOWNERDEAD, True)
 
 
-
 @pytest.mark.parametrize("how", ["open-w", "fopen-w", "fopen-a", "open-r+"])
 def test_program_that_is_killed_publishes_nothing(programs: Programs, how: str) -> None:
     publish(programs, "before")
