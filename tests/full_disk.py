@@ -1,5 +1,6 @@
 """A disk that is soon full."""
 
+import gc
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ def full_disk(tmp_path: Path, kib: int = 16) -> Iterator[Path]:
             try:
                 yield tmp_path
             finally:
+                gc.collect()  # an exception that was caught may hold what has a file open
                 subprocess.run(["umount", str(tmp_path)], check=True)
             return
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -180,6 +180,63 @@ def test_file_that_did_not_fit_on_the_disk_is_not_published(tmp_path: Path) -> N
         assert (disk / "frames" / "state").read_text() == "before"
 
 
+def fill(disk: Path) -> Path:
+    """Take all the room of a disk."""
+    if not os.path.ismount(disk):
+        pytest.skip("a disk that is full needs root, who may mount one")
+    path = disk / "filling"
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(512))
+    return path
+
+
+def test_end_that_cannot_be_written_is_no_end_and_can_be_said_again(tmp_path: Path) -> None:
+    def end_on(disk: Path) -> None:
+        with Producing(disk / "frames") as producing:
+            filling = fill(disk)
+            for _ in range(2):  # the second time no more than the first "has ended"
+                with pytest.raises(OSError, match="space") as caught:
+                    producing.end()
+                assert caught.value.errno == errno.ENOSPC
+                assert state(disk) == "running"
+            with pytest.raises(StreamTimeoutError):
+                ManagedDirectory(disk / "frames").wait("frame", timeout=0.01)
+            filling.unlink()
+            producing.end()
+            assert (state(disk), hidden(disk / "frames")) == ("finished", [])
+
+    with full_disk(tmp_path) as disk:
+        end_on(disk)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_readers_are_told_of_a_loss_when_the_end_cannot_be_written(tmp_path: Path, fails: bool) -> None:
+    def produce_on(disk: Path) -> None:
+        with pytest.raises(ArithmeticError if fails else OSError) as caught, Producing(disk / "frames"):
+            filling = fill(disk)
+            if fails:
+                raise ArithmeticError
+        assert state(disk) == "lost"
+        with pytest.raises(StreamError, match="lost"):
+            ManagedDirectory(disk / "frames").wait("frame", timeout=LONG)
+        if fails:
+            assert "the end of this producer could not be written" in caught.value.__notes__[0]
+        # The directory is as usable as after a death.
+        filling.unlink()
+        with Producing(disk / "frames"):
+            pass
+        assert state(disk) == "finished"
+
+    with full_disk(tmp_path) as disk:
+        produce_on(disk)
+
+
+def state(disk: Path) -> str:
+    """How it stands with the producers of a directory on a disk."""
+    return ManagedDirectory(disk / "frames").state
+
+
 def test_file_that_is_written_elsewhere_moves_in(tmp_path: Path, frames: Path) -> None:
     (tmp_path / "frame-1.pdb").write_text("ATOM")
     with Producing(frames) as producing:

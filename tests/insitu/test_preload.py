@@ -136,6 +136,17 @@ def test_waiting_ends_with_the_time_the_end_and_the_death_of_the_producer(progra
         assert outcome(waiting) == (errno.EOWNERDEAD, "the producer was lost: it has died without an end record")
 
 
+@pytest.mark.parametrize("length", [0, 8, 16, 17, None])
+def test_state_that_is_not_whole_is_no_end(programs: Programs, length: int | None) -> None:
+    with pytest.raises(ArithmeticError), Producing(programs.frames):
+        raise ArithmeticError
+    state = programs.frames / ".mdreel-state"
+    # Cut, or with nothing but zeros, as a power failure leaves files that were not synced.
+    state.write_bytes(bytes(30) if length is None else state.read_bytes()[:length])
+    status, _, error = end_of(programs.open("open-r"))
+    assert (status, "lost" in error) == (errno.EOWNERDEAD, True)
+
+
 @pytest.mark.parametrize("how", ["open-w", "fopen-w", "fopen-a", "open-r+"])
 def test_program_that_is_killed_publishes_nothing(programs: Programs, how: str) -> None:
     publish(programs, "before")

@@ -8,6 +8,7 @@
 pub mod chunks;
 pub mod dcd;
 mod file;
+pub mod final_name;
 pub mod format;
 mod lent_file;
 pub mod netcdf3;

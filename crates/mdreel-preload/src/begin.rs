@@ -123,7 +123,9 @@ fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
 impl New {
     /// The program has opened it: from now on it is known. `stream` is its address, if it is one.
     pub fn adopt(mut self, descriptor: c_int, stream: usize) -> Result<(), c_int> {
-        self.written.stream = stream;
+        if stream != 0 {
+            self.written.add_stream(std::ptr::with_exposed_provenance_mut(stream));
+        }
         c::lock_as_writer(descriptor);
         c::set_mode(descriptor, self.mode);
         if !parts::add(self.written) {

@@ -105,7 +105,6 @@ unsafe extern "C" {
     fn fchmod(descriptor: c_int, mode: c_uint) -> c_int;
     fn pread(descriptor: c_int, into: *mut c_void, n_bytes: usize, at: i64) -> isize;
     fn read(descriptor: c_int, into: *mut c_void, n_bytes: usize) -> isize;
-    fn sendfile(to: c_int, from: c_int, offset: *mut i64, n_bytes: usize) -> isize;
     fn readlink(path: *const c_char, into: *mut c_char, n_bytes: usize) -> isize;
     fn poll(of: *mut Poll, n: u64, milliseconds: c_int) -> c_int;
     fn inotify_init1(flags: c_int) -> c_int;
@@ -116,6 +115,8 @@ unsafe extern "C" {
     fn fileno(stream: *mut Stream) -> c_int;
     fn ferror(stream: *mut Stream) -> c_int;
     fn fflush(stream: *mut Stream) -> c_int;
+    static stdout: *mut Stream;
+    static stderr: *mut Stream;
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
@@ -226,9 +227,10 @@ pub fn read_start(descriptor: c_int, into: &mut [u8]) -> usize {
 
 /// Copies all that is in one open file to another one.
 pub fn copy(from: c_int, to: c_int) -> Result<(), c_int> {
+    type Next = unsafe extern "C" fn(c_int, c_int, *mut i64, usize) -> isize;
     loop {
-        // SAFETY: a call with numbers; the kernel keeps the place itself.
-        match unsafe { sendfile(to, from, std::ptr::null_mut(), 1 << 30) } {
+        // The kernel keeps the place itself.
+        match next!(c"sendfile" as Next, (to, from, std::ptr::null_mut(), 1 << 30), -1) {
             0 => return Ok(()),
             n_bytes if n_bytes < 0 && errno() != EINTR => return Err(errno()),
             _ => {}
@@ -310,6 +312,21 @@ pub fn descriptor_of(stream: *mut Stream) -> c_int {
 pub fn has_failed(stream: *mut Stream) -> bool {
     // SAFETY: the caller of the C library vouches for the stream.
     !stream.is_null() && unsafe { ferror(stream) } != 0
+}
+
+/// Whether something could not be written to the standard output or to standard error, where that is the file of an identity.
+pub fn has_failed_standard(identity: (u64, u64)) -> bool {
+    // SAFETY: the C library's own, which stay, also where the program has closed them.
+    let streams = unsafe { [stdout, stderr] };
+    streams.into_iter().filter(|stream| !stream.is_null()).any(|stream| {
+        has_failed(stream) && facts_of_open(descriptor_of(stream)).is_ok_and(|facts| facts.identity == identity)
+    })
+}
+
+/// Writes what a stream has, which must be open; whether that succeeded.
+pub fn flush(stream: *mut Stream) -> bool {
+    // SAFETY: the caller of the C library vouches for the stream.
+    stream.is_null() || unsafe { fflush(stream) == 0 }
 }
 
 /// Writes what all streams have; whether that succeeded.

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use crate::c;
+use crate::failures::lose;
 use crate::next;
 use crate::parts::{self, Written};
 use crate::place::{Settings, settings};
@@ -79,7 +80,11 @@ impl Closing {
         let tell = |message| text::tell(settings.path(written.directory), written.name(), message);
         let is_marked = c::facts_of_open(self.check).is_ok_and(|facts| facts.mode & MARK != 0);
         if self.is_torn || !is_closed_well || is_marked {
-            tell("it could not be written, or its program has failed: it is not published");
+            tell(if written.is_unseen {
+                "it may have been written in a way that is not watched, as by io_uring: it is not published"
+            } else {
+                "it could not be written, or its program has failed: it is not published"
+            });
             c::remove(part.path());
             // Who has closed it has been told by an error before, or has not failed itself.
             return Ok(());
@@ -128,6 +133,10 @@ pub fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) {
 /// opener, which may go on with it.
 pub fn end(is_well: bool, is_flushed: bool) {
     parts::all().filter(Written::is_ours).for_each(|written| {
+        if written.is_inherited && (written.is_torn() || c::has_failed_standard(written.identity)) {
+            // Whoever is to publish it does not know, if this program goes on as if nothing had happened.
+            lose(&written);
+        }
         let Some(closing) = Closing::begin(written) else { return };
         // What has failed without writing anything, as a test in a script does, has torn nothing.
         if written.is_marked
@@ -138,7 +147,7 @@ pub fn end(is_well: bool, is_flushed: bool) {
         }
         close_all(written.identity, closing.check);
         let is_whole = is_well && (written.is_inherited || is_flushed || written.is_closed);
-        let is_its_own_failure = written.is_inherited && !is_well;
+        let is_its_own_failure = written.is_inherited && !is_well || is_well && closing.is_torn;
         if written.is_ours_to_publish() && (is_whole || is_its_own_failure) {
             closing.end(is_whole);
         } else {

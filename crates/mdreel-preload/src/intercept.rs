@@ -3,14 +3,15 @@
 //! `open` and `openat` have an argument that is not always there. Functions of Rust cannot; on the processors that this library is made
 //! for, one that is always taken is passed in the same register, and is looked at only where it is there.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::c::{self, Stream};
 use crate::close::{self, Closing};
+use crate::failures;
 use crate::names::{MOST_NAME, is_visible};
 use crate::next::{
-    Close, CloseStream, Create, Duplicate, DuplicateWith, Exit, Open, OpenAt, OpenStream, OpenStreamAgain, Rename,
-    RenameAt, RenameAtWith, Write, WriteAt, WriteMany, next,
+    Close, CloseStream, Create, Duplicate, DuplicateWith, Exit, Forgive, Open, OpenAt, OpenDescriptor, OpenStream,
+    OpenStreamAgain, Rename, RenameAt, RenameAtWith, next,
 };
 use crate::open::{Which, opened};
 use crate::parts;
@@ -95,19 +96,68 @@ fn closed(closing: Option<Closing>, outcome: c_int, is_closed: bool) -> c_int {
     if has_its_name { outcome } else { -1 }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn close(descriptor: c_int) -> c_int {
-    let closing = Closing::of(descriptor);
-    let outcome = next!(c"close" as Close, (descriptor), -1);
-    closed(closing, outcome, outcome == 0)
+macro_rules! closes {
+    ($($name:ident),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(descriptor: c_int) -> c_int {
+            let closing = Closing::of(descriptor);
+            // One that was inherited, or that its opener will publish, is not ours to close.
+            let others = if closing.is_none() { parts::of(descriptor) } else { None };
+            let outcome = next!(c"close" as Close, (descriptor), -1);
+            if let Some(others) = others.filter(|_| outcome != 0 && failures::is_loss(c::errno())) {
+                failures::lose(&others);
+            }
+            closed(closing, outcome, outcome == 0)
+        }
+    )*};
 }
+
+closes!(close, __close);
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fclose(stream: *mut Stream) -> c_int {
-    let closing = if parts::any() { Closing::of(c::descriptor_of(stream)) } else { None };
-    let has_failed = closing.is_some() && c::has_failed(stream);
+    let descriptor = if parts::any() { c::descriptor_of(stream) } else { -1 };
+    let Some(written) = parts::of(descriptor) else { return next!(c"fclose" as CloseStream, (stream), -1) };
+    let closing = Closing::of(descriptor);
+    let has_failed = c::has_failed(stream);
+    // It is not to be looked at any more.
+    parts::change(written.identity, |written| written.forget_stream(stream));
     let outcome = next!(c"fclose" as CloseStream, (stream), -1);
-    closed(closing, outcome, outcome == 0 && !has_failed)
+    let is_well = outcome == 0 && !has_failed;
+    if !is_well && closing.is_none() {
+        c::keeping_errno(|| failures::lose(&written));
+    }
+    closed(closing, outcome, is_well)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fdopen(descriptor: c_int, mode: *const c_char) -> *mut Stream {
+    let stream = next!(c"fdopen" as OpenDescriptor, (descriptor, mode), std::ptr::null_mut());
+    if !stream.is_null()
+        && let Some(written) = parts::of(descriptor)
+    {
+        parts::change(written.identity, |written| written.add_stream(stream));
+    }
+    stream
+}
+
+/// Functions that have a stream forget that it has failed.
+macro_rules! forgives {
+    ($($name:ident as $next:literal, flushing $flushes:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(stream: *mut Stream) {
+            if parts::any() {
+                streams::note_failure(stream, $flushes);
+            }
+            next!($next as Forgive, (stream), ());
+        }
+    )*};
+}
+
+forgives! {
+    clearerr as c"clearerr", flushing false;
+    clearerr_unlocked as c"clearerr_unlocked", flushing false;
+    rewind as c"rewind", flushing true;
 }
 
 #[unsafe(no_mangle)]
@@ -170,38 +220,6 @@ unsafe extern "C" fn renameat2(
     let unseen = if flags == 0 { rename_unseen(base, from, to_base, to) } else { None };
     unseen.unwrap_or_else(|| next!(c"renameat2" as RenameAtWith, (base, from, to_base, to, flags), -1))
 }
-
-/// Notes what could not be written, and will be missing in the file, whatever the program makes of the error.
-fn noting(descriptor: c_int, outcome: isize) -> isize {
-    if outcome < 0
-        && matches!(c::errno(), c::ENOSPC | c::EDQUOT | c::EIO | c::EFBIG)
-        && let Some(written) = parts::of(descriptor)
-    {
-        parts::change(written.identity, |written| written.has_failed = true);
-    }
-    outcome
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, n_bytes: usize) -> isize {
-    noting(descriptor, next!(c"write" as Write, (descriptor, bytes, n_bytes), -1))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn writev(descriptor: c_int, pieces: *const c_void, n_pieces: c_int) -> isize {
-    noting(descriptor, next!(c"writev" as WriteMany, (descriptor, pieces, n_pieces), -1))
-}
-
-macro_rules! writes_at {
-    ($($name:ident as $next:literal),*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(descriptor: c_int, bytes: *const c_void, n_bytes: usize, at: i64) -> isize {
-            noting(descriptor, next!($next as WriteAt, (descriptor, bytes, n_bytes, at), -1))
-        }
-    )*};
-}
-
-writes_at!(pwrite as c"pwrite", pwrite64 as c"pwrite64");
 
 macro_rules! exits {
     ($($name:ident as $next:literal),*) => {$(

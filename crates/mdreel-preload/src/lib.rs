@@ -6,9 +6,12 @@
 //! `exec`.
 #![cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
+mod asynchronous;
 mod begin;
 mod c;
 mod close;
+mod failures;
+mod formatted;
 mod intercept;
 mod life;
 mod looks;
@@ -20,5 +23,7 @@ mod parts;
 mod place;
 mod start;
 mod streams;
+mod system_calls;
 mod text;
 mod wait;
+mod writes;

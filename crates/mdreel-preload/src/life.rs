@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use crate::c;
-use crate::names::{ENDED, LOCK, PRODUCER, STATE};
+use crate::names::{ENDED, LOCK, PRODUCER, STATE, STATE_MAGIC};
 use crate::next;
 use crate::place::Settings;
 
@@ -43,9 +43,13 @@ pub fn look(settings: &Settings, directory: usize) -> Life {
 fn state(settings: &Settings, directory: usize) -> Option<Life> {
     let mut bytes = [0; ENDED + 2];
     let n_bytes = with_open(settings.join(directory, STATE.as_bytes()).path(), |file| c::read_start(file, &mut bytes))?;
+    if n_bytes < bytes.len() || !bytes.starts_with(STATE_MAGIC) {
+        // Nobody has said an end where the file says that more may come, is not whole, or could not be read: its lock tells the rest.
+        return Some(Life::Alive);
+    }
     Some(match bytes[ENDED..] {
-        [0, _] if n_bytes > ENDED => Life::Alive,
-        [_, 0] if n_bytes > ENDED + 1 => Life::Finished,
+        [0, _] => Life::Alive,
+        [_, 0] => Life::Finished,
         _ => Life::Failed,
     })
 }

@@ -6,19 +6,25 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::c;
+use crate::failures::{is_loss, lose};
 use crate::next::next;
-use crate::parts;
-use crate::place::Place;
+use crate::parts::{self, Written};
+use crate::place::{Place, settings};
 use crate::text::Text;
 
-/// Where a file is that this process is writing.
-fn unseen(base: c_int, path: *const c_char) -> Option<Text> {
+/// A file that this process is writing.
+fn written(base: c_int, path: *const c_char) -> Option<Written> {
     if !parts::any() || path.is_null() {
         return None;
     }
     // SAFETY: paths of programs end with a zero.
     let place = Place::of(base, unsafe { CStr::from_ptr(path) })?;
-    Some(parts::named(place.directory, place.name)?.path(place.settings))
+    parts::named(place.directory, place.name)
+}
+
+/// Where such a file is.
+fn unseen(base: c_int, path: *const c_char) -> Option<Text> {
+    Some(written(base, path)?.path(settings()?))
 }
 
 /// Calls with the path of the program, or with that of the hidden file.
@@ -39,6 +45,23 @@ macro_rules! of_a_path {
         }
     )*};
 }
+
+/// Functions that change how long a file is, of which something may be lost.
+macro_rules! truncates {
+    ($($name:ident as $next:literal),*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(path: *const c_char, n_bytes: i64) -> c_int {
+            type Next = unsafe extern "C" fn(*const c_char, i64) -> c_int;
+            let outcome = looked(c::AT_FDCWD, path, |path| next!($next as Next, (path, n_bytes), -1));
+            if outcome != 0 && is_loss(c::errno()) {
+                c::keeping_errno(|| written(c::AT_FDCWD, path).iter().for_each(lose));
+            }
+            outcome
+        }
+    )*};
+}
+
+truncates!(truncate as c"truncate", truncate64 as c"truncate64");
 
 /// Those of old programs, which say first for which version of the C library they were compiled.
 macro_rules! of_a_version_and_a_path {
@@ -65,7 +88,6 @@ macro_rules! of_a_path_at {
 of_a_path!(stat(*mut c_void) as c"stat", stat64(*mut c_void) as c"stat64");
 of_a_path!(lstat(*mut c_void) as c"lstat", lstat64(*mut c_void) as c"lstat64");
 of_a_path!(access(c_int) as c"access", chmod(c_uint) as c"chmod");
-of_a_path!(truncate(i64) as c"truncate", truncate64(i64) as c"truncate64");
 of_a_version_and_a_path!(__xstat as c"__xstat", __xstat64 as c"__xstat64");
 of_a_version_and_a_path!(__lxstat as c"__lxstat", __lxstat64 as c"__lxstat64");
 of_a_path_at!(fstatat(*mut c_void, c_int) as c"fstatat", fstatat64(*mut c_void, c_int) as c"fstatat64");

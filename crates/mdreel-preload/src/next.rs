@@ -47,9 +47,9 @@ pub type DuplicateWith = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
 pub type Rename = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
 pub type RenameAt = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char) -> c_int;
 pub type RenameAtWith = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int;
+pub type OpenDescriptor = unsafe extern "C" fn(c_int, *const c_char) -> *mut Stream;
+pub type Forgive = unsafe extern "C" fn(*mut Stream);
 pub type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
-pub type WriteAt = unsafe extern "C" fn(c_int, *const c_void, usize, i64) -> isize;
-pub type WriteMany = unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize;
 pub type Exit = unsafe extern "C" fn(c_int) -> !;
 
 /// Calls the next function of a name with a type; `$otherwise` if there is none.

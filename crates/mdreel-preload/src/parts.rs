@@ -14,6 +14,8 @@ use crate::text::Text;
 
 /// How many files a process may be writing in managed directories.
 const MOST: usize = 512;
+/// How many streams may write to one file.
+const MOST_STREAMS: usize = 4;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const THERE: u32 = 2;
@@ -44,10 +46,16 @@ pub struct Written {
     pub is_exclusive: bool,
     /// Whether something could not be written.
     pub has_failed: bool,
+    /// Whether the last that was to be written to it was not written to its end.
+    pub is_short: bool,
+    /// Whether it may have been written to in a way that nobody sees.
+    pub is_unseen: bool,
+    /// How many writes are under way of which the program does not know yet how they went.
+    pub n_pending: u32,
     /// Whether its owner has closed it, while others still had it open.
     pub is_closed: bool,
-    /// The address of the stream that it was opened as.
-    pub stream: usize,
+    /// The addresses of streams that write to it; 0 where there is none.
+    streams: [usize; MOST_STREAMS],
 }
 
 impl Written {
@@ -68,8 +76,11 @@ impl Written {
             n_bytes: 0,
             is_exclusive: false,
             has_failed: false,
+            is_short: false,
+            is_unseen: false,
+            n_pending: 0,
             is_closed: false,
-            stream: 0,
+            streams: [0; MOST_STREAMS],
         }
     }
 
@@ -101,9 +112,26 @@ impl Written {
         self.process == self.owner
     }
 
-    /// Whether any of its streams is known to have lost something.
+    /// Takes note of a stream. Of more than there is room for, errors that nobody asks for go unseen.
+    pub fn add_stream(&mut self, stream: *mut Stream) {
+        match self.streams.iter_mut().find(|known| **known == 0) {
+            Some(free) => *free = stream.expose_provenance(),
+            None => self.is_unseen = true,
+        }
+    }
+
+    /// Forgets a stream that is closed, with what it knows of failures.
+    pub fn forget_stream(&mut self, stream: *mut Stream) {
+        if let Some(known) = self.streams.iter_mut().find(|known| **known == stream.addr()) {
+            self.has_failed |= c::has_failed(stream);
+            *known = 0;
+        }
+    }
+
+    /// Whether it is known to lack something, or nobody knows.
     pub fn is_torn(&self) -> bool {
-        self.has_failed || c::has_failed(std::ptr::with_exposed_provenance_mut::<Stream>(self.stream))
+        let mut streams = self.streams.iter().map(|stream| std::ptr::with_exposed_provenance_mut::<Stream>(*stream));
+        self.has_failed || self.is_short || self.is_unseen || self.n_pending > 0 || streams.any(c::has_failed)
     }
 }
 

@@ -4,7 +4,9 @@ use std::ffi::{CStr, c_char, c_int};
 
 use crate::c::{self, Stream};
 use crate::close::Closing;
+use crate::failures::lose;
 use crate::open::{Which, await_file, opened};
+use crate::parts;
 use crate::place::Place;
 
 /// The flags of `open` that a mode stands for; `None` for what is no mode.
@@ -58,7 +60,13 @@ pub fn open_again(
     stream: *mut Stream,
     call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
 ) -> *mut Stream {
-    let closing = Closing::of(c::descriptor_of(stream));
+    // What it has not written yet is written on the way, and nobody is told if that fails.
+    note_failure(stream, true);
+    let descriptor = c::descriptor_of(stream);
+    if let Some(written) = parts::of(descriptor) {
+        parts::change(written.identity, |written| written.forget_stream(stream));
+    }
+    let closing = Closing::of(descriptor);
     let mut refused = None;
     if !path.is_null() && !mode.is_null() {
         // SAFETY: what a program opens, and as what, ends with a zero.
@@ -83,4 +91,16 @@ pub fn open_again(
         c::keeping_errno(|| closing.end(true));
     }
     outcome
+}
+
+/// Has a file remember that one of its streams has failed, which the stream is about to forget.
+pub fn note_failure(stream: *mut Stream, flushes: bool) {
+    let descriptor = c::descriptor_of(stream);
+    c::keeping_errno(|| {
+        if let Some(written) = parts::of(descriptor)
+            && (flushes && !c::flush(stream) || c::has_failed(stream))
+        {
+            lose(&written);
+        }
+    });
 }

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from mdreel.errors import FormatError, StreamTimeoutError
 from mdreel.insitu.archive import part_of
+from mdreel.results.atomic import give_name
 
 _LOOK_SECONDS = 0.02
 
@@ -112,12 +113,7 @@ class PartFile:
             if not force:  # it came into being meanwhile
                 raise FileExistsError(errno.EEXIST, "the output exists already", str(self.path))
             shutil.copymode(self.path, whole)
-        whole.replace(self.path)
-        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        give_name(whole, self.path)
         self.remove()
 
     def remove(self) -> None:

@@ -264,10 +264,11 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
     for one, analysis in zip(asked, prepared.analyses, strict=True):
         if one.output is None:
             typer.echo(one.question.tabulate(analysis).summary)
-    if request.checkpoint is not None:
-        remove_checkpoint(request.checkpoint)
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     request.recording.keep(timing, environment, request.trajectories, _title(request, asked))
+    if request.checkpoint is not None:
+        # Behind all outputs: until each of them is on the disk, the checkpoint is what they can be made from again.
+        remove_checkpoint(request.checkpoint)
     if not request.quiet:
         typer.echo(timing.summary(), err=True)
         if request.verbose:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from mdreel.errors import FormatError, StreamError
 from mdreel.notices.process import Process
+from mdreel.results.atomic import sync_directory, sync_line
 
 EVENTS = ("starting", "started", "observed", "died", "hung", "finished", "failed", "interrupted", "retried")
 
@@ -117,6 +118,8 @@ class Journal:
             whole = content.rfind(b"\n") + 1
             self.past = _past(path, content[:whole])
             os.ftruncate(self._file, whole)
+            if not whole:
+                sync_directory(path.parent)  # it may just have been made
         except BaseException:
             os.close(self._file)
             raise
@@ -144,6 +147,8 @@ class Journal:
         data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
         while data:
             data = data[os.write(self._file, data) :]
+        # What follows an event, such as the start of a program, must not be found without it.
+        sync_line(self._file)
         self.past = self.past.after(line)
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from typing import IO, Any, Self
 from mdreel._core import Blocks, FrameSet, Part, version
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
 from mdreel.executors.job import Job
+from mdreel.results.atomic import give_name
 
 _MAGIC = b"mdreelC1"
 _HEAD = struct.Struct("<QI")
@@ -168,9 +169,7 @@ def _begun(path: Path, identity: dict[str, str], blocks: Blocks) -> IO[bytes]:
     try:
         with temporary.open("xb") as file:
             file.write(_MAGIC + _framed(json.dumps(identity).encode()) + _framed(blocks.to_bytes()))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        give_name(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

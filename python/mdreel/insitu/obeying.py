@@ -1,6 +1,5 @@
 """What reporters of engines do behind each frame, whatever the engine: checkpoints, and what they are asked to do."""
 
-import os
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TypeAlias
 from mdreel.errors import MismatchError
 from mdreel.insitu.producer import Producer
 from mdreel.insitu.requests import Request
+from mdreel.results.atomic import give_name
 
 Write: TypeAlias = Callable[[Path], None]
 """Has the engine write its state to a file; an `OSError` if that cannot be done."""
@@ -129,8 +129,6 @@ def _keep(path: Path, write: Write) -> None:
     new = path.with_name(f".{path.name}.new")
     try:
         write(new)
-        with new.open("rb") as file:
-            os.fsync(file.fileno())
-        new.replace(path)
+        give_name(new, path)
     finally:
         new.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import IO, Any, Self
 
 from mdreel._core import DirectoryProducer, DirectoryWriter
 from mdreel.errors import MismatchError
+from mdreel.results.atomic import sync_directory, sync_file
 
 
 class Producing:
@@ -155,6 +156,7 @@ class Producing:
         """
         source = Path(path)
         target = source.name if name is None else name
+        is_copied = False
         with self.writing(target) as part:
             try:
                 source.replace(part)
@@ -162,7 +164,12 @@ class Producing:
                 if error.errno != errno.EXDEV:
                     raise
                 shutil.copyfile(source, part)
-        source.unlink(missing_ok=True)
+                sync_file(part)
+                is_copied = True
+        if is_copied:
+            # The copy is on the disk. Its name has to be there, too, before the original goes.
+            sync_directory(self.path)
+            source.unlink(missing_ok=True)
         return self.path / target
 
     def remove(self, name: str) -> bool:
@@ -182,6 +189,11 @@ class Producing:
             How it has ended. A failure raises at those who wait.
         reason : str
             Of a failure.
+
+        Raises
+        ------
+        OSError
+            If that cannot be written, as on a full disk. Then this producer has not ended, and can say so again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
@@ -197,12 +209,20 @@ class Producing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None:
-            self.end()
-        elif isinstance(error, Exception):
-            self.end("failed", f"{type(error).__name__}: {error}")
-        else:  # Ctrl-C, or the end of the program
-            self.end("stopped")
+        how, reason = "finished", ""
+        if isinstance(error, Exception):
+            how, reason = "failed", f"{type(error).__name__}: {error}"
+        elif error is not None:  # Ctrl-C, or the end of the program
+            how = "stopped"
+        try:
+            self.end(how, reason)
+        except OSError as refused:
+            # No end is on the disk. Those who wait are told that the producer was lost, and not that it has ended.
+            if self._core is not None:
+                self._core.leave()
+            if error is None:
+                raise
+            error.add_note(f"{self.path}: the end of this producer could not be written: {refused}")
 
     def __repr__(self) -> str:
         return f"<Producing in {self.path}>"

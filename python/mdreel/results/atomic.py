@@ -1,4 +1,8 @@
-"""Files that appear complete or not at all."""
+"""Files that appear complete or not at all, and that survive a power failure once they have appeared.
+
+Every output gets its final name here (`give_name`), as in the core (``writer/final_name.rs``): the file is synced to
+the disk, renamed, and its directory is synced. A test goes through the package for other renames.
+"""
 
 import errno
 import os
@@ -8,6 +12,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
+"""What file systems say that cannot sync a directory, and pipes. A disk that has failed says something else."""
 
 
 def check_target(path: Path, force: bool = False) -> None:
@@ -49,9 +56,104 @@ def check_target(path: Path, force: bool = False) -> None:
         raise _refusal(error.errno or errno.EIO, directory) from error
 
 
+def sync_file(path: Path) -> None:
+    """Have the disk take all of a file, which is closed or at least flushed.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take it, as where it is full or broken. The file is not to be trusted then.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except PermissionError:  # an odd umask may forbid its owner to read it
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def sync_directory(path: Path) -> None:
+    """Have the disk keep which files are in a directory.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take it. Some file systems cannot sync a directory, and nobody can sync one that he may not
+        read: both are no errors.
+    """
+    try:
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(directory)
+
+
+def sync_line(file: int) -> None:
+    """Have the disk take what was appended to a log.
+
+    Parameters
+    ----------
+    file : int
+        The descriptor of the log, which may also be a pipe or a terminal: those have nothing to sync.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take it.
+    """
+    try:
+        os.fdatasync(file)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+
+
+def give_name(temporary: Path, final: Path) -> None:
+    """Give a file its final name so that it is there, and whole, also after a power failure.
+
+    The file is synced before the rename and its directory after it: when this returns, what the file was made from may
+    be removed.
+
+    Parameters
+    ----------
+    temporary : Path
+        The whole file, in the directory of `final`.
+    final : Path
+        The name. A file that has it is replaced.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take the file or its name.
+    """
+    sync_file(temporary)
+    temporary.replace(final)
+    sync_directory(final.parent)
+
+
 @contextmanager
 def replacing(path: Path, force: bool = False) -> Iterator[Path]:
     """Give a temporary name beside `path`; rename it to `path` at the end, or remove it on any failure.
+
+    The file is synced to the disk before it is renamed, and its directory afterwards (`give_name`).
 
     Parameters
     ----------
@@ -82,7 +184,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
                 if not force:  # it came into being since the check
                     raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
                 shutil.copymode(final, temporary)
-            temporary.replace(final)
+            give_name(temporary, final)
         except BaseException:
             with suppress(FileNotFoundError):
                 temporary.unlink()
@@ -107,7 +209,7 @@ def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
         named = temporary.with_name(temporary.name + "".join(path.suffixes).lower())
         try:
             yield named
-            named.replace(temporary)
+            named.replace(temporary)  # which is synced when it gets its final name
         finally:
             named.unlink(missing_ok=True)
 

@@ -11,6 +11,8 @@ from time import time
 from types import TracebackType
 from typing import Self
 
+from mdreel.results.atomic import sync_line
+
 FILE = "steering.jsonl"
 """What it is called in the directory of a channel."""
 
@@ -40,7 +42,7 @@ class Moment:
 
 
 class AuditLog:
-    """A file behind which each event goes as one line, which is handed to the system at once.
+    """A file behind which each event goes as one line, which is on the disk when `write` returns.
 
     Parameters
     ----------
@@ -95,6 +97,7 @@ class AuditLog:
         with self._lock:
             while data:
                 data = data[os.write(self._file, data) :]
+            sync_line(self._file)
 
     def close(self) -> None:
         """Close the file."""

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::writer::final_name::{give_name_until_power_fails, sync_directory};
 
 /// A directory that belongs to the user alone, as was checked.
 #[derive(Debug, Clone)]
@@ -43,8 +44,7 @@ impl Directory {
 
     /// Has the disk keep which files there are.
     pub(crate) fn sync(&self) -> Result<()> {
-        let outcome = File::open(&self.path).and_then(|directory| directory.sync_all());
-        outcome.map_err(|error| Error::io(&self.path, error))
+        sync_directory(&self.path).map_err(|error| Error::io(&self.path, error))
     }
 
     /// Opens a file of it, of the user and nobody else's, and no link.
@@ -60,7 +60,8 @@ impl Directory {
         Ok(file)
     }
 
-    /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name.
+    /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name. A file that must survive
+    /// the machine is synced by `fill`, and the directory afterwards by [`Directory::sync`].
     pub fn place_file(&self, name: &str, length: u64, fill: impl FnOnce(&Path, &File) -> Result<()>) -> Result<()> {
         let part = format!("{name}.new");
         let (path, part_path) = (self.join(name), self.join(&part));
@@ -74,8 +75,13 @@ impl Directory {
             let refused = |error: rustix::io::Errno| Error::io(&path, error.into());
             rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length).map_err(refused)?;
         }
-        fill(&part_path, &file)?;
-        std::fs::rename(&part_path, &path).map_err(|error| Error::io(&path, error))
+        let outcome = fill(&part_path, &file)
+            .and_then(|()| give_name_until_power_fails(&part_path, &path).map_err(|error| Error::io(&path, error)));
+        if outcome.is_err() {
+            // On a full disk it would keep the room that is needed elsewhere.
+            let _ = std::fs::remove_file(&part_path);
+        }
+        outcome
     }
 }
 

@@ -203,9 +203,21 @@ impl ManagedDirectory {
 
     /// Says that this producer publishes nothing more. Of producers that share the directory, the last one that is finished ends it, and
     /// the first that has failed or was stopped. Returns whether it has ended with this.
+    ///
+    /// # Errors
+    /// Where the end cannot be written, as on a full disk, this producer has not ended: readers go on waiting, and it can be said again.
     pub fn end(&self, end: &End) -> Result<bool> {
         let producing = self.0.producing()?;
+        // Nothing is published from here on, not by another thread either.
         producing.is_ended.store(true, Ordering::Release);
+        let outcome = self.say_end(producing, end);
+        if outcome.is_err() {
+            producing.is_ended.store(false, Ordering::Release);
+        }
+        outcome
+    }
+
+    fn say_end(&self, producing: &Producing, end: &End) -> Result<bool> {
         let (directory, locks) = (&self.0.directory, &producing.locks);
         let is_last = if producing.settings.is_shared && *end == End::Finished {
             locks.give_back(PRODUCER)?;

@@ -9,6 +9,8 @@ pub const LOCK: &str = ".mdreel-lock";
 pub const PRODUCER: u64 = 0;
 /// The file that says whether a producer has come, and whether it has ended.
 pub const STATE: &str = ".mdreel-state";
+/// What it begins with.
+pub const STATE_MAGIC: &[u8; 8] = b"MDREELMS";
 /// Which byte of it is 0 as long as more files may come.
 pub const ENDED: usize = 16;
 /// What the hidden name of a file begins with that is being written.

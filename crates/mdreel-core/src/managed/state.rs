@@ -2,13 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::names::STATE;
+use super::names::{STATE, STATE_MAGIC};
 use crate::channel::directory::Directory;
 use crate::channel::end::End;
 use crate::channel::record;
 use crate::error::Result;
-
-const MAGIC: &[u8; 8] = b"MDREELMS";
 
 /// What the producers have said. Programs that know nothing of mdreel have only the number of the variant looked at
 /// (`names::ENDED`), so that the order matters.
@@ -23,12 +21,12 @@ pub(super) enum State {
 impl State {
     /// Writes it: whole, or not at all. `is_synced` says whether that holds also if the machine dies.
     pub fn write(&self, directory: &Directory, is_synced: bool) -> Result<()> {
-        record::write(directory, STATE, MAGIC, self, is_synced)
+        record::write(directory, STATE, STATE_MAGIC, self, is_synced)
     }
 
     /// Reads it; `None` if no producer has been here.
     pub fn read(directory: &Directory) -> Result<Option<Self>> {
-        record::read_if_there(directory, STATE, MAGIC)
+        record::read_if_there(directory, STATE, STATE_MAGIC)
     }
 }
 

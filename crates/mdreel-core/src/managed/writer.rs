@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::directory::Shared;
 use super::part;
 use crate::error::{Error, Result};
+use crate::writer::final_name::give_name_until_power_fails;
 
 /// A file under a hidden name, which gets its own in [`Writer::publish`]. One that is dropped before leaves nothing behind; what a
 /// killed process leaves is removed by the next producer.
@@ -66,7 +67,7 @@ impl Writer {
             File::open(part).and_then(|file| file.sync_all()).map_err(|error| Error::io(&path, error))?;
         }
         part::unlock(&self.file);
-        std::fs::rename(part, &path).map_err(|error| Error::io(&path, error))?;
+        give_name_until_power_fails(part, &path).map_err(|error| Error::io(&path, error))?;
         self.is_published = true;
         if is_synced {
             self.shared.directory.sync()?;

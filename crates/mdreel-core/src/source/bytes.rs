@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
-use open_files::{Handle, Reopened};
+use open_files::{Handle, Reopened, times};
 
 pub use access::Access;
 pub(super) use access::is_local;
@@ -96,6 +96,18 @@ impl FileBytes {
     pub fn identity(&self) -> Option<(u64, u64)> {
         match &self.storage {
             Storage::Local(file) => Some(file.identity),
+            Storage::Remote(_) => None,
+        }
+    }
+
+    /// When a file in a file system was last modified and last changed, in ns: as it was opened, or as it is now if it grows.
+    /// Programs can set the first and not the second.
+    pub(super) fn times(&self) -> Option<[u64; 2]> {
+        match &self.storage {
+            Storage::Local(file) if self.growing.is_some() => {
+                file.handle().ok()?.file.metadata().ok().map(|facts| times(&facts))
+            }
+            Storage::Local(file) => Some(file.times),
             Storage::Remote(_) => None,
         }
     }

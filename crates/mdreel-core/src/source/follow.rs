@@ -24,7 +24,7 @@ use super::open::Format;
 use super::{AtomSelection, Reader, Source};
 use crate::error::{Error, Result};
 use crate::frame::Quantities;
-use growing::Growing;
+use growing::{Behind, Growing};
 use look::{Look, await_file};
 use reader::FollowReader;
 
@@ -134,7 +134,12 @@ impl Follow {
 fn kept_index(path: &Path, growing: &Growing, keep: Keep) -> Option<FrameIndex> {
     let whole = FileBytes::open(path, super::bytes::Access::Read).ok()?;
     let is_same = growing.is_chained() && whole.identity() == growing.file().identity();
-    is_same.then(|| FrameIndex::load(&whole, keep)).flatten()
+    let found = |at: u64| match growing.behind(0, at, whole.len()).ok()? {
+        Behind::Frame(location, end) => Some((location, end)),
+        _ => None,
+    };
+    let index = is_same.then(|| FrameIndex::load(&whole, keep)).flatten()?;
+    (index.end == whole.len() || index.agrees(found)).then_some(index)
 }
 
 impl Growth for Follow {

@@ -14,6 +14,9 @@ use super::FrameLocation;
 pub use claim::{Claim, PATIENCE, Turn};
 pub use kept::{Keep, place};
 
+/// How many frames of a file that has grown are compared with its index.
+pub const SAMPLE: usize = 1024;
+
 /// Where each frame of a file is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
@@ -99,6 +102,19 @@ impl FrameIndex {
         self.tail.len() < STRETCH
             && self.stretches.iter().all(Stretch::is_whole)
             && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
+    }
+
+    /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are looked at where
+    /// there are no more. `found` says which frame stands at a byte, and where it ends.
+    pub fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
+        let n_frames = self.len();
+        let sample = (0..n_frames).step_by(n_frames.div_ceil(SAMPLE).max(1)).chain(n_frames.checked_sub(1));
+        sample.into_iter().all(|i| {
+            let (kept, end) = (self.at(i), self.range(i).map(|range| range.end));
+            found(kept.offset).is_some_and(|(there, ends)| {
+                there.step == kept.step && there.time.to_bits() == kept.time.to_bits() && Some(ends) == end
+            })
+        })
     }
 
     fn at(&self, i: usize) -> FrameLocation {

@@ -139,6 +139,21 @@ impl<H: ChainedHeader> LocatedFile<H> {
         Ok((is_frame(offset - len)? && is_frame(offset)?).then_some(offset))
     }
 
+    /// The kept index, if it is believed.
+    fn kept(&self) -> Option<FrameIndex> {
+        FrameIndex::load(&self.file, self.keep).filter(|index| self.has_frames(index))
+    }
+
+    /// Whether a kept index is of this file: one of all of it is, as the file has not changed since it was made. If the file has grown,
+    /// what was there before may have been written over.
+    fn has_frames(&self, index: &FrameIndex) -> bool {
+        let found = |at: u64| {
+            let header = header_at::<H>(&self.file, at, self.n_atoms()).ok()?.ok()?;
+            Some((location(&header, at), at + header.frame_len()))
+        };
+        index.end == self.file.len() || index.agrees(found)
+    }
+
     /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new
     /// part is located.
     fn known(&self) -> Option<&Located> {
@@ -146,7 +161,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
             if self.past_damage {
                 return;
             }
-            let Some(index) = FrameIndex::load(&self.file, self.keep) else { return };
+            let Some(index) = self.kept() else { return };
             // That it fails will be told when it has to be known.
             let _ = self.make(Some(index));
         });
@@ -158,7 +173,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         match self.known() {
             Some(located) => Ok(located),
             None if self.past_damage => {
-                let known = FrameIndex::load(&self.file, self.keep);
+                let known = self.kept();
                 let located = resume::scan_past_damage::<H>(&self.file, self.n_atoms(), known)?;
                 Ok(self.located.get_or_init(|| located))
             }
@@ -182,7 +197,8 @@ impl<H: ChainedHeader> LocatedFile<H> {
         if covered == self.file.len() {
             return Ok(self.located.get_or_init(|| Located { index: known.unwrap_or_default(), ..Located::default() }));
         }
-        let (known, mut claim) = match Claim::take(&self.file, self.keep, covered, PATIENCE) {
+        let believed = |index: &FrameIndex| self.has_frames(index);
+        let (known, mut claim) = match Claim::take(&self.file, self.keep, covered, PATIENCE, &believed) {
             Turn::Ours(claim) => (known, Some(claim)),
             Turn::Made(index) => (Some(index), None),
             Turn::Alone => (known, None),

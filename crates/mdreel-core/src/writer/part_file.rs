@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::final_name::give_name;
 use crate::error::{Error, Result};
 
 /// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped before
@@ -44,11 +45,10 @@ impl PartFile {
         act(&mut self.file).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Gives the file its name, in place of a file that had it before.
+    /// Gives the file its name, in place of a file that had it before. File and name are on the disk when this returns.
     pub fn finish(mut self) -> Result<()> {
         // What a full disk or a lost connection took is told here at the latest.
-        self.with(|file| file.sync_data())?;
-        std::fs::rename(&self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
+        give_name(&self.file, &self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
         self.is_done = true;
         Ok(())
     }

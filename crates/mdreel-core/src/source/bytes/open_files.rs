@@ -107,6 +107,8 @@ pub(super) struct Reopened {
     access: Access,
     /// Device and number of the file.
     pub identity: (u64, u64),
+    /// When it was last modified and last changed, in ns, as it was first opened.
+    pub times: [u64; 2],
     /// Size when it was first opened.
     pub len: u64,
     slot: Arc<Slot>,
@@ -118,8 +120,8 @@ impl Reopened {
         let (handle, metadata) = Handle::open(path, access)?;
         let slot = Arc::new(Mutex::new(Some(Arc::new(handle))));
         open_files.enter(&slot);
-        let (path, identity) = (path.to_owned(), identity(&metadata));
-        Ok(Reopened { path, access, identity, len: metadata.len(), slot, open_files })
+        let (path, identity, times) = (path.to_owned(), identity(&metadata), times(&metadata));
+        Ok(Reopened { path, access, identity, times, len: metadata.len(), slot, open_files })
     }
 
     pub fn path(&self) -> &Path {
@@ -160,6 +162,14 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
 
     (metadata.dev(), metadata.ino())
+}
+
+/// When a file was last modified and last changed, in ns.
+pub(super) fn times(metadata: &std::fs::Metadata) -> [u64; 2] {
+    use std::os::unix::fs::MetadataExt;
+
+    let in_ns = |seconds: i64, ns: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(ns).cast_unsigned();
+    [in_ns(metadata.mtime(), metadata.mtime_nsec()), in_ns(metadata.ctime(), metadata.ctime_nsec())]
 }
 
 /// What a lock guards here is whole after a panic, too.

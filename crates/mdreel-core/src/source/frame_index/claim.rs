@@ -41,10 +41,16 @@ pub struct Claim {
 
 impl Claim {
     /// Claims the making of the index of `file`, or waits while another makes it. An index that covers no more than the
-    /// first `covered` bytes is no news.
-    pub fn take(file: &FileBytes, keep: Keep, covered: u64, patience: Duration) -> Turn {
+    /// first `covered` bytes is no news, and neither is one that is not `believed`.
+    pub fn take(
+        file: &FileBytes,
+        keep: Keep,
+        covered: u64,
+        patience: Duration,
+        believed: &dyn Fn(&FrameIndex) -> bool,
+    ) -> Turn {
         let Some(path) = place_of(file, keep).map(|path| path.with_extension("claim")) else { return Turn::Alone };
-        let made = || FrameIndex::load(file, keep).filter(|index| index.end > covered);
+        let made = || FrameIndex::load(file, keep).filter(|index| index.end > covered && believed(index));
         loop {
             match create(&path) {
                 Ok(()) => {
@@ -142,6 +148,10 @@ mod tests {
         (directory, file, claim)
     }
 
+    fn take(file: &FileBytes, keep: Keep, covered: u64, patience: Duration) -> Turn {
+        Claim::take(file, keep, covered, patience, &|_| true)
+    }
+
     fn index(end: u64) -> FrameIndex {
         let mut index = FrameIndex { end, ..FrameIndex::default() };
         index.extend([crate::source::FrameLocation { offset: 0, step: 1, time: 2.0 }]);
@@ -151,7 +161,7 @@ mod tests {
     #[test]
     fn claim_is_given_back() {
         let (_directory, file, path) = data();
-        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        let Turn::Ours(claim) = take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
         assert!(path.exists());
         drop(claim);
         assert!(!path.exists());
@@ -160,10 +170,9 @@ mod tests {
     #[test]
     fn claim_waits_for_the_index_of_another() {
         let (_directory, file, path) = data();
-        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        let Turn::Ours(claim) = take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
         std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (0..4).map(|_| scope.spawn(|| Claim::take(&file, Keep::Beside, 0, PATIENCE))).collect();
+            let others: Vec<_> = (0..4).map(|_| scope.spawn(|| take(&file, Keep::Beside, 0, PATIENCE))).collect();
             index(100).save(&file, Keep::Beside).unwrap();
             drop(claim);
             for other in others {
@@ -173,19 +182,21 @@ mod tests {
         });
         assert!(!path.exists());
         // An index that is known already is no news.
-        assert!(matches!(Claim::take(&file, Keep::Beside, 100, PATIENCE), Turn::Ours(_)));
-        assert!(matches!(Claim::take(&file, Keep::Beside, 99, PATIENCE), Turn::Made(_)));
+        assert!(matches!(take(&file, Keep::Beside, 100, PATIENCE), Turn::Ours(_)));
+        assert!(matches!(take(&file, Keep::Beside, 99, PATIENCE), Turn::Made(_)));
+        // Nor is one that nobody believes.
+        assert!(matches!(Claim::take(&file, Keep::Beside, 0, PATIENCE, &|_| false), Turn::Ours(_)));
     }
 
     #[test]
     fn claim_that_ends_without_an_index_leaves_everybody_alone() {
         let (_directory, file, _) = data();
-        let Turn::Ours(claim) = Claim::take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
+        let Turn::Ours(claim) = take(&file, Keep::Beside, 0, PATIENCE) else { panic!("nobody else") };
         let began = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 began.wait();
-                Claim::take(&file, Keep::Beside, 0, PATIENCE)
+                take(&file, Keep::Beside, 0, PATIENCE)
             });
             began.wait();
             drop(claim);
@@ -198,7 +209,7 @@ mod tests {
     fn claim_of_a_dead_process_is_taken_over() {
         let (_directory, file, path) = data();
         fs::write(&path, "4194304 0 0").unwrap();
-        let turn = Claim::take(&file, Keep::Beside, 0, NO_PATIENCE);
+        let turn = take(&file, Keep::Beside, 0, NO_PATIENCE);
         assert!(matches!(turn, Turn::Ours(_)));
         assert_ne!(fs::read(&path).unwrap(), b"4194304 0 0");
     }
@@ -206,8 +217,8 @@ mod tests {
     #[test]
     fn claim_that_cannot_be_made_stops_nobody() {
         let (_directory, file, path) = data();
-        assert!(matches!(Claim::take(&file, Keep::Nowhere, 0, PATIENCE), Turn::Alone));
+        assert!(matches!(take(&file, Keep::Nowhere, 0, PATIENCE), Turn::Alone));
         fs::create_dir(&path).unwrap();
-        assert!(matches!(Claim::take(&file, Keep::Beside, 0, NO_PATIENCE), Turn::Alone));
+        assert!(matches!(take(&file, Keep::Beside, 0, NO_PATIENCE), Turn::Alone));
     }
 }

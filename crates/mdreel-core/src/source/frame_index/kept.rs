@@ -1,23 +1,26 @@
 //! Frame indices in files: in the user's cache, or beside the data.
 //!
 //! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
-//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, and a
-//! checksum of the first and of the last bytes that it covers. A file that has only grown keeps its index; the new
-//! part is located and appended.
+//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, change time, and
+//! a checksum of the first and of the last bytes that it covers. The change time (`st_ctime`) is the one that a program
+//! cannot set: each write moves it, and so does setting the modification time back. A copy, a restored backup, or a file whose
+//! mode was changed has another one, too: then the index is made anew, which costs no more than the first time.
+//! A file that has only grown keeps its index if its frames are where they were, as far as a sample shows
+//! (`located::LocatedFile`); the new part is located and appended.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use super::FrameIndex;
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
+use crate::writer::final_name::give_name_until_power_fails;
 
-const MAGIC: &[u8; 8] = b"mdreelX3";
+const MAGIC: &[u8; 8] = b"mdreelX4";
 /// Bytes at either end of the covered part that the checksum covers.
 const CHECKED_BYTES: u64 = 4096;
-const HEAD: usize = 8 * 6;
+const HEAD: usize = 8 * 7;
 
 /// Where the index of a file is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,14 +36,15 @@ pub enum Keep {
 
 impl FrameIndex {
     /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
-    /// has grown. An index that cannot be read is no error: it is made anew.
+    /// has grown. An index that cannot be read is no error: it is made anew. Of one that covers only a part, who uses it has to
+    /// check that the file still has these frames: that part may have been written over when the file grew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
         let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
         let n_kept = kept.metadata().ok()?.len();
         let mut head = [0; HEAD];
         kept.read_exact(&mut head).ok()?;
         let word = |k: usize| u64::from_le_bytes(head[8 * k..8 * k + 8].try_into().unwrap_or_default());
-        let [size, modified, end, ends_sum, n_content] = [1, 2, 3, 4, 5].map(word);
+        let [size, modified, changed, end, ends_sum, n_content] = [1, 2, 3, 4, 5, 6].map(word);
         if &head[..8] != MAGIC || n_content.checked_add(HEAD as u64 + 8)? != n_kept || end > file.len() || end > size {
             return None;
         }
@@ -52,8 +56,8 @@ impl FrameIndex {
         if sum != checksum(&content, checksum(&head, 0)).to_le_bytes() {
             return None;
         }
-        // Same size and time, or grown: in both cases the covered part must look as it did.
-        let unchanged = size == file.len() && modified == version(file)?;
+        // Same size and times, or grown: in both cases the covered part must look as it did.
+        let unchanged = size == file.len() && [modified, changed] == version(file)?;
         if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
             return None;
         }
@@ -65,11 +69,11 @@ impl FrameIndex {
     /// caller's to ignore: the index is a help, not a result.
     pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
         let Some(path) = place_of(file, keep) else { return Ok(()) };
-        let Some(modified) = version(file) else { return Ok(()) };
+        let Some([modified, changed]) = version(file) else { return Ok(()) };
         let content = postcard::to_allocvec(self)
             .map_err(|error| Error::Worker(format!("a frame index cannot be turned into bytes: {error}")))?;
         let mut head = MAGIC.to_vec();
-        for word in [file.len(), modified, self.end, ends_checksum(file, self.end)?, content.len() as u64] {
+        for word in [file.len(), modified, changed, self.end, ends_checksum(file, self.end)?, content.len() as u64] {
             head.extend(word.to_le_bytes());
         }
         let sum = checksum(&content, checksum(&head, 0)).to_le_bytes();
@@ -81,7 +85,8 @@ impl FrameIndex {
         let write = || -> std::io::Result<()> {
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
             [&head[..], &content, &sum].into_iter().try_for_each(|part| file.write_all(part))?;
-            fs::rename(&temporary, &path)
+            // Not synced: what a power failure leaves of it is seen by its checksum, and it is made anew.
+            give_name_until_power_fails(&temporary, &path)
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&temporary);
@@ -141,13 +146,13 @@ fn cache_directory() -> Option<PathBuf> {
     Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
 }
 
-/// Changes when the file does: its modification time in ns, or what its server says.
-fn version(file: &FileBytes) -> Option<u64> {
-    if let Some(version) = file.version() {
-        return Some(checksum(version.as_bytes(), 0));
+/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was opened: what
+/// is written to it while its frames are located must not pass for what was located.
+fn version(file: &FileBytes) -> Option<[u64; 2]> {
+    match file.version() {
+        Some(version) => Some([checksum(version.as_bytes(), 0), 0]),
+        None => file.times(),
     }
-    let modified = fs::metadata(file.path()).ok()?.modified().ok()?;
-    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64)
 }
 
 fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {

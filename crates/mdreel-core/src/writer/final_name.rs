@@ -1,0 +1,83 @@
+//! Final names: the one place in which a file of ours gets the name under which it is trusted.
+
+use std::fs::File;
+use std::io::{ErrorKind, Result};
+use std::path::Path;
+
+/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on the disk: they
+/// survive a power failure, and what the file was made from may be removed.
+///
+/// # Errors
+/// What the disk said that did not take the file, or its name. Without its name it is not to be trusted.
+pub fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
+    file.sync_all()?;
+    std::fs::rename(temporary, path)?;
+    sync_directory_of(path)
+}
+
+/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but after a power
+/// failure the content may be missing. For what is made anew then: channels, which live in memory, and the frame index, which is a
+/// help and has a checksum.
+///
+/// # Errors
+/// What the system said that refused.
+pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> {
+    std::fs::rename(temporary, path)
+}
+
+/// Has the disk keep which files are in a directory. Some file systems cannot do that, and nobody can who may not read the directory:
+/// both are no errors.
+///
+/// # Errors
+/// What the disk said that has failed.
+pub fn sync_directory(directory: &Path) -> Result<()> {
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        Err(error) if cannot_sync(&error) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// As [`sync_directory`], for the directory in which `path` lies.
+///
+/// # Errors
+/// As [`sync_directory`].
+pub fn sync_directory_of(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    sync_directory(parent.unwrap_or(Path::new(".")))
+}
+
+fn cannot_sync(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::PermissionDenied && error.raw_os_error() == Some(libc::EACCES)
+        || matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP | libc::ENOSYS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_system_that_cannot_sync_a_directory_is_no_failure_and_a_broken_disk_is_one() {
+        let of = std::io::Error::from_raw_os_error;
+        for number in [libc::EINVAL, libc::ENOTSUP, libc::ENOSYS, libc::EACCES] {
+            assert!(cannot_sync(&of(number)), "{number}");
+        }
+        for number in [libc::EIO, libc::ENOSPC, libc::EDQUOT, libc::EROFS, libc::ENOENT] {
+            assert!(!cannot_sync(&of(number)), "{number}");
+        }
+    }
+
+    #[test]
+    fn file_takes_the_place_of_another_one() {
+        let place = tempfile::tempdir().unwrap();
+        let [temporary, path] = ["new", "final"].map(|name| place.path().join(name));
+        for give in [give_name, |_: &File, from: &Path, to: &Path| give_name_until_power_fails(from, to)] {
+            std::fs::write(&path, "before").unwrap();
+            std::fs::write(&temporary, "after").unwrap();
+            give(&File::open(&temporary).unwrap(), &temporary, &path).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"after");
+            assert!(!temporary.exists());
+        }
+        sync_directory(place.path()).unwrap();
+        assert_eq!(sync_directory(&path.join("below")).unwrap_err().kind(), ErrorKind::NotADirectory);
+    }
+}

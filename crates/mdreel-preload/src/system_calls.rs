@@ -1,0 +1,116 @@
+//! System calls that a program makes by their numbers (`syscall`, `ioctl`).
+//!
+//! Functions of Rust cannot take arguments that are not always there. Those that are always taken are passed in the same places on the
+//! processors that this library is made for; what is there where the program has given none is handed on as it is.
+
+use std::ffi::{c_int, c_long, c_ulong};
+
+use crate::c;
+use crate::failures::{is_loss, lost, noting, unseen};
+use crate::next::next;
+use crate::parts;
+
+/// Numbers of system calls.
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub const WRITE: i64 = 1;
+    pub const IOCTL: i64 = 16;
+    pub const PWRITE64: i64 = 18;
+    pub const WRITEV: i64 = 20;
+    pub const SENDFILE: i64 = 40;
+    pub const FSYNC: i64 = 74;
+    pub const FDATASYNC: i64 = 75;
+    pub const FTRUNCATE: i64 = 77;
+    pub const IO_SUBMIT: i64 = 209;
+    pub const SPLICE: i64 = 275;
+    pub const SYNC_FILE_RANGE: i64 = 277;
+    pub const FALLOCATE: i64 = 285;
+    pub const PWRITEV: i64 = 296;
+    pub const SYNCFS: i64 = 306;
+    pub const COPY_FILE_RANGE: i64 = 326;
+    pub const PWRITEV2: i64 = 328;
+    pub const IO_URING_ENTER: i64 = 426;
+}
+
+/// Numbers of system calls.
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub const IO_SUBMIT: i64 = 2;
+    pub const IOCTL: i64 = 29;
+    pub const FTRUNCATE: i64 = 46;
+    pub const FALLOCATE: i64 = 47;
+    pub const WRITE: i64 = 64;
+    pub const WRITEV: i64 = 66;
+    pub const PWRITE64: i64 = 68;
+    pub const PWRITEV: i64 = 70;
+    pub const SENDFILE: i64 = 71;
+    pub const SPLICE: i64 = 76;
+    pub const FSYNC: i64 = 82;
+    pub const FDATASYNC: i64 = 83;
+    pub const SYNC_FILE_RANGE: i64 = 84;
+    pub const SYNCFS: i64 = 267;
+    pub const COPY_FILE_RANGE: i64 = 285;
+    pub const PWRITEV2: i64 = 287;
+    pub const IO_URING_ENTER: i64 = 426;
+}
+
+/// Have one file share the content of another one (`FICLONE`, `FICLONERANGE`).
+const CLONES: [c_ulong; 2] = [0x4004_9409, 0x4020_940d];
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    type Next = unsafe extern "C" fn(c_long, ...) -> c_long;
+    let outcome = next!(c"syscall" as Next, (number, a, b, c, d, e, f), -1);
+    if parts::any() {
+        note(number, [a, b, c], outcome);
+    }
+    outcome
+}
+
+fn note(number: c_long, [a, b, c]: [c_long; 3], outcome: c_long) {
+    let (first, third) = (a as c_int, c as c_int);
+    match number {
+        number::WRITE | number::PWRITE64 => {
+            noting(first, outcome as isize, || usize::try_from(c).ok());
+        }
+        number::WRITEV
+        | number::PWRITEV
+        | number::PWRITEV2
+        | number::SENDFILE
+        | number::FSYNC
+        | number::FDATASYNC
+        | number::FTRUNCATE
+        | number::FALLOCATE
+        | number::SYNCFS
+        | number::SYNC_FILE_RANGE => {
+            noting(first, outcome as isize, || None);
+        }
+        number::SPLICE | number::COPY_FILE_RANGE => {
+            noting(third, outcome as isize, || None);
+        }
+        number::IOCTL if CLONES.contains(&(b as c_ulong)) => {
+            noting(first, outcome as isize, || None);
+        }
+        // What is to be written stands in memory that the kernel and the program share.
+        number::IO_SUBMIT | number::IO_URING_ENTER if outcome > 0 => unseen(),
+        _ => {}
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ioctl(descriptor: c_int, request: c_ulong, argument: usize) -> c_int {
+    type Next = unsafe extern "C" fn(c_int, c_ulong, ...) -> c_int;
+    let outcome = next!(c"ioctl" as Next, (descriptor, request, argument), -1);
+    if outcome < 0 && CLONES.contains(&request) && is_loss(c::errno()) {
+        lost(descriptor);
+    }
+    outcome
+}
