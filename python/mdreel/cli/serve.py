@@ -75,4 +75,4 @@ def serve(
             report(f"{', '.join(server.paths)}: served at {listen}")
             never = Event()
             while not never.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
-                pass
+                server.check()

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.notices.notice import ENDING, FOLDER, Notice, printable
+from mdreel.notices.notice import ENDING, FOLDER, Notice
 from mdreel.notices.process import Process
+from mdreel.printable import printable
 
 _MOST_BYTES = 16 * 1024 * 1024
 """No notice is larger; what is, is none."""

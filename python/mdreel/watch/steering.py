@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mdreel.notices.notice import printable
+from mdreel.printable import printable
 
 NAME = "steering.jsonl"
 """The file in a channel's directory."""

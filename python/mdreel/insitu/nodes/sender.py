@@ -3,11 +3,12 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
-from mdreel.errors import MdreelError, StreamError, StreamTimeoutError
+from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.insitu.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.insitu.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
 
@@ -110,9 +111,10 @@ class Sender(threading.Thread):
         try:
             while self._turn():
                 pass
-        except (MdreelError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the relay is told, whatever it is
             self.fault = str(error)
-            self._send(Fault(f"{type(error).__name__}: {error}"))
+            with suppress(Exception):  # the network may be what has failed
+                self._send(Fault(f"{type(error).__name__}: {error}"))
         finally:
             self._release(self._credit)
             self._held.clear()
