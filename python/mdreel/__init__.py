@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mdreel.insitu.imd.hub import Hub
     from mdreel.insitu.lammps import LAMMPSReporter
     from mdreel.insitu.managed import ManagedDirectory
-    from mdreel.insitu.nodes.security import Security
     from mdreel.insitu.nodes.relay import Relay, relay
+    from mdreel.insitu.nodes.security import Security
     from mdreel.insitu.nodes.server import Server, serve
     from mdreel.insitu.openmm import OpenMMReporter, fork_openmm
     from mdreel.insitu.producer import Producer

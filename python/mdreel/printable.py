@@ -8,7 +8,7 @@ _ODD = re.compile(r"[^\x20-\x7e]")
 
 
 def printable(text: str) -> str:
-    """Return a text as one line that cannot control a terminal, whoever has written it.
+    r"""Return a text as one line that cannot control a terminal, whoever has written it.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def printable(text: str) -> str:
     -------
     str
         The text with each run of white space as one space. Control characters (C0, C1 and ESC among them), marks that
-        change the direction of writing, and all else that no terminal draws, are escaped as Python does: ``\\x1b``.
+        change the direction of writing, and all else that no terminal draws, are escaped as Python does: ``\x1b``.
     """
     return _escaped(" ".join(text.split()))
 

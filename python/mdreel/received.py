@@ -4,8 +4,10 @@ import json
 import math
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from mdreel.errors import FormatError
 
@@ -153,12 +155,24 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     OSError
         If it is not there, or cannot be read.
     """
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(file, "rb") as opened:
-        facts = os.fstat(opened.fileno())
-        if not stat.S_ISREG(facts.st_mode):
-            raise FormatError(f"{path}: expected a regular file")
-        content = opened.read(most_bytes + 1)
+    with opened(path, most_bytes) as file:
+        content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise FormatError(f"{path}: expected at most {most_bytes:,} bytes")
     return content
+
+
+@contextmanager
+def opened(path: Path, most_bytes: int | None = None) -> Iterator[BinaryIO]:
+    """Open a file that another process has written, as `content_of` does."""
+    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        facts = os.fstat(number)
+        if not stat.S_ISREG(facts.st_mode):
+            raise FormatError(f"{path}: expected a regular file")
+        if most_bytes is not None and facts.st_size > most_bytes:
+            raise FormatError(f"{path}: expected at most {most_bytes:,} bytes, got {facts.st_size:,}")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(number)

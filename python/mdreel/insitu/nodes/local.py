@@ -202,4 +202,6 @@ class LocalChannel:
         except FileNotFoundError:
             return {}
         except FormatError as error:
-            raise FormatError(f"{path}: {error}: remove the channel (mdreel channels {self.path.name} --remove)") from None
+            raise FormatError(
+                f"{path}: {error}: remove the channel (mdreel channels {self.path.name} --remove)"
+            ) from None
