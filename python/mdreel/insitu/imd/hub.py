@@ -18,8 +18,8 @@ from mdreel.insitu.imd.access import Access, token_of
 from mdreel.insitu.imd.address import Address
 from mdreel.insitu.imd.client import GO_SECONDS, Client, Serving
 from mdreel.insitu.imd.feed import Engine, Feed
-from mdreel.insitu.imd.lobby import Lobby
 from mdreel.insitu.imd.messages import VERSIONS
+from mdreel.insitu.lobby import Lobby
 from mdreel.insitu.place import place_of, when_there
 from mdreel.insitu.rejects import Rejects
 from mdreel.insitu.status import Status
