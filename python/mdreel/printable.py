@@ -3,7 +3,7 @@
 import json
 import re
 
-_ODD = re.compile(r"[^\x20-\x7e]")
+_ODD = re.compile(r"[^\x20-\x7e\n]")
 """Characters that are looked at one by one; all others are printable ASCII."""
 
 
@@ -35,7 +35,7 @@ def printable_json(text: str) -> str:
     Parameters
     ----------
     text : str
-        JSON without line breaks, as of ``json.dumps(..., ensure_ascii=False)``.
+        JSON, as of ``json.dumps(..., ensure_ascii=False)``.
     """
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError, UnansweredRequestWarning
 from mdreel.insitu.status import Status
+from mdreel.printable import printable
 from mdreel.received import content_of, object_of, shown, text, whole
 
 FOLDER = "requests"
@@ -266,7 +267,7 @@ def answer_of(path: Path) -> Answer:
     """
     try:
         said = object_of(content_of(path))
-        message, facts = text(said, "message", _MOST_MESSAGE, least=0), said.get("facts", {})
+        message, facts = printable(text(said, "message", _MOST_MESSAGE, least=0)), said.get("facts", {})
         if not isinstance(facts, dict) or not isinstance(said.get("done"), bool):
             raise FormatError(f"expected what was done, and facts, got {shown(said)}")
     except FormatError as error:

@@ -111,7 +111,7 @@ class _Watched:
             try:
                 notice = reader.read()
             except (OSError, MdreelError) as error:
-                found.append(SeenAnalysis(path.stem, None, path.name, "unreadable", printable(str(error))))
+                found.append(SeenAnalysis(path.stem, None, printable(path.name), "unreadable", printable(str(error))))
             else:
                 if notice is not None:
                     found.append(SeenAnalysis(path.stem, notice, notice.name, notice.state, notice.reason))

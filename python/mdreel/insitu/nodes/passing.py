@@ -29,6 +29,7 @@ from mdreel.insitu.nodes.messages import (
     encode,
 )
 from mdreel.insitu.rejects import Rejects
+from mdreel.printable import printable
 
 if TYPE_CHECKING:
     import zenoh
@@ -151,7 +152,7 @@ class Passing:
             if reply.ok is not None:
                 return Answer.decode(reply.ok.payload.to_bytes())
             said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
-            text = said.decode("utf-8", "replace")
+            text = printable(said.decode("utf-8", "replace"))
             if text.startswith("absent"):
                 raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
             raise StreamError(f"{self.channel}: {text}")
@@ -234,12 +235,12 @@ class Passing:
             case End(n_sent, how, reason):
                 self._check_number(n_sent)
                 self._local.open()
-                self._local.end(how, reason)
+                self._local.end(how, printable(reason))
                 self._say(Bye())
                 self._report(f"{self.channel}: {how} after {self._n_frames:,} frames")
                 return how
             case Fault(reason):
-                raise StreamError(f"{self.channel}: the server cannot read it: {reason}")
+                raise StreamError(f"{self.channel}: the server cannot read it: {printable(reason)}")
             case _:
                 raise FormatError(f"a server does not say {type(message).__name__}")
         return None

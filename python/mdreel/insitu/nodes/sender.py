@@ -11,6 +11,7 @@ from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
 from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.insitu.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.insitu.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
+from mdreel.printable import printable
 
 _LOOK_SECONDS = 0.05
 
@@ -48,7 +49,7 @@ class Sender(threading.Thread):
         super().__init__(name=f"mdreel-{path.name}-{join.relay[:8]}", daemon=True)
         self.path = path
         self.relay = join.relay
-        self.host = join.host
+        self.host = printable(join.host)
         self.state = "running"
         self.n_frames = self.n_bytes = self.n_again = self.n_taken = 0
         self.fault: str | None = None
