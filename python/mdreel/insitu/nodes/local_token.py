@@ -83,6 +83,13 @@ def token_for(endpoint: str) -> Path | None:
     return next((path for path in _files(endpoint) if path.is_file()), None)
 
 
+def forget_token(endpoint: str) -> None:
+    """Remove the token of an address, at which something else counts from now on."""
+    path = token_for(endpoint)
+    if path is not None:
+        path.unlink(missing_ok=True)
+
+
 def _files(endpoint: str) -> list[Path]:
     """Return where the token of an address is: each address has its own, so that no other listener is shown it."""
     host, port = host_and_port(endpoint)

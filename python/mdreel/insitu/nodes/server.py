@@ -15,7 +15,7 @@ from mdreel.errors import FormatError, MdreelError, MismatchError, StreamError
 from mdreel.insitu.manifest import Manifest
 from mdreel.insitu.nodes.endpoint import check_endpoint, is_local
 from mdreel.insitu.nodes.link import listening
-from mdreel.insitu.nodes.local_token import make_token
+from mdreel.insitu.nodes.local_token import forget_token, make_token
 from mdreel.insitu.nodes.messages import KEY, MOST_RELAY_BYTES, Answer, Bye, Credit, Join, decode
 from mdreel.insitu.nodes.security import Security
 from mdreel.insitu.nodes.sender import Sender
@@ -142,6 +142,8 @@ class Server:
         if self._thread is None:
             if self._makes_token:
                 self._security = Security(make_token(self.listen))
+            else:
+                forget_token(self.listen)  # of a server before: relays would show it here, and be refused
             session = self._stack.enter_context(listening(self.listen, self._security))
             for name in self.paths:
                 # Callbacks are on Zenoh's threads, which must not wait.
