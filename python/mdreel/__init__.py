@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mdreel.insitu.imd.hub import Hub
     from mdreel.insitu.lammps import LAMMPSReporter
     from mdreel.insitu.managed import ManagedDirectory
-    from mdreel.insitu.nodes.link import Security
     from mdreel.insitu.nodes.relay import Relay, relay
+    from mdreel.insitu.nodes.security import Security
     from mdreel.insitu.nodes.server import Server, serve
     from mdreel.insitu.openmm import OpenMMReporter, fork_openmm
     from mdreel.insitu.producer import Producer
@@ -160,7 +160,7 @@ _HOMES = {
     "Reducer": "mdreel.analysis.reducers",
     "Relay": "mdreel.insitu.nodes.relay",
     "Rg": "mdreel.analysis.rg",
-    "Security": "mdreel.insitu.nodes.link",
+    "Security": "mdreel.insitu.nodes.security",
     "Serial": "mdreel.executors.serial",
     "Server": "mdreel.insitu.nodes.server",
     "Staging": "mdreel.insitu.staging",

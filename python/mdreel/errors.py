@@ -33,6 +33,10 @@ class DamagedFrameWarning(UserWarning):
     """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
 
 
+class UnansweredRequestWarning(UserWarning):
+    """A simulation was asked for something, and its answer could not be written. The simulation goes on."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

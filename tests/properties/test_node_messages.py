@@ -63,7 +63,7 @@ answers = st.builds(
         stream=word,
         sections=st.lists(st.tuples(st.text(), st.text()), max_size=4).map(tuple),
         energies=st.lists(st.text(), max_size=4).map(tuple),
-        time_step=st.floats(allow_nan=False),
+        time_step=st.floats(allow_nan=False, allow_infinity=False),
         stride=word,
         topology_hash=st.binary(min_size=32, max_size=32),
     ),
@@ -72,7 +72,7 @@ starts = st.one_of(
     st.sampled_from([("earliest", None), ("latest", None)]),
     st.tuples(st.just("sequence"), word),
     st.tuples(st.just("step"), st.integers(-(2**62), 2**62)),
-    st.tuples(st.just("time"), st.floats(allow_nan=False)),
+    st.tuples(st.just("time"), st.floats(allow_nan=False, allow_infinity=False)),
 )
 
 

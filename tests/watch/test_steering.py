@@ -69,7 +69,7 @@ def test_nothing_in_a_line_does_anything_to_a_terminal(tmp_path: Path) -> None:
     log.look()
     (event,) = log.events
     for text in (event.rule, event.event, event.message, event.action, *event.values):
-        assert text == "a\ufffd]0;title\ufffd b\ufffdc"
+        assert text == r"a\x1b]0;title\x07 b\x9bc"
 
 
 def test_of_a_long_log_its_end_is_read(tmp_path: Path) -> None:

@@ -4,6 +4,12 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from mdreel.errors import FormatError
+from mdreel.received import number, object_of, shown, text, whole
+
+_MOST_BYTES = 1 << 20
+_MOST_PATH = 4096
+
 
 @dataclass(frozen=True)
 class Committed:
@@ -37,8 +43,35 @@ class Committed:
 
     @classmethod
     def of(cls, state: bytes | None) -> Self | None:
-        """Return what was committed, if anything was."""
-        return cls(**json.loads(state)) if state else None
+        """Return what was committed, if anything was.
+
+        Raises
+        ------
+        FormatError
+            If it is not what an archive commits.
+        """
+        if not state:
+            return None
+        found = object_of(state, _MOST_BYTES)
+        match found.get("last"):
+            case None:
+                last = None
+            case [int(sequence), int(epoch), int(step)]:
+                last = (sequence, epoch, step)
+            case other:
+                raise FormatError(f"expected number, epoch and step of a frame, got {shown(other)}")
+        coder, is_whole = found.get("coder", {}), found.get("is_whole", False)
+        if not isinstance(coder, dict) or not isinstance(is_whole, bool):
+            raise FormatError(f"expected what an archive commits, got {shown(found)}")
+        return cls(
+            text(found, "file", _MOST_PATH),
+            None if found.get("precision") is None else number(found, "precision"),
+            whole(found, "n_bytes"),
+            whole(found, "n_frames"),
+            last,
+            is_whole,
+            coder,
+        )
 
     def state(self) -> bytes:
         """Return it as bytes, to be committed."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from mdreel.archives.archive import archive_with
 from mdreel.archives.archiver import Choices
 from mdreel.insitu.archiving import DONE, JOINED
+from mdreel.printable import printable
 
 WAIT_SECONDS = 60.0
 """For how long a process of before may still write the archive."""
@@ -22,7 +23,7 @@ def main(channel: str, path: str, precision: str, group: str, force: str) -> Non
     """Archive a channel; leave with 0 when the file is whole, else with 1."""
     # Ctrl-C is for the simulation, which says how the channel ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr, flush=True)
+    warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr, flush=True)
     has_joined = False
 
     def say(content: bytes) -> None:
@@ -48,8 +49,8 @@ def main(channel: str, path: str, precision: str, group: str, force: str) -> Non
 
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return printable(f"{error.filename}: {error.strerror}")
+    return printable(str(error)) or type(error).__name__
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """``mdreel advise``: how an analysis is best run, from a short sample of it."""
 
-import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.understood import Understood, understand
 
@@ -94,11 +94,11 @@ def advise(
 
     commands = commands_of(advice, meant)
     if as_json:
-        typer.echo(json.dumps({**advice.to_json(), "commands": commands}, indent=2, ensure_ascii=False))
+        say_json({**advice.to_json(), "commands": commands}, indent=2)
     elif apply:
-        typer.echo("\n".join(("#!/bin/sh", f"# {_expectation(advice)}", "set -e", *commands)))
+        say("\n".join(("#!/bin/sh", f"# {_expectation(advice)}", "set -e", *commands)))
     else:
-        typer.echo("\n".join((str(advice), "", *commands)))
+        say("\n".join((str(advice), "", *commands)))
 
 
 def _check(meant: Understood) -> None:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import typer
-
 from mdreel.cli import execution, following, from_channel, options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.frames import check_window, frames_in_window
 from mdreel.cli.prepared import Prepared, prepare
 from mdreel.cli.recording import Recording, ReportFile, TimingFile
+from mdreel.cli.say import say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -263,16 +262,16 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
         tell(request, asked, prepared)
     for one, analysis in zip(asked, prepared.analyses, strict=True):
         if one.output is None:
-            typer.echo(one.question.tabulate(analysis).summary)
+            say(one.question.tabulate(analysis).summary)
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     request.recording.keep(timing, environment, request.trajectories, _title(request, asked))
     if request.checkpoint is not None:
         # Behind all outputs: until each of them is on the disk, the checkpoint is what they can be made from again.
         remove_checkpoint(request.checkpoint)
     if not request.quiet:
-        typer.echo(timing.summary(), err=True)
+        say(timing.summary(), err=True)
         if request.verbose:
-            typer.echo(timing.table(), err=True)
+            say(timing.table(), err=True)
 
 
 def tell(request: Request, asked: "Sequence[Asked]", prepared: "Prepared") -> None:

@@ -7,6 +7,7 @@ import typer
 
 from mdreel.cli import from_channel, options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, one_line
+from mdreel.cli.say import say
 
 EXAMPLES = """\b
 Examples:
@@ -109,4 +110,4 @@ def archive(
         raise CommandError(one_line(error), ExitCode.OUTPUT if is_output else ExitCode.INPUT) from error
     if not quiet:
         missed = f", {archived.n_missed:,} missed" if archived.n_missed else ""
-        typer.echo(f"{output}: {archived.n_frames:,} frames, {archived.n_bytes * 1e-6:,.3g} MB{missed}", err=True)
+        say(f"{output}: {archived.n_frames:,} frames, {archived.n_bytes * 1e-6:,.3g} MB{missed}", err=True)

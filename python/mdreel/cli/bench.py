@@ -1,6 +1,5 @@
 """``mdreel bench``: scenarios are listed, run, and reported on."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
 
 LIST_EXAMPLES = """\b
@@ -52,9 +52,9 @@ def list_scenarios() -> None:
     for name, path in shipped().items():
         scenario = read_scenario(path)
         numbers = [f"{len(plan(name, scenario, size)):,}" for size in SIZES]
-        typer.echo(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
+        say(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
         if scenario.paper:
-            typer.echo(f"    {scenario.paper}")
+            say(f"    {scenario.paper}")
 
 
 @bench.command(cls=SectionedCommand, short_help="Run scenarios.", epilog=RUN_EXAMPLES)
@@ -133,7 +133,7 @@ def run(
     from mdreel.bench.scenario import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
-        typer.echo(json.dumps(schema_of_scenarios(), indent=2, ensure_ascii=False))
+        say_json(schema_of_scenarios(), indent=2)
         return
     if bool(scenarios) == everything:
         raise CommandError("which scenarios? Give names (mdreel bench list) or files, or --all", ExitCode.USAGE)
@@ -152,14 +152,14 @@ def run(
             if everything
             else [path for name in scenarios or () for path in find_scenarios(name)]
         )
-        log = (lambda line: None) if quiet else (lambda line: typer.echo(line, err=True))
+        log = (lambda line: None) if quiet else (lambda line: say(line, err=True))
         nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
         tally = Runner(folder, data, log, shared, nodes).run(paths, size.value)
         if with_report:
-            typer.echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
+            say(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
     if not quiet:
         counts = f"{tally.n_done} done, {tally.n_kept} done before, {tally.n_left_out} left out"
-        typer.echo(f"{counts}, {len(tally.failed)} failed", err=True)
+        say(f"{counts}, {len(tally.failed)} failed", err=True)
     if tally.failed:
         n_points = len(tally.failed)
         points = f"{n_points} point{'s' if n_points > 1 else ''}"
@@ -185,4 +185,4 @@ def report(
     from mdreel.bench.report import write_reports
 
     with failing_with(ExitCode.INPUT):
-        typer.echo(str(write_reports(folder, output or folder / "report")))
+        say(str(write_reports(folder, output or folder / "report")))

@@ -1,6 +1,5 @@
 """``mdreel channels``: what channels there are, and how they are doing."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
     from mdreel.insitu.status import Status
@@ -64,11 +64,11 @@ def channels(
         found: Sequence[float | None] = rates(seen, seconds) if seen and seconds else [None] * len(seen)
     if as_json:
         facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
-        typer.echo(json.dumps(facts, indent=2))
+        say_json(facts, indent=2, ensure_ascii=True)
     elif seen:
-        typer.echo("\n".join(_table(seen, found)))
+        say("\n".join(_table(seen, found)))
     else:
-        typer.echo("no channels", err=True)
+        say("no channels", err=True)
 
 
 def _facts(status: "Status", rate: float | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """``mdreel check``: all that is wrong with trajectories."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
     from mdreel.storage.check import Defect, Report
@@ -55,9 +55,9 @@ def check(
             for path in trajectories
         ]
     if as_json:
-        typer.echo(json.dumps([_facts(report) for report in reports], indent=2))
+        say_json([_facts(report) for report in reports], indent=2, ensure_ascii=True)
     else:
-        typer.echo("\n".join(line for report in reports for line in _page(report)))
+        say("\n".join(line for report in reports for line in _page(report)))
     if not all(report.is_sound for report in reports):
         raise typer.Exit(ExitCode.DEFECT)
 

@@ -8,6 +8,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import ExitCode, checking_output, failing_with
+from mdreel.cli.say import say, say_script
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.submitted import parse_submitted
 
@@ -223,7 +224,7 @@ def _job(
 def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
     """Write a script, to a file that can be run, or to standard output; ``submit`` is the command that submits it."""
     if file is None:
-        typer.echo(text, nl=False)
+        say_script(text)
         return
     from mdreel.results.atomic import check_target, replacing
 
@@ -233,4 +234,4 @@ def write_script(text: str, file: Path | None, force: bool, submit: str) -> None
         temporary.write_text(text, encoding="utf-8")
         mode = temporary.stat().st_mode
         temporary.chmod(mode | (mode & 0o444) >> 2)  # who may read it may run it
-    typer.echo(f"{file}: submit it with  {submit} {file}", err=True)
+    say(f"{file}: submit it with  {submit} {file}", err=True)

@@ -1,6 +1,5 @@
 """``mdreel ensemble``: many simulations as one."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,8 +12,10 @@ from mdreel.cli import options
 from mdreel.cli.cluster import Script, write_script
 from mdreel.cli.ensemble_task import EnsembleTask, inquiry_of, read_ensemble, schema_of_ensemble_files
 from mdreel.cli.exits import CommandError, ExitCode, failing_with, one_line
+from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
 from mdreel.errors import MdreelError
+from mdreel.printable import printable
 
 if TYPE_CHECKING:
     from mdreel.cluster.batch_job import BatchJob
@@ -99,7 +100,7 @@ def run(
     Run again, it goes on: with replicas that have not finished, and those of a run that was killed.
     """
     if schema:
-        typer.echo(json.dumps(schema_of_ensemble_files(), indent=2, ensure_ascii=False))
+        say_json(schema_of_ensemble_files(), indent=2)
         return
     if path is None:
         raise CommandError("which ensemble? (mdreel ensemble run ensemble.toml)", ExitCode.USAGE)
@@ -107,12 +108,12 @@ def run(
     numbers = _numbers(part, task.table.replicas)
     found = _run(task, numbers, retry, quiet)
     if not quiet:
-        typer.echo(f"{found.n_finished} of {len(numbers)} replicas have finished", err=True)
+        say(f"{found.n_finished} of {len(numbers)} replicas have finished", err=True)
         for table in found.tables:
-            typer.echo(f"{table}", err=True)
+            say(f"{table}", err=True)
     if found.n_failed:
         for failure in found.failures:
-            typer.echo(f"mdreel: replica {failure}", err=True)
+            say(f"mdreel: replica {failure}", err=True)
         message = f"{path}: {found.n_failed} of {len(numbers)} replicas have failed"
         raise CommandError(f"{message} (--retry tries them again)", ExitCode.OUTPUT)
 
@@ -129,12 +130,12 @@ def status(
     with failing_with(ExitCode.INPUT):
         facts = [_facts(task, number) for number in range(task.table.replicas)]
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        say_json(facts, indent=2)
         return
-    typer.echo("\n".join(_table(facts)))
+    say("\n".join(_table(facts)))
     states = [one["state"] for one in facts]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    typer.echo(f"{task.table.name}: {len(states)} replicas: {counts}")
+    say(f"{task.table.name}: {len(states)} replicas: {counts}")
 
 
 @ensemble.command(cls=SectionedCommand, short_help="Write a script for Slurm.", epilog=SLURM_EXAMPLES)
@@ -188,7 +189,7 @@ def _run(task: EnsembleTask, numbers: Sequence[int], retry: bool, quiet: bool) -
 
     def told(line: str) -> None:
         if not quiet:
-            typer.echo(line, err=True)
+            say(line, err=True)
 
     inquiry = inquiry_of(task)
     replicas = Ensemble(task.table, task.folder, inquiry, task.identity)
@@ -254,5 +255,5 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
         f"{one['n_frames']:,}",
         str(one["n_deaths"] or ""),
         str(one["process"] or ""),
-        one["message"],
+        printable(one["message"]),
     )

@@ -6,6 +6,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.printable import printable
 
 
 class ExitCode(IntEnum):
@@ -57,5 +58,5 @@ def checking_output(path: Path) -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """Say an error in one line, the file first where there is one."""
     if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return printable(f"{error.filename}: {error.strerror}")
+    return printable(str(error)) or type(error).__name__

@@ -8,6 +8,7 @@ import typer
 
 from mdreel.cli import options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say
 
 EXAMPLES = """\b
 Examples:
@@ -238,7 +239,7 @@ def hub(
 
     def report(line: str) -> None:
         if not quiet:
-            typer.echo(line, err=True)
+            say(line, err=True)
 
     with failing_with(ExitCode.INPUT):
         feeds = engine and Engine(

@@ -1,6 +1,5 @@
 """``mdreel info``: what is in a trajectory."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 
 EXAMPLES = """\b
 Examples:
@@ -48,11 +48,11 @@ def info(
     if topology is not None:
         facts["topology"] = _topology(topology, facts["n_atoms"])
     if facts["torn_end"] is not None:
-        typer.echo(f"mdreel: warning: {facts['torn_end']}", err=True)
+        say(f"mdreel: warning: {facts['torn_end']}", err=True)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, default=str))
+        say_json(facts, indent=2, ensure_ascii=True, default=str)
     else:
-        typer.echo("\n".join(_page(facts)))
+        say("\n".join(_page(facts)))
 
 
 def _topology(path: Path, n_atoms: int) -> Facts:

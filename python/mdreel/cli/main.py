@@ -50,6 +50,7 @@ from mdreel.cli.repack import EXAMPLES as REPACK_EXAMPLES
 from mdreel.cli.repack import repack
 from mdreel.cli.report import EXAMPLES as REPORT_EXAMPLES
 from mdreel.cli.report import report
+from mdreel.cli.say import say
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.serve import EXAMPLES as SERVE_EXAMPLES
 from mdreel.cli.serve import serve
@@ -60,6 +61,7 @@ from mdreel.cli.steer import SteerCommand, steer_command
 from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
 from mdreel.cli.watch import watch
 from mdreel.errors import DamagedFrameWarning, MdreelError
+from mdreel.printable import printable
 
 app = typer.Typer(
     name="mdreel",
@@ -74,7 +76,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # imports the whole of email
 
-        typer.echo(f"mdreel {version('mdreel')}")
+        say(f"mdreel {version('mdreel')}")
         raise typer.Exit
 
 
@@ -87,7 +89,7 @@ def _mdreel(
 ) -> None:
     """Analyse molecular dynamics trajectories as fast as the hardware allows."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
 
 
 for _name, _command in ANALYSES.items():
@@ -161,7 +163,7 @@ def _run() -> int:
             raise
         code = _report(error)
     if code == ExitCode.INTERRUPTED:
-        typer.echo("mdreel: interrupted", err=True)
+        say("mdreel: interrupted", err=True)
     return int(code or 0)
 
 
@@ -188,7 +190,7 @@ def _report(error: Exception) -> int:
     else:
         message = f"{type(error).__name__}: {one_line(error)} (a fault of mdreel: set MDREEL_TRACEBACK=1 to see where)"
         code = 1
-    typer.echo(f"mdreel: error: {message}", err=True)
+    say(f"mdreel: error: {printable(message)}", err=True)
     return code
 
 
@@ -218,4 +220,4 @@ def _show_warning(
     if issubclass(category, DamagedFrameWarning) or Path(__file__).parents[1] in Path(filename).parents:
         # A warning of several frames has one on a line.
         for text in str(message).splitlines():
-            typer.echo(f"mdreel: warning: {' '.join(text.split())}", err=True)
+            say(f"mdreel: warning: {printable(text)}", err=True)

@@ -1,6 +1,5 @@
 """``mdreel managed``: directories of whole files, for programs that know nothing of mdreel."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
 
 RUN_EXAMPLES = """\b
@@ -100,8 +100,10 @@ def list_files(
         seen = ManagedDirectory(directory)
         state, reason, names = seen.state, seen.reason, seen.names("name")
     if as_json:
-        typer.echo(json.dumps({"path": str(seen.path), "state": state, "reason": reason, "files": names}, indent=2))
+        say_json(
+            {"path": str(seen.path), "state": state, "reason": reason, "files": names}, indent=2, ensure_ascii=True
+        )
         return
     for name in names:
-        typer.echo(name)
-    typer.echo(f"{seen.path}: {len(names):,} files, {state}" + (f": {reason}" if reason else ""), err=True)
+        say(name)
+    say(f"{seen.path}: {len(names):,} files, {state}" + (f": {reason}" if reason else ""), err=True)

@@ -7,6 +7,7 @@ import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.say import say
 
 if TYPE_CHECKING:
     from mdreel.prediction.cluster import Cluster
@@ -232,10 +233,10 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
     """Print what was simulated, as text."""
     from mdreel.prediction.schemes import SCHEMES
 
-    typer.echo(f"Simulated, not measured: {machine.title}")
+    say(f"Simulated, not measured: {machine.title}")
     for name, simulated in scalings.items():
-        typer.echo(f"\n{name}: {SCHEMES[name].title}")
-        typer.echo(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
+        say(f"\n{name}: {SCHEMES[name].title}")
+        say(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
         rows = zip(
             simulated.n_ranks.tolist(),
             simulated.mean_t_total,
@@ -247,7 +248,7 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
         for n, t_total, speedup, deviation, efficiency in rows:
             is_known = name in points and n in points[name].n_ranks
             known = f"{points[name].speedup(n):13.1f}" if is_known else ""
-            typer.echo(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
+            say(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
 
 
 def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machine: "Cluster") -> None:
@@ -284,4 +285,4 @@ def _write_errors(machine: "Cluster", n_repeats: int, seed: int, path: Path, for
         found = rows(machine, n_repeats, seed)
     with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary:
         temporary.write_text(markdown(found), encoding="utf-8")
-    typer.echo(f"{path}: {len(found)} points, median error of S(N) {100 * median_error(found):.0f} %", err=True)
+    say(f"{path}: {len(found)} points, median error of S(N) {100 * median_error(found):.0f} %", err=True)

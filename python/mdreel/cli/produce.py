@@ -7,6 +7,7 @@ import typer
 
 from mdreel.cli import options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say
 
 if TYPE_CHECKING:
     from mdreel.insitu.replay import Pace
@@ -91,7 +92,7 @@ def produce(
                 progress=bar.update,
             )
     if not quiet:
-        typer.echo(f"{n_frames:,} frames on channel {channel}", err=True)
+        say(f"{n_frames:,} frames on channel {channel}", err=True)
 
 
 def _pace(rate: str | None) -> "Pace | None":

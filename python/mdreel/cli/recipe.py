@@ -1,7 +1,6 @@
 """``mdreel run``: the analyses of a recipe, in one pass."""
 
 import inspect
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.recording import ReportFile, TimingFile
+from mdreel.cli.say import say_json
 
 EXAMPLES = """\b
 Examples:
@@ -70,7 +70,7 @@ def recipe(
 ) -> None:
     """Run the analyses of a recipe, each frame being read once; what is said here replaces what the recipe says."""
     if schema:
-        typer.echo(json.dumps(schema_of_recipes(), indent=2, ensure_ascii=False))
+        say_json(schema_of_recipes(), indent=2)
         return
     of_command = {
         "trajectories": trajectories,

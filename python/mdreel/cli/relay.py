@@ -6,6 +6,7 @@ import typer
 
 from mdreel.cli import links, options, ring
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say
 
 EXAMPLES = """\b
 Examples:
@@ -57,7 +58,7 @@ def relay(
 
     def report(line: str) -> None:
         if not quiet:
-            typer.echo(line, err=True)
+            say(line, err=True)
 
     with failing_with(ExitCode.INPUT):
         relay = Relay(

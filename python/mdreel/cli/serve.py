@@ -7,6 +7,7 @@ import typer
 
 from mdreel.cli import links, options
 from mdreel.cli.exits import ExitCode, failing_with
+from mdreel.cli.say import say
 
 _LOOK_SECONDS = 0.2
 
@@ -57,7 +58,7 @@ def serve(
 
     def report(line: str) -> None:
         if not quiet:
-            typer.echo(line, err=True)
+            say(line, err=True)
 
     with failing_with(ExitCode.INPUT):
         security = links.security_of(token_file, certificate, key, authority)
@@ -75,4 +76,4 @@ def serve(
             report(f"{', '.join(server.paths)}: served at {listen}")
             never = Event()
             while not never.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
-                pass
+                server.check()

@@ -1,6 +1,5 @@
 """``mdreel steer``: rules on live results of a simulation, and what is done with it when they hold."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -15,6 +14,7 @@ from mdreel.cli import execution, following, from_channel, options
 from mdreel.cli.analysing import Asked, Request, tell
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
 from mdreel.cli.prepared import Prepared, prepare
+from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.steering_task import SteeringTask, read_steering, schema_of_steering
 
@@ -103,7 +103,7 @@ def steer_command(
     What follows -- is an engine that is started: its process ends with the simulation.
     """
     if schema:
-        typer.echo(json.dumps(schema_of_steering(), indent=2, ensure_ascii=False))
+        say_json(schema_of_steering(), indent=2)
         return
     if follow and engine and (end_frames, end_idle, end_file, end_process) == (None, None, None, None):
         end_process = os.getpid()  # as long as the engine has no number, one that passes all checks
@@ -148,17 +148,17 @@ def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bo
             found = _steered(task, place, process, file, dry_run)
         except CommandError as error:
             if process is not None and process.poll() is None:
-                typer.echo(f"mdreel: the simulation goes on without steering: {error}", err=True)
+                say(f"mdreel: the simulation goes on without steering: {error}", err=True)
             raise
     if not request.quiet:
         done = f"{found.n_acted} actions done, {found.n_failed} failed"
         if dry_run:
             done = "nothing done, as this was a dry run"
-        typer.echo(f"{found.n_frames:,} frames, {found.n_fired} firings, {done}: {file}", err=True)
+        say(f"{found.n_frames:,} frames, {found.n_fired} firings, {done}: {file}", err=True)
     if found.n_failed:
         raise CommandError(f"{file}: {found.n_failed} actions have failed", ExitCode.OUTPUT)
     if process is not None and process.returncode and not found.is_stopped:  # GROMACS ends with 1 when it is stopped
-        typer.echo(f"mdreel: the engine has ended with status {process.returncode}", err=True)
+        say(f"mdreel: the engine has ended with status {process.returncode}", err=True)
         raise typer.Exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
 
 

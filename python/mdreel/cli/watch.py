@@ -1,15 +1,15 @@
 """``mdreel watch``: channels and the analyses on them, as they are, on a terminal, in a pipe or in a browser."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
     from mdreel.watch.seen import Seen
@@ -92,7 +92,7 @@ def watch(
         elif once:
             _print_once(look, as_json)
         elif as_json or not sys.stdout.isatty():
-            _print(look, interval, _json if as_json else _lines)
+            _print(look, interval, as_json)
         else:
             _draw(look, interval)
     except KeyboardInterrupt:
@@ -105,9 +105,9 @@ def _print_once(look: "Look", as_json: bool) -> None:
         time.sleep(_FIRST_SECONDS)
     seen = look()
     if as_json:
-        typer.echo(_json(seen)[0])
+        say_json(_state(seen), allow_nan=False)
     elif not seen:
-        typer.echo("no channels", err=True)
+        say("no channels", err=True)
     elif sys.stdout.isatty():
         from rich.console import Console
 
@@ -116,20 +116,24 @@ def _print_once(look: "Look", as_json: bool) -> None:
         console = Console()
         console.print(view(seen, Room(console.width, sys.maxsize)))
     else:
-        typer.echo("\n".join(_lines(seen)))
+        say("\n".join(_lines(seen)))
     if seen and all(one.status is None for one in seen):
         raise CommandError(f"{', '.join(one.name for one in seen)}: no channel to look at", ExitCode.INPUT)
 
 
-def _print(look: "Look", interval: float, said: "Callable[[Sequence[Seen]], list[str]]") -> None:
+def _print(look: "Look", interval: float, as_json: bool) -> None:
     """Print lines for each look."""
     look()
     due = time.monotonic()
     while True:
         due = max(due + interval, time.monotonic())  # who was suspended does not catch up
         time.sleep(max(0.0, due - time.monotonic()))
-        for line in said(look()):
-            typer.echo(line)
+        seen = look()
+        if as_json:
+            say_json(_state(seen), allow_nan=False)
+        else:
+            for line in _lines(seen):
+                say(line)
         sys.stdout.flush()
 
 
@@ -139,11 +143,10 @@ def _lines(seen: "Sequence[Seen]") -> list[str]:
     return lines(seen, time.time())
 
 
-def _json(seen: "Sequence[Seen]") -> list[str]:
+def _state(seen: "Sequence[Seen]") -> dict[str, Any]:
     from mdreel.watch.facts import facts_of
 
-    said = {"time": time.time(), "channels": [facts_of(one) for one in seen]}
-    return [json.dumps(said, ensure_ascii=False, allow_nan=False)]
+    return {"time": time.time(), "channels": [facts_of(one) for one in seen]}
 
 
 def _draw(look: "Look", interval: float) -> None:
@@ -167,9 +170,9 @@ def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None
     with failing_with(ExitCode.INPUT):
         server = Server(watcher, address, port, interval)
     with failing_with(ExitCode.INPUT), server:
-        typer.echo(server.url)
+        say(server.url)
         sys.stdout.flush()
         if not server.is_local:
             message = "others reach this address, and the token goes there without encryption: ssh -L is safer"
-            typer.echo(f"mdreel: warning: {message}", err=True)
+            say(f"mdreel: warning: {message}", err=True)
         server.serve()

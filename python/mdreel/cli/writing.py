@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from mdreel.cli.exits import CommandError, ExitCode, checking_output, one_line
+from mdreel.cli.say import say
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -60,10 +59,10 @@ def report(written: "Written", quiet: bool, verbose: bool) -> None:
     """Say what was written, and where the time went."""
     if quiet:
         return
-    typer.echo(written.timing.summary(), err=True)
+    say(written.timing.summary(), err=True)
     if verbose:
-        typer.echo(written.timing.table(), err=True)
+        say(written.timing.table(), err=True)
     files = str(written.paths[0]) if len(written.paths) == 1 else f"{written.paths[0]} to {written.paths[-1]}"
-    typer.echo(
+    say(
         f"{files}: {written.n_frames:,} frames of {written.n_atoms:,} atoms, {written.n_bytes * 1e-6:,.3g} MB", err=True
     )

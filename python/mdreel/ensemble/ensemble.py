@@ -17,12 +17,14 @@ from mdreel.ensemble.replica import RUNNING, Replica
 from mdreel.ensemble.table import STATE_FOLDER, EnsembleTable
 from mdreel.ensemble.tables import Tables
 from mdreel.errors import FormatError, MismatchError
+from mdreel.received import content_of, object_of
 from mdreel.results.atomic import replacing
 
 _LOOK_SECONDS = 0.05
 """How long to rest when nothing has come: rings have room for what comes meanwhile."""
 
 _IDENTITY = "ensemble.json"
+_MOST_IDENTITY = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -133,12 +135,12 @@ class Ensemble:
         self._results.mkdir(parents=True, exist_ok=True)
         path = state / _IDENTITY
         try:
-            was = json.loads(path.read_text(encoding="utf-8"))
+            was = object_of(content_of(path, _MOST_IDENTITY), _MOST_IDENTITY)
         except FileNotFoundError:
             with suppress(FileExistsError), replacing(path) as temporary:  # of two that begin, one comes first
                 temporary.write_text(json.dumps(self._identity), encoding="utf-8")
             return
-        except ValueError as error:
+        except FormatError as error:
             raise FormatError(f"{path}: no identity of an ensemble: {error}") from None
         now = json.loads(json.dumps(self._identity))
         for name in {**was, **now}:

@@ -12,11 +12,13 @@ from typing import Any, Self
 
 from mdreel.errors import FormatError, StreamError
 from mdreel.notices.process import Process
+from mdreel.received import number, object_of, text, whole
 from mdreel.results.atomic import sync_directory, sync_line
 
 EVENTS = ("starting", "started", "observed", "died", "hung", "finished", "failed", "interrupted", "retried")
 
 ENDING = ".jsonl"
+_MOST_LINE = 1 << 20
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """Another text after each start of the machine."""
@@ -61,21 +63,27 @@ class Past:
         return self.event in ("finished", "failed")
 
     def after(self, line: dict[str, Any]) -> "Past":
-        """Return what is known when a further line was read."""
-        event = str(line["event"])
+        """Return what is known when a further line was read.
+
+        Raises
+        ------
+        FormatError
+            If it is no line of a journal.
+        """
+        event = text(line, "event")
         process, is_gone = (None, False) if event == "starting" else (self.process, self.is_gone)
         if event == "started":
-            number, start = int(line["process"]), int(line["process_start"])
-            if number < 2:  # which would stand for more than the processes of a program
-                raise ValueError(f"{number} is the number of no program")
-            is_here = line["host"] == socket.gethostname()
-            is_gone = is_here and line["boot"] != _boot()
-            process = Process(number, start) if is_here and not is_gone else None
+            # A number below 2 would stand for more than the processes of a program.
+            started = Process(whole(line, "process", 2, 1 << 32), whole(line, "process_start"))
+            is_here = text(line, "host") == socket.gethostname()
+            is_gone = is_here and text(line, "boot") != _boot()
+            process = started if is_here and not is_gone else None
         n_deaths = 0 if event == "retried" else self.n_deaths + (event in ("died", "hung"))
-        step = line.get("first_step")
+        step = None if line.get("first_step") is None else whole(line, "first_step", -(1 << 63))
         # One that begins anew has another first frame.
-        first = (None if line.get("is_anew") else self.first_step) if step is None else int(step)
-        message, time, n_frames = str(line["message"]), float(line["time"]), int(line["n_frames"])
+        first = (None if line.get("is_anew") else self.first_step) if step is None else step
+        message = text(line, "message", _MOST_LINE, least=0)
+        time, n_frames = number(line, "time"), whole(line, "n_frames")
         return Past(event, message, time, process, is_gone, n_deaths, n_frames, first)
 
 
@@ -195,9 +203,9 @@ def _content(file: int) -> bytes:
 
 def _past(path: Path, content: bytes) -> Past:
     past = Past()
-    for number, line in enumerate(content.splitlines(), 1):
+    for at, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
-            past = past.after(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            raise FormatError(f"{path}, line {number}: no line of a journal: {error}") from None
+            past = past.after(object_of(line, _MOST_LINE))
+        except FormatError as error:
+            raise FormatError(f"{path}, line {at}: no line of a journal: {error}") from None
     return past

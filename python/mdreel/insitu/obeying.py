@@ -8,7 +8,11 @@ from typing import TypeAlias
 from mdreel.errors import MismatchError
 from mdreel.insitu.producer import Producer
 from mdreel.insitu.requests import Request
+from mdreel.received import shown
 from mdreel.results.atomic import give_name
+
+_MOST_STRIDE = 2**31 - 1
+"""Engines count the steps of a run with 32 bits."""
 
 Write: TypeAlias = Callable[[Path], None]
 """Has the engine write its state to a file; an `OSError` if that cannot be done."""
@@ -94,7 +98,7 @@ class Obeying:
     def _stop(self, requests: list[Request], step: int, write: Write) -> None:
         try:
             _keep(self._checkpoint, write)
-        except OSError as error:  # it goes on: a full disk is no reason to end
+        except Exception as error:  # noqa: BLE001 - it goes on: neither a full disk nor a request is a reason to end
             for request in requests:
                 request.refuse(f"no checkpoint could be written: {error}")
             return
@@ -109,14 +113,17 @@ class Obeying:
             path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
             try:
                 _keep(path, write)
-            except OSError as error:  # see `_stop`
+            except Exception as error:  # noqa: BLE001 - see `_stop`
                 request.refuse(f"no checkpoint could be written: {error}")
             else:
                 request.answer(f"checkpoint of step {step}: {path}", checkpoint=str(path), step=step)
         elif request.kind == "change-stride":
             stride = request.arguments.get("stride")
             if type(stride) is not int or stride < 1:
-                request.refuse(f"expected a stride of 1 step or more, got {stride!r}")
+                request.refuse(f"expected a stride of 1 step or more, got {shown(stride)}")
+                return
+            if stride > _MOST_STRIDE:
+                request.refuse(f"expected a stride of at most {_MOST_STRIDE:,} steps, got {stride:,}")
                 return
             before, self.interval = self.interval, stride
             request.answer(f"from step {step} on a frame every {stride} steps, not {before}", step=step)

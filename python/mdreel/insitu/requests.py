@@ -6,6 +6,8 @@ rename, whole. A producer takes a request by a rename, too, so that who has aske
 
 import json
 import secrets
+import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,8 +15,10 @@ from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import Any
 
-from mdreel.errors import FormatError, StreamError, StreamTimeoutError
+from mdreel.errors import FormatError, StreamError, StreamTimeoutError, UnansweredRequestWarning
 from mdreel.insitu.status import Status
+from mdreel.printable import printable
+from mdreel.received import content_of, object_of, shown, text, whole
 
 FOLDER = "requests"
 """Where in the directory of a channel requests are."""
@@ -22,6 +26,10 @@ FOLDER = "requests"
 _REQUEST, _TAKEN, _ANSWER = ".request", ".taken", ".answer"
 _LOOK_SECONDS = 0.01
 _STATUS_SECONDS = 0.25
+_MOST_KIND = 64
+_MOST_MESSAGE = 4096
+_MOST_AT_ONCE = 256
+"""So many requests are looked at between two frames; others wait for the next frame."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +41,15 @@ class Request:
     kind : str
         What: ``stop``, ``checkpoint``, ``change-stride``, or whatever the two sides have agreed on.
     arguments : dict
-        Numbers and texts that belong to it.
+        Numbers and texts that belong to it. Their types and ranges are for the simulation to check.
+    epoch : int
+        The epoch of the producer that is asked.
     """
 
     kind: str
     arguments: Mapping[str, Any]
     _taken: Path = field(repr=False)
+    epoch: int = field(default=0, repr=False)
 
     def answer(self, message: str, **facts: Any) -> None:
         """Say that it was done.
@@ -50,15 +61,20 @@ class Request:
         **facts
             Numbers and texts for programs, such as ``checkpoint``, a path.
         """
-        self._say({"done": True, "message": message, "facts": facts})
+        self._say({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
     def refuse(self, message: str) -> None:
         """Say why it was not done."""
-        self._say({"done": False, "message": message, "facts": {}})
+        self._say({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
     def _say(self, answer: dict[str, Any]) -> None:
-        _appear(self._taken.with_suffix(_ANSWER), answer)
-        self._taken.unlink(missing_ok=True)
+        """Write the answer. A simulation does not end because it cannot: who has asked waits for a timeout then."""
+        try:
+            _appear(self._taken.with_suffix(_ANSWER), answer)
+            _remove(self._taken)
+        except OSError as error:
+            message = f"{self._taken}: the request was not answered: {error}"
+            warnings.warn(UnansweredRequestWarning(message), stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -86,43 +102,73 @@ class Requests:
         The channel's directory.
     epoch : int
         That of the producer: what others were asked is refused.
+
+    Attributes
+    ----------
+    n_refused : int
+        Files that were no requests, or were requests to another producer.
     """
 
     def __init__(self, channel: Path, epoch: int) -> None:
         self._folder = channel / FOLDER
         self._epoch = epoch
         self._has_swept = False
+        self.n_refused = 0
 
     def take(self) -> list[Request]:
-        """Return what was asked since, the oldest first."""
+        """Return what was asked since, the oldest first. What is no request is refused; nothing of it raises."""
         try:
             names = [path.name for path in self._folder.iterdir()]
-        except FileNotFoundError:
+        except OSError:
             return []
         if not self._has_swept:
             self._has_swept = True
             for name in names:  # of producers before
                 if name.endswith((_TAKEN, _ANSWER)):
-                    (self._folder / name).unlink(missing_ok=True)
+                    with suppress(OSError):
+                        _remove(self._folder / name)
         found = []
-        for name in sorted(name for name in names if name.endswith(_REQUEST)):
+        for name in sorted(name for name in names if name.endswith(_REQUEST))[:_MOST_AT_ONCE]:
             path = self._folder / name
             taken = path.with_suffix(_TAKEN)
             try:
                 path.rename(taken)
-            except FileNotFoundError:
-                continue  # it was withdrawn
+            except OSError:
+                continue  # it was withdrawn, or cannot be taken
             try:
-                asked = _read(taken)
-            except FormatError as error:  # no reason to end a simulation
-                Request("", {}, taken).refuse(str(error))
+                request = _request_of(taken)
+            except OSError as error:  # a FormatError is one
+                self._refuse(Request("", {}, taken), str(error))
                 continue
-            request = Request(str(asked.get("kind")), asked.get("arguments", {}), taken)
-            if asked.get("epoch") == self._epoch:
+            if request.epoch == self._epoch:
                 found.append(request)
             else:
-                request.refuse("it was made to the simulation before, which has ended")
+                self._refuse(request, "it was made to the simulation before, which has ended")
         return found
+
+    def _refuse(self, request: Request, why: str) -> None:
+        self.n_refused += 1
+        request.refuse(why)
+
+
+def _request_of(path: Path) -> Request:
+    """Read a request.
+
+    Raises
+    ------
+    FormatError
+        If the file holds anything else.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        asked = object_of(content_of(path))
+        arguments = asked.get("arguments", {})
+        if not isinstance(arguments, dict):
+            raise FormatError(f"expected an object of arguments, got {shown(arguments)}")
+        return Request(text(asked, "kind", _MOST_KIND), arguments, path, whole(asked, "epoch"))
+    except FormatError as error:
+        raise FormatError(f"{path}: no request: {error}") from None
 
 
 def ask(
@@ -159,6 +205,8 @@ def ask(
         If it did not answer in time. What it had not begun with is withdrawn.
     StreamError
         If it refuses, or has ended.
+    FormatError
+        If what it answers is no answer.
     OSError
         If the request could not be written.
 
@@ -198,13 +246,43 @@ def ask(
 def _answer(request: Path) -> Answer | None:
     path = request.with_suffix(_ANSWER)
     try:
-        said = _read(path)
+        said = answer_of(path)
     except FileNotFoundError:
         return None
-    path.unlink(missing_ok=True)
-    if not said.get("done"):
-        raise StreamError(f"the simulation refuses: {said.get('message')}")
-    return Answer(str(said.get("message")), said.get("facts", {}))
+    _remove(path)
+    return said
+
+
+def answer_of(path: Path) -> Answer:
+    """Read an answer.
+
+    Raises
+    ------
+    StreamError
+        If the simulation refuses.
+    FormatError
+        If the file holds anything else than an answer.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        said = object_of(content_of(path))
+        message, facts = printable(text(said, "message", _MOST_MESSAGE, least=0)), said.get("facts", {})
+        if not isinstance(facts, dict) or not isinstance(said.get("done"), bool):
+            raise FormatError(f"expected what was done, and facts, got {shown(said)}")
+    except FormatError as error:
+        raise FormatError(f"{path}: no answer: {error}") from None
+    if not said["done"]:
+        raise StreamError(f"the simulation refuses: {message}")
+    return Answer(message, facts)
+
+
+def _remove(path: Path) -> None:
+    """Remove what is there, whatever it is."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _is_over(channel: Path, epoch: int) -> tuple[bool, str]:
@@ -238,13 +316,3 @@ def _appear(path: Path, content: dict[str, Any]) -> None:
         with suppress(OSError):
             part.unlink()
         raise
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FormatError(f"{path}: no request or answer: {error}") from error
-    if not isinstance(content, dict):
-        raise FormatError(f"{path}: no request or answer: expected an object")
-    return content

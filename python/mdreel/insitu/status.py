@@ -10,6 +10,7 @@ from typing import Self
 from mdreel._core import channel_status
 from mdreel.insitu.manifest import Manifest
 from mdreel.insitu.place import check_folder, folder_of_channels, place_of
+from mdreel.printable import printable
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Status:
             path=path,
             manifest=Manifest.of(seen["manifest"]),
             state="running" if seen["has_producer"] else state,
-            reason=None if seen["has_producer"] else reason,
+            reason=None if seen["has_producer"] or reason is None else printable(reason),
             epoch=seen["epoch"],
             n_published=seen["n_published"],
             n_dropped=seen["n_dropped"],
@@ -88,7 +89,7 @@ class Status:
     @property
     def name(self) -> str:
         """The channel's name."""
-        return self.path.name
+        return printable(self.path.name)
 
     @property
     def n_consumers(self) -> int:

@@ -16,6 +16,7 @@ from mdreel.errors import FormatError
 from mdreel.notices.notice import ENDING, FOLDER
 from mdreel.notices.process import Process
 from mdreel.notices.reader import NoticeReader
+from mdreel.received import MOST_BYTES, object_of, opened, whole
 
 _ROOM_BYTES = 128 * 1024
 """By how much a file may grow before it is written anew, without what has been replaced meanwhile."""
@@ -135,10 +136,10 @@ class NoticeFile:
 def process_of(path: Path) -> Process | None:
     """Return whose notice a file is; None where it does not say."""
     try:
-        with path.open("rb") as file:
-            said = json.loads(file.readline(65536))
-        return Process(int(said["process"]), int(said["process_start"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        with opened(path) as file:
+            said = object_of(file.readline(MOST_BYTES))
+        return Process(whole(said, "process", end=1 << 32), whole(said, "process_start"))
+    except OSError:  # a FormatError is one
         return None
 
 

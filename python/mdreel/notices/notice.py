@@ -20,11 +20,6 @@ HEAD = ("frame", "time")
 """What the first columns are called where rows are of frames."""
 
 
-def printable(text: str) -> str:
-    """Return a text of one line that does nothing to a terminal, whoever has written it."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in " ".join(text.split()))
-
-
 @dataclass(frozen=True)
 class Notice:
     """What an analysis on a channel says of itself.

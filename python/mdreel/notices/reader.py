@@ -1,8 +1,6 @@
 """Notices, on the side of who looks at them: only what is new is read."""
 
-import json
 import os
-import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.notices.notice import ENDING, FOLDER, Notice, printable
+from mdreel.notices.notice import ENDING, FOLDER, Notice
 from mdreel.notices.process import Process
+from mdreel.printable import printable
+from mdreel.received import number, object_of, opened, shown, text, whole
 
 _MOST_BYTES = 16 * 1024 * 1024
 """No notice is larger; what is, is none."""
 
 _MOST_ROWS = 20_000
+_MOST_NAME = 1024
+_MOST_REASON = 64 << 10
+_MOST_KINDS = 64
+_NUMBERS = (float, int, type(None))
 _STATES = ("running", "finished", "stopped", "failed")
 
 
@@ -47,46 +51,45 @@ class NoticeReader:
             If it cannot be read.
         """
         try:
-            file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with opened(self._path, _MOST_BYTES) as file:
+                head = file.readline(_MOST_BYTES)
+                if not head.endswith(b"\n"):
+                    return None
+                if head != self._head or os.fstat(file.fileno()).st_size < self._offset:
+                    self._notice = self._begun(head)
+                    self._head, self._offset = head, len(head)
+                file.seek(self._offset)
+                new = file.read(_MOST_BYTES)
         except FileNotFoundError:
             return None
-        with os.fdopen(file, "rb") as opened:
-            facts = os.fstat(opened.fileno())
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MOST_BYTES:
-                raise FormatError(f"{self._path}: no notice of an analysis: expected a file of at most 16 MiB")
-            head = opened.readline()
-            if not head.endswith(b"\n"):
-                return None
-            if head != self._head or facts.st_size < self._offset:
-                self._notice = self._begun(head)
-                self._head, self._offset = head, len(head)
-            opened.seek(self._offset)
-            new = opened.read()
-        whole = new[: new.rfind(b"\n") + 1]
+        lines = new[: new.rfind(b"\n") + 1]
         assert self._notice is not None
         try:
-            self._notice = _taken(self._notice, [json.loads(line) for line in whole.splitlines()])
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._notice = _taken(self._notice, [object_of(line, _MOST_BYTES) for line in lines.split(b"\n")[:-1]])
+        except FormatError as error:
             self._head = b""
             raise FormatError(f"{self._path}: no line of a notice at byte {self._offset} or behind: {error}") from None
-        self._offset += len(whole)
+        self._offset += len(lines)
         if self._notice.state == "running" and not self._notice.process.is_alive:
             return replace(self._notice, state="dead")
         return self._notice
 
     def _begun(self, head: bytes) -> Notice:
         try:
-            said = json.loads(head)
-            columns = tuple((printable(str(name)), printable(str(unit))) for name, unit in said["columns"])
+            said = object_of(head, _MOST_BYTES)
+            columns = tuple(_column(column) for column in _list(said, "columns"))
+            is_of_frames = said.get("is_of_frames")
+            if not isinstance(is_of_frames, bool):
+                raise FormatError(f"expected true or false for is_of_frames, got {shown(is_of_frames)}")
             return Notice(
-                name=printable(str(said["name"])),
-                process=Process(int(said["process"]), int(said["process_start"])),
+                name=printable(text(said, "name", _MOST_NAME)),
+                process=Process(whole(said, "process", end=1 << 32), whole(said, "process_start")),
                 columns=columns,
-                n_columns=int(said["n_columns"]),
-                is_of_frames=bool(said["is_of_frames"]),
+                n_columns=whole(said, "n_columns", least=len(columns)),
+                is_of_frames=is_of_frames,
                 rows=np.empty((0, len(columns))),
             )
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
+        except FormatError as error:
             raise FormatError(f"{self._path}: no head of a notice: {error}") from None
 
 
@@ -106,28 +109,47 @@ def _taken(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
     if not lines:
         return notice
     width = len(notice.columns)
-    every = np.concatenate([notice.rows, *(_rows(line.get("rows", []), width) for line in lines)])
+    every = np.concatenate([notice.rows, *(_rows(_list(line, "rows"), width) for line in lines)])
     if len(every) > _MOST_ROWS:
-        raise ValueError(f"expected at most {_MOST_ROWS:,} rows, got {len(every):,}")
+        raise FormatError(f"expected at most {_MOST_ROWS:,} rows, got {len(every):,}")
     said = lines[-1]
     last = said.get("last")
-    state = said["state"]
+    if width < notice.first_value and (len(every) or last is not None):
+        raise FormatError(f"expected {notice.first_value} columns or more, got {width}")
+    state = text(said, "state")
     if state not in _STATES:
-        raise ValueError(f"unknown state {state!r}")
+        raise FormatError(f"unknown state {state!r}")
+    seconds = said.get("seconds", {})
+    if not isinstance(seconds, dict) or len(seconds) > _MOST_KINDS:
+        raise FormatError(f"expected seconds of at most {_MOST_KINDS} kinds, got {shown(seconds)}")
     return replace(
         notice,
         state=state,
-        reason=None if said.get("reason") is None else printable(str(said["reason"])),
-        n_frames=int(said["n_frames"]),
-        seconds={printable(str(kind)): float(value) for kind, value in said.get("seconds", {}).items()},
+        reason=None if said.get("reason") is None else printable(text(said, "reason", _MOST_REASON, least=0)),
+        n_frames=whole(said, "n_frames"),
+        seconds={printable(kind): number(seconds, kind) for kind in seconds},
         rows=every,
         last=None if last is None else _rows([last], width)[0],
     )
 
 
-def _rows(said: list[list[float | None]], width: int) -> NDArray[np.float64]:
+def _list(said: dict[str, Any], name: str) -> list[Any]:
+    found = said.get(name, [])
+    if not isinstance(found, list):
+        raise FormatError(f"expected a list for {name}, got {shown(found)}")
+    return found
+
+
+def _column(said: object) -> tuple[str, str]:
+    match said:
+        case [str(name), str(unit)] if len(name) <= _MOST_NAME and len(unit) <= _MOST_NAME:
+            return printable(name), printable(unit)
+    raise FormatError(f"expected name and unit of a column, got {shown(said)}")
+
+
+def _rows(said: list[Any], width: int) -> NDArray[np.float64]:
     """Return rows of numbers; None becomes NaN."""
-    rows = np.array(said, dtype=np.float64) if said else np.empty((0, width))
-    if rows.shape != (len(said), width):
-        raise ValueError(f"expected rows of {width} numbers, got {rows.shape[1:]}")
-    return rows
+    for row in said:
+        if not isinstance(row, list) or len(row) != width or not all(type(value) in _NUMBERS for value in row):
+            raise FormatError(f"expected rows of {width} numbers, got {shown(row)}")
+    return np.array(said, dtype=np.float64) if said else np.empty((0, width))

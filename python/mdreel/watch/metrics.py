@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from mdreel.printable import printable_lines
 from mdreel.watch.seen import ANALYSIS_STATES, STATES, Seen
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -87,7 +88,7 @@ def _said(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    return printable_lines(text).replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
 def _number(value: float) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel.insitu.status import Status
 from mdreel.notices.notice import Notice
+from mdreel.printable import printable
 from mdreel.watch.steering import Event
 
 STATES = ("running", "lost", "finished", "stopped", "failed", "absent", "unreadable")
@@ -102,7 +103,7 @@ class Seen:
     @property
     def name(self) -> str:
         """The channel's name."""
-        return self.path.name
+        return printable(self.path.name)
 
     @property
     def bytes_per_second(self) -> float | None:

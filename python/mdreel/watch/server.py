@@ -4,11 +4,9 @@ import json
 import secrets
 import socket
 import time
-from collections.abc import Callable, Sequence
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from ipaddress import ip_address
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
@@ -16,15 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 from mdreel.errors import MismatchError
 from mdreel.watch.access import Access
 from mdreel.watch.facts import facts_of
+from mdreel.watch.http import NO_PAGE, HttpServer
 from mdreel.watch.metrics import CONTENT_TYPE, metrics
 from mdreel.watch.page import Page, page
 from mdreel.watch.seen import Seen
 from mdreel.watch.sparkline import bars
 from mdreel.watch.watcher import Watcher
-
-_MOST_CONNECTIONS = 32
-_PATIENCE_SECONDS = 10.0
-"""For how long a connection may say nothing."""
 
 _MOST_OPEN = 16
 """So many channels are told with their curves in one answer."""
@@ -68,7 +63,7 @@ class Server:
         self._seen: tuple[Seen, ...] = ()
         try:
             place = str(self._address), port
-            self._http = _Http(place, self._address.version, Access(self.token, self._names()), self._answer)
+            self._http = HttpServer(place, self._address.version, Access(self.token, self._names()), self._answer)
         except OSError as error:
             raise type(error)(error.errno, error.strerror or str(error), f"{address}, port {port}") from None
 
@@ -108,9 +103,9 @@ class Server:
         if asked.path == "/state":
             state = state_of(self._seen, parse_qs(asked.query).get("open", []))
             text = json.dumps(state, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            return "application/json", text.encode(errors="replace"), _NO_PAGE
+            return "application/json", text.encode(errors="replace"), NO_PAGE
         if asked.path == "/metrics":
-            return CONTENT_TYPE, metrics(self._seen).encode(errors="replace"), _NO_PAGE
+            return CONTENT_TYPE, metrics(self._seen).encode(errors="replace"), NO_PAGE
         return None
 
     def __enter__(self) -> Self:
@@ -123,9 +118,6 @@ class Server:
     ) -> None:
         self._http.shutdown()
         self._http.server_close()
-
-
-_NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 
 def state_of(seen: Sequence[Seen], opened: Sequence[str]) -> dict[str, Any]:
@@ -147,94 +139,3 @@ def state_of(seen: Sequence[Seen], opened: Sequence[str]) -> dict[str, Any]:
             del facts["steering"]
         channels.append({**facts, "bars": bars(one.history[:, 1], 32, from_zero=True)})
     return {"time": time.time(), "channels": channels}
-
-
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(
-        self,
-        place: tuple[str, int],
-        version: int,
-        access: Access,
-        answer: Callable[[str], tuple[str, bytes, str] | None],
-    ) -> None:
-        self.address_family = socket.AF_INET6 if version == 6 else socket.AF_INET
-        self.access = access
-        self.answer = answer
-        self._room = BoundedSemaphore(_MOST_CONNECTIONS)
-        super().__init__(place, _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def server_bind(self) -> None:
-        """Bind, without asking a name server what this machine is called."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that others break off."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Http
-    timeout = _PATIENCE_SECONDS
-    server_version = "mdreel"
-    sys_version = ""
-
-    def do_GET(self) -> None:
-        """Answer."""
-        if not self._is_granted():
-            self._refuse(HTTPStatus.FORBIDDEN)
-        elif (answer := self.server.answer(self.path)) is None:
-            self._refuse(HTTPStatus.NOT_FOUND)
-        else:
-            self._say(HTTPStatus.OK, *answer)
-
-    do_HEAD = do_GET  # noqa: N815
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request, or would change something; who has no token is told nothing of it."""
-        self._refuse(HTTPStatus(code) if self._is_granted() else HTTPStatus.FORBIDDEN)
-
-    def _is_granted(self) -> bool:
-        heads = getattr(self, "headers", None)
-        if heads is None or len(heads.get_all("Host") or ()) != 1:
-            return False
-        return self.server.access.is_granted(heads["Host"], heads["Authorization"], self.path)
-
-    def _refuse(self, status: HTTPStatus) -> None:
-        self.close_connection = True
-        self._say(status, "text/plain; charset=utf-8", f"{status.phrase}\n".encode(), _NO_PAGE)
-
-    def _say(self, status: HTTPStatus, kind: str, content: bytes, policy: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Content-Security-Policy", policy)
-        # The token is in the address: nobody is told that, and nothing is kept.
-        self.send_header("Referrer-Policy", "no-referrer")
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("X-Frame-Options", "DENY")
-        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the library's name)
-        """Keep no log: the token is in the addresses."""

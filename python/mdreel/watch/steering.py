@@ -1,14 +1,14 @@
 """The log of steering beside a channel: what rules have seen and done."""
 
-import json
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mdreel.notices.notice import printable
+from mdreel.errors import FormatError
+from mdreel.printable import printable
+from mdreel.received import number, object_of, opened, shown, text, whole
 
 NAME = "steering.jsonl"
 """The file in a channel's directory."""
@@ -53,28 +53,30 @@ class Event:
     message: str
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Self:
+    def of(cls, said: dict[str, Any]) -> Self:
         """Return what a line says.
 
         Raises
         ------
-        KeyError, TypeError, ValueError, OverflowError
+        FormatError
             If it is none.
         """
         values = said.get("values") or {}
-        time = float(said["time"])
+        time = number(said, "time")
         if not 0 <= time < _END_OF_TIME:
-            raise ValueError("no time")
+            raise FormatError(f"expected seconds since 1970, got {time}")
+        if not isinstance(values, dict):
+            raise FormatError(f"expected values by column, got {shown(values)}")
         return cls(
             time=time,
-            event=printable(str(said["event"])),
-            rule=_text(said.get("rule")),
-            action=_text(said.get("action")),
-            sequence=_whole(said.get("sequence")),
-            step=_whole(said.get("step")),
-            frame_time=_number(said.get("frame_time")),
-            values={printable(str(name)): float(value) for name, value in values.items() if value is not None},
-            message=printable(str(said.get("message") or "")),
+            event=printable(text(said, "event")),
+            rule=_text(said, "rule"),
+            action=_text(said, "action"),
+            sequence=_whole(said, "sequence"),
+            step=_whole(said, "step"),
+            frame_time=None if said.get("frame_time") is None else number(said, "frame_time"),
+            values={printable(name): number(values, name) for name in values if values[name] is not None},
+            message=_text(said, "message") or "",
         )
 
 
@@ -106,38 +108,33 @@ class SteeringLog:
     def look(self) -> None:
         """Look at the file, if it is there."""
         try:
-            file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with opened(self._path) as file:
+                facts = os.fstat(file.fileno())
+                seen = facts.st_ino, facts.st_size, facts.st_mtime_ns
+                if seen == self._seen:
+                    return
+                begin = max(0, facts.st_size - _TAIL_BYTES)
+                file.seek(begin)
+                tail = file.read(_TAIL_BYTES)
         except OSError:
             self._seen, self.events, self.n_damaged = None, (), 0
             return
-        with os.fdopen(file, "rb") as opened:
-            facts = os.fstat(opened.fileno())
-            seen = facts.st_ino, facts.st_size, facts.st_mtime_ns
-            if seen == self._seen or not stat.S_ISREG(facts.st_mode):
-                return
-            begin = max(0, facts.st_size - _TAIL_BYTES)
-            opened.seek(begin)
-            tail = opened.read(_TAIL_BYTES)
         self._seen = seen
         # What is behind the last end of a line is being written, and what is before the first was cut by us.
-        lines = tail[: tail.rfind(b"\n") + 1].splitlines()[1 if begin else 0 :]
+        lines = tail[: tail.rfind(b"\n") + 1].split(b"\n")[1 if begin else 0 : -1]
         events: list[Event] = []
         self.n_damaged = 0
         for line in lines[-self._most :]:
             try:
-                events.append(Event.of(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+                events.append(Event.of(object_of(line)))
+            except FormatError:
                 self.n_damaged += 1
         self.events = tuple(events)
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else printable(str(value))
+def _text(said: dict[str, Any], name: str) -> str | None:
+    return None if said.get(name) is None else printable(text(said, name, _TAIL_BYTES, least=0))
 
 
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _whole(said: dict[str, Any], name: str) -> int | None:
+    return None if said.get(name) is None else whole(said, name, least=-(1 << 63))

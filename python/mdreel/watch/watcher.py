@@ -9,9 +9,9 @@ from mdreel.errors import MdreelError
 from mdreel.insitu.place import folder_of_channels, place_of
 from mdreel.insitu.sections import most_bytes
 from mdreel.insitu.status import Status, paths_of_channels
-from mdreel.notices.notice import printable
 from mdreel.notices.reader import NoticeReader, notices_of
 from mdreel.notices.thinned import Thinned
+from mdreel.printable import printable
 from mdreel.watch.rate import Rate
 from mdreel.watch.seen import ANALYSIS_STATES, HISTORY, Seen, SeenAnalysis
 from mdreel.watch.steering import SteeringLog
@@ -111,7 +111,7 @@ class _Watched:
             try:
                 notice = reader.read()
             except (OSError, MdreelError) as error:
-                found.append(SeenAnalysis(path.stem, None, path.name, "unreadable", printable(str(error))))
+                found.append(SeenAnalysis(path.stem, None, printable(path.name), "unreadable", printable(str(error))))
             else:
                 if notice is not None:
                     found.append(SeenAnalysis(path.stem, notice, notice.name, notice.state, notice.reason))

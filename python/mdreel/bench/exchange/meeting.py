@@ -1,12 +1,21 @@
 """Meeting: a barrier of two processes, as MPI's is one of many."""
 
+import hmac
+import os
+import secrets
 import socket
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Self
 
 from mdreel.bench.exchange.work import PATIENCE, Work
 
 _TRY_AGAIN_SECONDS = 0.02
+_TOKEN_SECONDS = 2.0
+_TOKEN_BYTES = 32
+_TOKEN = "meeting.token"
+"""A file of the user's alone in the folder that both see: who connects and does not show it is no partner."""
 
 
 class Meeting:
@@ -15,7 +24,7 @@ class Meeting:
     Parameters
     ----------
     work : Work
-        Says where the producer listens.
+        Says where the producer listens, and which folder both see.
     listens : bool
         Whether this is the producer.
 
@@ -50,17 +59,52 @@ class Meeting:
 
 
 def _accepted(work: Work) -> socket.socket:
+    token = _made(work.folder / _TOKEN)
+    until = monotonic() + PATIENCE
     with socket.create_server((work.address, work.port)) as server:
-        server.settimeout(PATIENCE)
-        return server.accept()[0]
+        while True:
+            server.settimeout(max(0.0, until - monotonic()))
+            connection, _ = server.accept()
+            if _shows(connection, token):
+                return connection
+            connection.close()
+
+
+def _made(path: Path) -> bytes:
+    """Make a token, and the file that has it."""
+    path.unlink(missing_ok=True)
+    token = secrets.token_bytes(_TOKEN_BYTES)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+        file.write(token)
+    return token
+
+
+def _shows(connection: socket.socket, token: bytes) -> bool:
+    """Whether somebody who has connected shows the token, all of it in a short time."""
+    shown = b""
+    until = monotonic() + _TOKEN_SECONDS
+    with suppress(OSError):
+        while len(shown) < len(token):
+            left = until - monotonic()
+            if left <= 0:
+                break
+            connection.settimeout(left)
+            said = connection.recv(len(token) - len(shown))
+            if not said:
+                break
+            shown += said
+    return hmac.compare_digest(shown, token)
 
 
 def _connected(work: Work) -> socket.socket:
     until = monotonic() + PATIENCE
     while True:
         try:
-            return socket.create_connection((work.address, work.port), timeout=1.0)
+            connection = socket.create_connection((work.address, work.port), timeout=1.0)
+            connection.sendall((work.folder / _TOKEN).read_bytes())
         except OSError:
             if monotonic() > until:
                 raise
             sleep(_TRY_AGAIN_SECONDS)
+        else:
+            return connection

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mdreel.errors import MismatchError
 from mdreel.insitu.imd.address import Address, Place, place_of_peer
-from mdreel.insitu.nodes.link import Security
+from mdreel.insitu.nodes.security import Security
 
 TOKEN_BEGINS = b"MDREEL "
 """What a line with a token begins with, which no message of IMD does."""

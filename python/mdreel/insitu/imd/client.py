@@ -11,14 +11,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-from mdreel.errors import FormatError, MdreelError, StreamError, StreamTimeoutError
+from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.insitu.consumer import Consumer, Start
 from mdreel.insitu.imd.access import TOKEN_BEGINS, Access
 from mdreel.insitu.imd.address import Address
 from mdreel.insitu.imd.messages import HEADER, Kind, Packer, greeting
+from mdreel.insitu.rejects import Rejects
 from mdreel.insitu.status import Status
 
-_GO_SECONDS = 5.0
+GO_SECONDS = 2.0
+"""For how long somebody who has connected may take to show that he is a client, and may be."""
 _LOOK_SECONDS = 0.02
 _FRAMES_AT_A_TIME = 16
 _MOST_TOKEN = 512
@@ -41,6 +43,8 @@ class Serving:
         How many bytes of frames wait for a client that is slow or pauses, before the oldest are dropped.
     patience : float
         How long a client may take for what is left when the channel has ended, s.
+    clock : callable
+        Returns the monotonic time, s, by which somebody who has connected is late.
     """
 
     version: int
@@ -48,10 +52,17 @@ class Serving:
     restart: float
     memory: int
     patience: float
+    clock: Callable[[], float] = monotonic
 
 
 class Requests(Protocol):
     """What a client may ask that is not about itself alone."""
+
+    def admit(self, client: "Client") -> str | None:
+        """Take it among the clients, now that it has shown that it is one; return why it cannot be."""
+
+    def leave(self, client: "Client") -> None:
+        """Note that it has gone."""
 
     def pause(self, client: "Client", is_wanted: bool) -> None:
         """Note that it pauses, or goes on."""
@@ -79,13 +90,13 @@ class Client(threading.Thread):
         Who may connect.
     requests : Requests
         Where pauses and kills are noted.
-    report : callable
-        Called with a line of text when it comes and goes.
+    rejects : Rejects
+        Where it is reported when it comes and goes, and when it was not let in.
 
     Attributes
     ----------
-    name : str
-        Where it has connected from.
+    name, host : str
+        Where it has connected from: address with port, and without.
     n_sent : int
         Frames that were sent.
     n_lost : int
@@ -103,10 +114,11 @@ class Client(threading.Thread):
         serving: Serving,
         access: Access,
         requests: Requests,
-        report: Callable[[str], object],
+        rejects: Rejects,
     ) -> None:
         peer = connection.getpeername()
         super().__init__(name=str(Address(peer[0], peer[1])), daemon=True)
+        self.host: str = peer[0]
         self.n_sent = self.n_lost = 0
         self.is_paused = False
         self.why: str | None = None
@@ -115,7 +127,10 @@ class Client(threading.Thread):
         self._serving = serving
         self._access = access
         self._requests = requests
-        self._report = report
+        self._rejects = rejects
+        self._report = rejects.say
+        self._was_let_in = False
+        self._why_dropped = "the hub has closed"
         self._stops = threading.Event()
         self._status = Status.of(path)
         self._packer = Packer(self._status.manifest, serving.version)
@@ -136,32 +151,37 @@ class Client(threading.Thread):
         """Have it end soon."""
         self._stops.set()
 
+    def drop(self, why: str) -> None:
+        """Have it end soon, and say why."""
+        self._why_dropped = why
+        self._stops.set()
+
     def run(self) -> None:
         """Serve."""
         try:
             why = self._serve()
-        except (MdreelError, OSError) as error:
-            why = str(error)
+        except Exception as error:  # noqa: BLE001 - nothing that a client does ends more than its own connection
+            why = str(error) or type(error).__name__
         finally:
-            self._leave_channel()
+            with suppress(Exception):
+                self._leave_channel()
             with suppress(OSError):
                 self._connection.close()
         self.why = why
         self._requests.pause(self, False)
-        lost = f", {self.n_lost:,} lost" if self.n_lost else ""
-        self._report(f"{self.name}: {why}: {self.n_sent:,} frames sent{lost}")
+        if self._was_let_in:
+            lost = f", {self.n_lost:,} lost" if self.n_lost else ""
+            self._report(f"{self.name}: {why}: {self.n_sent:,} frames sent{lost}")
+        else:
+            self._rejects.note(f"{self.name}: {why}")
+        self._requests.leave(self)
 
     def _serve(self) -> str:
         """Serve; return why that has ended."""
-        refusal = self._access.refusal(self._connection)
+        refusal = self._refusal()
         if refusal is not None:
             return f"refused: {refusal}"
-        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._connection.settimeout(_GO_SECONDS)
-        self._connection.sendall(greeting(self._packer.session))
-        self._connection.setblocking(False)
-        if not self._is_let_in():
-            return "refused: no token" if self._access.wants_token else "refused: it has not said that frames may come"
+        self._was_let_in = True
         self._report(f"{self.name}: has joined")
         self._join_channel(self._serving.start)
         why = self._obey_all()  # it may have said more than that
@@ -182,6 +202,21 @@ class Client(threading.Thread):
             if why is not None:
                 return "the channel has ended" if is_over else why
         return "the hub has closed"
+
+    def _refusal(self) -> str | None:
+        """Greet who has connected; return why he is not let in."""
+        refusal = self._access.refusal(self._connection)
+        if refusal is not None:
+            return refusal
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._connection.settimeout(GO_SECONDS)
+        self._connection.sendall(greeting(self._packer.session))
+        self._connection.setblocking(False)
+        if self._is_let_in():
+            return self._requests.admit(self)
+        if self._stops.is_set():
+            return self._why_dropped
+        return "no token" if self._access.wants_token else "it has not said that frames may come"
 
     def _turn(self, is_over: bool) -> str | None:
         """Take frames, listen and send, each as far as it goes; return why the client is to be left."""
@@ -324,9 +359,11 @@ class Client(threading.Thread):
 
     def _is_let_in(self) -> bool:
         """Wait until it has shown the token, if it has to, and has said that frames may come."""
-        until = monotonic() + _GO_SECONDS
+        until = self._serving.clock() + GO_SECONDS
+        poll = select.poll()
+        poll.register(self._connection, select.POLLIN)
         has_shown = not self._access.wants_token
-        while monotonic() < until and not self._stops.is_set():
+        while self._serving.clock() < until and not self._stops.is_set():
             if not has_shown and (line_ends := self._received.find(b"\n")) >= 0:
                 line = bytes(self._received[: line_ends + 1])
                 if not self._access.is_token(line):
@@ -340,7 +377,7 @@ class Client(threading.Thread):
             begun = bytes(self._received[: len(TOKEN_BEGINS)])
             if not has_shown and (len(self._received) > _MOST_TOKEN or not TOKEN_BEGINS.startswith(begun)):
                 return False
-            if not select.select([self._connection], [], [], _LOOK_SECONDS)[0]:
+            if not poll.poll(1000 * _LOOK_SECONDS):
                 continue
             said = self._connection.recv(_MOST_TOKEN)
             if not said:

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from mdreel._core import channel_status
-from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
+from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
 from mdreel.executors.memory import bytes_of
 from mdreel.insitu.imd.access import token_of
 from mdreel.insitu.imd.address import Address
@@ -162,7 +162,7 @@ class Feed(threading.Thread):
                 if self._stops.is_set():
                     break
             self._conclude()
-        except (MdreelError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever an engine sends, the channel gets an end
             self._fail(error)
         finally:
             self.link.close()

@@ -11,15 +11,17 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from mdreel.errors import MdreelError, MismatchError, StreamTimeoutError
+from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.executors.memory import bytes_of
 from mdreel.insitu.consumer import Start, begin_of
 from mdreel.insitu.imd.access import Access, token_of
 from mdreel.insitu.imd.address import Address
-from mdreel.insitu.imd.client import Client, Serving
+from mdreel.insitu.imd.client import GO_SECONDS, Client, Serving
 from mdreel.insitu.imd.feed import Engine, Feed
 from mdreel.insitu.imd.messages import VERSIONS
+from mdreel.insitu.lobby import Lobby
 from mdreel.insitu.place import place_of, when_there
+from mdreel.insitu.rejects import Rejects
 from mdreel.insitu.status import Status
 
 _LOOK_SECONDS = 0.1
@@ -144,14 +146,18 @@ class Hub:
         self._wait = wait
         self._restart = restart
         self._linger = linger
-        self._report = report or (lambda line: None)
+        self._rejects = Rejects(report or (lambda line: None))
+        self._report = self._rejects.say
         engine = Engine(engine) if isinstance(engine, str) else engine
         self._feed = None if engine is None else Feed(engine, self.path, self._report)
         self._socket: socket.socket | None = None
         self._accepting: threading.Thread | None = None
         self._stops = threading.Event()
         self._lock = threading.Lock()
+        # Who has connected is in the lobby until it has shown that it is a client, and may be.
+        self._lobby: Lobby[Client] = Lobby(self._rejects.note)
         self._clients: list[Client] = []
+        self._error: BaseException | None = None
         self._pausing: set[Client] = set()
         self._gone: list[ClientStatus] = []
 
@@ -201,8 +207,12 @@ class Hub:
     def clients(self) -> list[ClientStatus]:
         """What was done for each client, those first that are gone."""
         with self._lock:
-            self._sweep()
-            return [*self._gone, *map(_status_of, self._clients)]
+            return [*self._gone, *map(_status_of, [*self._clients, *self._lobby.all()])]
+
+    @property
+    def n_refused(self) -> int:
+        """Connections that were not let in."""
+        return self._rejects.n
 
     def wait(self, timeout: float | None = None) -> str:
         """Wait until the channel has ended, and clients have what is left of it.
@@ -221,6 +231,8 @@ class Hub:
         ------
         StreamTimeoutError
             If that takes longer.
+        StreamError
+            If clients are let in no more, because the thread that does so has died.
         MdreelError, OSError
             If the frames of the engine could not be published.
         """
@@ -228,15 +240,16 @@ class Hub:
         ended: float | None = None
         lost: float | None = None
         while True:
+            self._check()
             state = self._state()
             now = monotonic()
             lost = (now if lost is None else lost) if state == "lost" else None
             if state != "running" and not (lost is not None and now - lost < self._restart):
                 ended = now if ended is None else ended
+                rest = now - ended - self._linger
                 with self._lock:
-                    self._sweep()
-                    is_served = bool(self._clients)
-                if not is_served and now - ended >= self._linger:
+                    is_awaited = bool(self._clients) or (len(self._lobby) > 0 and rest < GO_SECONDS)
+                if rest >= 0 and not is_awaited:
                     break
             if until is not None and now >= until:
                 raise StreamTimeoutError(f"{self.path}: no end came within {timeout:g} s")
@@ -259,11 +272,30 @@ class Hub:
         if self._accepting is not None:
             self._accepting.join()
         with self._lock:
-            clients = list(self._clients)
+            clients = [*self._clients, *self._lobby.all()]
         for client in clients:
             client.stop()
         for client in clients:
             client.join()
+        self._rejects.say_number("connections")
+
+    def admit(self, client: Client) -> str | None:
+        """Take somebody who has connected among the clients; return why that cannot be."""
+        with self._lock:
+            self._lobby.leave(client)
+            if len(self._clients) >= _MOST_CLIENTS:
+                return f"there are {_MOST_CLIENTS} clients already"
+            self._clients.append(client)
+        return None
+
+    def leave(self, client: Client) -> None:
+        """Put down what was done for a client that has gone."""
+        with self._lock:
+            self._lobby.leave(client)
+            if client in self._clients:
+                self._clients.remove(client)
+            self._gone.append(_status_of(client))
+            del self._gone[:-_MOST_CLIENTS]
 
     def pause(self, client: Client, is_wanted: bool) -> None:
         """Note that a client pauses or goes on; as a whole they have the engine pause, if that is passed on."""
@@ -292,41 +324,43 @@ class Hub:
         except FileNotFoundError:
             return "lost"  # it was removed
 
+    def _check(self) -> None:
+        if self._error is not None:
+            message = f"the hub has died, and lets nobody in: {type(self._error).__name__}: {self._error}"
+            raise StreamError(f"{self.address}: {message}: start it again") from self._error
+
     def _accept(self) -> None:
         """Let clients in, until the hub is closed."""
-        if self._feed is not None:
-            self._feed.is_open.wait()
+        try:
+            if self._feed is not None:
+                self._feed.is_open.wait()
+            while not self._stops.is_set():
+                self._accept_next()
+        except BaseException as error:  # noqa: BLE001 - raised by `wait`: a process whose hub is dead must not look alive
+            self._error = error
+
+    def _accept_next(self) -> None:
+        """Let the next connection into the lobby, whatever becomes of that."""
         assert self._socket is not None, "it was opened"
-        while not self._stops.is_set():
-            try:
-                connection, peer = self._socket.accept()
-            except OSError as error:
-                if self._stops.is_set():
-                    return
-                self._report(f"{self.address}: {error.strerror}")  # as for want of descriptors
+        try:
+            connection, peer = self._socket.accept()
+        except OSError as error:
+            if not self._stops.is_set():
+                self._rejects.note(f"{self.address}: {error.strerror}")  # as for want of descriptors
                 self._stops.wait(_LOOK_SECONDS)
-                continue
-            try:
-                self._let_in(connection)
-            except (MdreelError, OSError) as error:
-                self._report(f"{Address(peer[0], peer[1])}: refused: {error}")
-                connection.close()
-
-    def _let_in(self, connection: socket.socket) -> None:
-        client = Client(connection, self.path, self._serving, self._access, self, self._report)
-        with self._lock:
-            self._sweep()
-            if len(self._clients) >= _MOST_CLIENTS:
-                raise MismatchError(f"there are {_MOST_CLIENTS} clients already")
+            return
+        client: Client | None = None
+        try:
+            client = Client(connection, self.path, self._serving, self._access, self, self._rejects)
+            with self._lock:
+                self._lobby.enter(client)
             client.start()
-            self._clients.append(client)
-
-    def _sweep(self) -> None:
-        """Put down what was done for clients that are gone."""
-        for client in [client for client in self._clients if not client.is_alive()]:
-            self._clients.remove(client)
-            self._gone.append(_status_of(client))
-            del self._gone[:-_MOST_CLIENTS]
+        except Exception as error:  # noqa: BLE001 - as for want of threads, or of a channel: others may come yet
+            if client is not None:
+                with self._lock:
+                    self._lobby.leave(client)
+            self._rejects.note(f"{Address(peer[0], peer[1])}: refused: {error}")
+            connection.close()
 
     def __enter__(self) -> Self:
         return self.open()

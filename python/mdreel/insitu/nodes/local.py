@@ -14,6 +14,7 @@ from mdreel.insitu.nodes.messages import Answer
 from mdreel.insitu.place import make_folder_for
 from mdreel.insitu.producer import RING_BYTES
 from mdreel.insitu.staging import Staging
+from mdreel.received import content_of, object_of, text
 
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)
@@ -194,10 +195,13 @@ class LocalChannel:
         return self._core
 
     def _known(self) -> dict[str, Any]:
+        path = self.path / _SOURCE
         try:
-            known = json.loads((self.path / _SOURCE).read_text())
+            known = object_of(content_of(path))
+            return {name: text(known, name) for name in ("identity", "relay")}
         except FileNotFoundError:
             return {}
-        except ValueError as error:
-            raise FormatError(f"{self.path / _SOURCE}: not understood: {error}") from error
-        return known if isinstance(known, dict) else {}
+        except FormatError as error:
+            raise FormatError(
+                f"{path}: {error}: remove the channel (mdreel channels {self.path.name} --remove)"
+            ) from None

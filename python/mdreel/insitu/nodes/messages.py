@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from mdreel.errors import FormatError
 from mdreel.insitu.manifest import Manifest
+from mdreel.received import number, object_of, shown, text, whole
 
 VERSION = 1
 KEY = f"mdreel/{VERSION}"
@@ -25,9 +26,12 @@ MOST_EPOCHS = 64
 _MAGIC = b"MDRN"
 _HEAD = struct.Struct("<4sBBHQ")
 _MOST_REASON = 1024
-_MOST_JSON = 64 << 10
+MOST_RELAY_BYTES = 64 << 10
+"""No message of a relay is larger, and no question of one."""
 _MOST_ATOMS = 1 << 40
+_MOST_NAME = 256
 _WORD = 1 << 64
+_STEP = 1 << 63
 STATES = ("running", "lost")
 ENDS = ("finished", "stopped", "failed")
 
@@ -219,19 +223,26 @@ class Join:
             If nothing that can be understood.
         """
         said = _said(received)
-        relay, host, session = (_text(said, "relay"), _text(said, "host"), _number(said, "session", _WORD))
+        relay, host, session = (text(said, "relay"), text(said, "host"), whole(said, "session", end=_WORD))
         if not relay.isalnum() or not relay.isascii() or len(relay) > 32:
             raise FormatError(f"expected up to 32 letters and digits for a relay, got {relay!r}")
-        match said.get("start"):
-            case ["earliest" | "latest" as word, None]:
-                return cls(relay, host, session, (word, None))
-            case ["sequence" as word, int(number)] if 0 <= number < _WORD:
-                return cls(relay, host, session, (word, number))
-            case ["step" as word, int(number)] if abs(number) < _WORD // 2:
-                return cls(relay, host, session, (word, number))
-            case ["time" as word, int(number) | float(number)]:
-                return cls(relay, host, session, (word, float(number)))
-        raise FormatError(f"a relay cannot begin at {said.get('start')!r}")
+        return cls(relay, host, session, _start(said.get("start")))
+
+
+def _start(said: object) -> tuple[str, float | None]:
+    """Return with which frame a relay wants to begin."""
+    match said:
+        case ["earliest" | "latest" as word, None]:
+            return word, None
+        case ["sequence" | "step" | "time", bool()]:  # which Python takes for whole numbers
+            pass
+        case ["sequence" as word, int(number)] if 0 <= number < _WORD:
+            return word, number
+        case ["step" as word, int(number)] if -_STEP <= number < _STEP:
+            return word, number
+        case ["time" as word, int(number) | float(number)]:  # it is finite, as all numbers that were received
+            return word, float(number)
+    raise FormatError(f"a relay cannot begin at {shown(said)}")
 
 
 @dataclass(frozen=True)
@@ -261,59 +272,38 @@ class Answer:
         manifest = said.get("manifest")
         if not isinstance(manifest, dict):
             raise FormatError("expected a manifest")
-        n_slots, slot_bytes = _number(said, "n_slots", 1 << 32), _number(said, "slot_bytes", 1 << 40)
-        return cls(_text(said, "identity"), n_slots, slot_bytes, _manifest(manifest))
+        n_slots, slot_bytes = whole(said, "n_slots", end=1 << 32), whole(said, "slot_bytes", end=1 << 40)
+        return cls(text(said, "identity"), n_slots, slot_bytes, _manifest(manifest))
 
 
 def _manifest(said: dict[str, Any]) -> Manifest:
-    hash_text = _text(said, "topology_hash")
-    time_step = said.get("time_step")
-    if len(hash_text) != 64 or not isinstance(time_step, int | float) or isinstance(time_step, bool):
-        raise FormatError("expected a manifest with a topology hash of 32 bytes and a time step")
+    hash_text = text(said, "topology_hash")
     try:
         topology_hash = bytes.fromhex(hash_text)
-        time_step = float(time_step)
-    except (ValueError, OverflowError) as error:
-        raise FormatError(f"a manifest: {error}") from error
+    except ValueError as error:
+        raise FormatError(f"a manifest: {error}") from None
+    if len(topology_hash) != 32:
+        raise FormatError(f"expected a manifest with a topology hash of 32 bytes, got {len(topology_hash)}")
     names = said.get("energies")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FormatError("expected names of energies")
+    if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= _MOST_NAME for name in names):
+        raise FormatError(f"expected names of energies of at most {_MOST_NAME} characters")
     return Manifest(
-        n_atoms=_number(said, "n_atoms", _MOST_ATOMS),
-        stream=_number(said, "stream", _WORD),
+        n_atoms=whole(said, "n_atoms", end=_MOST_ATOMS),
+        stream=whole(said, "stream", end=_WORD),
         sections=_pairs(said, "sections"),
         energies=tuple(names),
-        time_step=time_step,
-        stride=_number(said, "stride", _WORD),
+        time_step=number(said, "time_step"),
+        stride=whole(said, "stride", end=_WORD),
         topology_hash=topology_hash,
         units=_pairs(said, "units"),
     )
 
 
 def _said(received: bytes) -> dict[str, Any]:
-    if len(received) > _MOST_JSON:
-        raise FormatError(f"expected at most {_MOST_JSON} bytes, got {len(received)}")
-    try:
-        said = json.loads(received)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"not understood: {error}") from error
-    if not isinstance(said, dict) or said.get("version") != VERSION:
-        raise FormatError(f"expected something of version {VERSION}")
+    said = object_of(received, MOST_RELAY_BYTES)
+    if whole(said, "version") != VERSION:
+        raise FormatError(f"expected something of version {VERSION}, got {said['version']}")
     return said
-
-
-def _text(said: dict[str, Any], name: str) -> str:
-    value = said.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= 256:
-        raise FormatError(f"expected a text for {name}, got {value!r:.80}")
-    return value
-
-
-def _number(said: dict[str, Any], name: str, end: int) -> int:
-    value = said.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < end:
-        raise FormatError(f"expected a number from 0 to {end - 1} for {name}, got {value!r:.80}")
-    return value
 
 
 def _pairs(said: dict[str, Any], name: str) -> tuple[tuple[str, str], ...]:
@@ -321,6 +311,7 @@ def _pairs(said: dict[str, Any], name: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(found, list) or len(found) > 64:
         raise FormatError(f"expected pairs for {name}")
     for pair in found:
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(word, str) for word in pair):
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        if not is_pair or not all(isinstance(word, str) and len(word) <= _MOST_NAME for word in pair):
             raise FormatError(f"expected pairs of texts for {name}")
     return tuple((first, second) for first, second in found)

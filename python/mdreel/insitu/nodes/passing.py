@@ -3,7 +3,6 @@
 import secrets
 import socket
 import threading
-from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +28,8 @@ from mdreel.insitu.nodes.messages import (
     decode,
     encode,
 )
+from mdreel.insitu.rejects import Rejects
+from mdreel.printable import printable
 
 if TYPE_CHECKING:
     import zenoh
@@ -76,8 +77,8 @@ class Passing:
         The first frame, for a channel that has none here.
     patience : float
         For how long the server may not be heard of, s, before the producer counts as lost.
-    report : callable
-        Called with a line of text.
+    rejects : Rejects
+        Where lines of text are reported, and what was refused.
     stops : threading.Event
         Set by who wants it to end.
     joined : threading.Event
@@ -90,7 +91,7 @@ class Passing:
         local: LocalChannel,
         begin: tuple[str, float | None],
         patience: float,
-        report: Callable[[str], object],
+        rejects: Rejects,
         stops: threading.Event,
         joined: threading.Event,
     ) -> None:
@@ -98,7 +99,8 @@ class Passing:
         self._local = local
         self._begin = begin
         self._patience = patience
-        self._report = report
+        self._rejects = rejects
+        self._report = rejects.say
         self._stops = stops
         self._joined = joined
         self._inbox = Inbox(1 << 20)
@@ -110,12 +112,12 @@ class Passing:
         self._epoch = Epoch(0, 0)
         self._heard = self._beat = 0.0
         self._joins = True
-        self._n_frames = self._n_refused = self._n_joins = self._n_damaged = 0
+        self._n_frames = self._n_joins = self._n_damaged = 0
 
     @property
     def relayed(self) -> Relayed:
         """What has been done so far."""
-        return Relayed(self._n_frames, self._local.n_missed, self._n_refused, self._n_joins)
+        return Relayed(self._n_frames, self._local.n_missed, self._rejects.n, self._n_joins)
 
     def meet(self, opened: "zenoh.Session", wait: float) -> None:
         """Ask for the channel, which may not be there for some time, s, and open the one here."""
@@ -150,7 +152,7 @@ class Passing:
             if reply.ok is not None:
                 return Answer.decode(reply.ok.payload.to_bytes())
             said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
-            text = said.decode("utf-8", "replace")
+            text = printable(said.decode("utf-8", "replace"))
             if text.startswith("absent"):
                 raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
             raise StreamError(f"{self.channel}: {text}")
@@ -200,6 +202,10 @@ class Passing:
             answer = self._ask(Join(self._local.relay, socket.gethostname()[:256] or "?", session, start).encode())
         except (StreamTimeoutError, FileNotFoundError):
             return False
+        except FormatError as error:
+            self._n_damaged += 1
+            self._refuse(error)
+            return False
         self._local.accept(answer)
         self._heard, self._joins = monotonic(), False
         self._n_joins += 1
@@ -229,12 +235,12 @@ class Passing:
             case End(n_sent, how, reason):
                 self._check_number(n_sent)
                 self._local.open()
-                self._local.end(how, reason)
+                self._local.end(how, printable(reason))
                 self._say(Bye())
                 self._report(f"{self.channel}: {how} after {self._n_frames:,} frames")
                 return how
             case Fault(reason):
-                raise StreamError(f"{self.channel}: the server cannot read it: {reason}")
+                raise StreamError(f"{self.channel}: the server cannot read it: {printable(reason)}")
             case _:
                 raise FormatError(f"a server does not say {type(message).__name__}")
         return None
@@ -277,8 +283,7 @@ class Passing:
 
     def _refuse(self, error: FormatError) -> None:
         """Ask again for what has come and is not what it should be."""
-        self._n_refused += 1
-        self._report(f"{self.channel}: not understood, and asked for again: {error}")
+        self._rejects.note(f"{self.channel}: not understood, and asked for again: {error}")
         if self._n_damaged >= _MOST_DAMAGED:
             raise error
         self._joins = True

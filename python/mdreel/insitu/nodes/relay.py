@@ -10,10 +10,13 @@ from typing import Self
 from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.executors.memory import bytes_of
 from mdreel.insitu.consumer import Start, begin_of
-from mdreel.insitu.nodes.link import Security, check_endpoint, connected
+from mdreel.insitu.nodes.endpoint import check_endpoint
+from mdreel.insitu.nodes.link import connected
 from mdreel.insitu.nodes.local import LocalChannel
 from mdreel.insitu.nodes.passing import Passing, Relayed
+from mdreel.insitu.nodes.security import Security
 from mdreel.insitu.place import place_of
+from mdreel.insitu.rejects import Rejects
 from mdreel.insitu.staging import Staging
 
 _LOOK_SECONDS = 0.2
@@ -34,7 +37,8 @@ class Relay:
     name : str or path, optional
         The name, or the directory, of the channel here; by default the same name.
     security : Security, optional
-        By what the server knows us, and we the server.
+        By what the server knows us, and we the server. A server of the same user at a loopback address needs nothing:
+        its token is found.
     start : {"earliest", "latest"} or (str, float)
         The first frame, as of `Consumer`, for a channel that has none here.
     wait : float
@@ -90,10 +94,10 @@ class Relay:
         if n_slots is not None and n_slots < 2:
             raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
         self._local = LocalChannel(self.path, n_slots, staging, bytes_of(memory))
-        self._report = report or (lambda line: None)
+        rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
-        self._passing = Passing(channel, self._local, begin_of(start), patience, self._report, self._stops, self._ready)
+        self._passing = Passing(channel, self._local, begin_of(start), patience, rejects, self._stops, self._ready)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 

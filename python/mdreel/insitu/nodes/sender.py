@@ -3,13 +3,15 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
-from mdreel.errors import MdreelError, StreamError, StreamTimeoutError
+from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.insitu.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.insitu.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
+from mdreel.printable import printable
 
 _LOOK_SECONDS = 0.05
 
@@ -47,7 +49,7 @@ class Sender(threading.Thread):
         super().__init__(name=f"mdreel-{path.name}-{join.relay[:8]}", daemon=True)
         self.path = path
         self.relay = join.relay
-        self.host = join.host
+        self.host = printable(join.host)
         self.state = "running"
         self.n_frames = self.n_bytes = self.n_again = self.n_taken = 0
         self.fault: str | None = None
@@ -110,9 +112,10 @@ class Sender(threading.Thread):
         try:
             while self._turn():
                 pass
-        except (MdreelError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the relay is told, whatever it is
             self.fault = str(error)
-            self._send(Fault(f"{type(error).__name__}: {error}"))
+            with suppress(Exception):  # the network may be what has failed
+                self._send(Fault(f"{type(error).__name__}: {error}"))
         finally:
             self._release(self._credit)
             self._held.clear()

@@ -11,18 +11,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mdreel._core import channel_status
-from mdreel.errors import FormatError, MdreelError, MismatchError
+from mdreel.errors import FormatError, MdreelError, MismatchError, StreamError
 from mdreel.insitu.manifest import Manifest
-from mdreel.insitu.nodes.link import Security, check_endpoint, is_local, listening
-from mdreel.insitu.nodes.messages import KEY, Answer, Bye, Credit, Join, decode
+from mdreel.insitu.nodes.endpoint import check_endpoint, is_local
+from mdreel.insitu.nodes.link import listening
+from mdreel.insitu.nodes.local_token import forget_token, make_token
+from mdreel.insitu.nodes.messages import KEY, MOST_RELAY_BYTES, Answer, Bye, Credit, Join, decode
+from mdreel.insitu.nodes.security import Security
 from mdreel.insitu.nodes.sender import Sender
 from mdreel.insitu.place import place_of
+from mdreel.insitu.rejects import Rejects
 
 if TYPE_CHECKING:
     import zenoh
 
 _LOOK_SECONDS = 0.2
 _MOST_RELAYS = 64
+_MOST_WAITING = 1024
+"""So many messages of relays wait to be looked at; what comes beyond them is refused, and relays say it again."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,13 @@ class Server:
     listen : str
         The address to listen at, as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` with certificates.
     security : Security, optional
-        Who may connect. Needed unless only this machine can.
+        Who may connect. At a loopback address it is by default this user alone: the server makes a token that only he
+        can read, which his relays on this machine find by themselves. At all other addresses it must be given.
     all_interfaces : bool
         Whether the address may be that of all interfaces.
     without_authentication : bool
-        Whether everybody who reaches the address may read the channels.
+        Whether everybody who reaches the address may read the channels: at a loopback address every user of this
+        machine.
     patience : float
         For how long frames are held for a relay that is cut off, s: a full ring waits so long for it. Those of a
         channel with a staging are not held, as they are found there.
@@ -104,17 +112,19 @@ class Server:
         self.listen = listen
         self._security = security or Security()
         check_endpoint(listen, listens=True, all_interfaces=all_interfaces)
-        if not (self._security.is_there or without_authentication or is_local(listen)):
+        self._makes_token = not (self._security.is_there or without_authentication) and is_local(listen)
+        if not (self._security.is_there or without_authentication or self._makes_token):
             message = "anybody who reaches this address could read the channels: say a token or certificates"
             raise MismatchError(f"{listen}: {message}, or that it is to be so")
         self._security.check(listen)
         self._patience = patience
-        self._report = report or (lambda line: None)
+        self._rejects = Rejects(report or (lambda line: None))
+        self._report = self._rejects.say
         self._senders: dict[tuple[str, str], Sender] = {}
-        self._inbox: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
+        self._inbox: queue.Queue[tuple[str, object]] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
         self._stack = ExitStack()
-        self._n_refused = 0
         self._lock = threading.Lock()
 
     def open(self) -> Self:
@@ -126,8 +136,14 @@ class Server:
             If the address cannot be listened at.
         UnsupportedError
             If Zenoh is not installed.
+        PermissionError
+            If the token of this user on this machine could be read by others.
         """
         if self._thread is None:
+            if self._makes_token:
+                self._security = Security(make_token(self.listen))
+            else:
+                forget_token(self.listen)  # of a server before: relays would show it here, and be refused
             session = self._stack.enter_context(listening(self.listen, self._security))
             for name in self.paths:
                 # Callbacks are on Zenoh's threads, which must not wait.
@@ -147,13 +163,27 @@ class Server:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._inbox.put(("stop", None))
+        if thread.is_alive():
+            self._inbox.put(("stop", None))
         thread.join()
         for sender in self._senders.values():
             sender.stop()
         for sender in self._senders.values():
             sender.join()
         self._stack.close()
+        self._rejects.say_number("messages of relays")
+
+    def check(self) -> None:
+        """Check that relays are still answered.
+
+        Raises
+        ------
+        StreamError
+            If the thread that answers them has died of an error, which no message can bring about.
+        """
+        if self._error is not None:
+            message = f"the server has died, and answers no relay: {type(self._error).__name__}: {self._error}"
+            raise StreamError(f"{self.listen}: {message}: start it again") from self._error
 
     @property
     def relays(self) -> tuple[RelayStatus, ...]:
@@ -163,42 +193,57 @@ class Server:
 
     @property
     def n_refused(self) -> int:
-        """Messages that were not understood."""
-        return self._n_refused
+        """Messages that were not understood, or could not be answered."""
+        return self._rejects.n
 
     def _taking(self, kind: str, name: str) -> Callable[[object], None]:
-        return lambda said: self._inbox.put((f"{kind} {name}", said))
+        def take(said: object) -> None:
+            try:
+                self._inbox.put_nowait((f"{kind} {name}", said))
+            except queue.Full:
+                self._rejects.note(f"{name}: too many messages wait: refused")
+
+        return take
 
     def _serve(self, session: "zenoh.Session") -> None:
-        while True:
-            what, said = self._inbox.get()
-            kind, _, name = what.partition(" ")
-            if kind == "stop":
-                return
-            try:
-                if kind == "query":
-                    self._answer(session, name, said)  # type: ignore[arg-type]
-                else:
-                    self._hear(name, said)  # type: ignore[arg-type]
-            except FormatError as error:
-                self._n_refused += 1
-                self._report(f"{name}: not understood: {error}")
+        try:
+            while self._hear_next(session):
+                pass
+        except BaseException as error:  # noqa: BLE001 - raised by `check`: a process whose server is dead must not look alive
+            self._error = error
+
+    def _hear_next(self, session: "zenoh.Session") -> bool:
+        """Take the next message, whatever is in it; return whether more are to be taken."""
+        what, said = self._inbox.get()
+        kind, _, name = what.partition(" ")
+        if kind == "stop":
+            return False
+        try:
+            if kind == "query":
+                self._answer(session, name, said)  # type: ignore[arg-type]
+            else:
+                self._hear(name, said)  # type: ignore[arg-type]
+        except FormatError as error:
+            self._rejects.note(f"{name}: not understood: {error}")
+        except Exception as error:  # noqa: BLE001 - no message ends a server
+            self._rejects.note(f"{name}: not answered: {type(error).__name__}: {error}")
+        return True
 
     def _answer(self, session: "zenoh.Session", name: str, query: "zenoh.Query") -> None:
         """Say what the channel is, and if a relay wants to join, send to it."""
         try:
-            asked = b"" if query.payload is None else query.payload.to_bytes()
+            asked = _bytes_of(query.payload)
             join = Join.decode(asked) if asked else None
             answer = answer_of(self.paths[name])
             if join is not None:
                 self._take_in(session, name, join)
         except FileNotFoundError:
             query.reply_err(b"absent: there is no such channel yet")
-        except (MdreelError, OSError) as error:
+        except Exception as error:
             query.reply_err(f"refused: {error}".encode(errors="replace"))
-            if isinstance(error, FormatError):
+            if isinstance(error, FormatError) or not isinstance(error, MdreelError | OSError):
                 raise
-            self._report(f"{name}: {error}")
+            self._rejects.note(f"{name}: {error}")
         else:
             query.reply(query.key_expr, answer.encode())
         finally:
@@ -231,7 +276,7 @@ class Server:
         self._report(f"{name}: relay on {join.host} has joined")
 
     def _hear(self, name: str, sample: "zenoh.Sample") -> None:
-        session, message = decode(sample.payload.to_bytes())
+        session, message = decode(_bytes_of(sample.payload))
         relay = str(sample.key_expr).rpartition("/")[2]
         if not isinstance(message, Credit | Bye):
             raise FormatError(f"a relay does not say {type(message).__name__}")
@@ -281,6 +326,15 @@ def answer_of(path: Path) -> Answer:
     made = (path / "manifest").stat()  # written once, when the channel is made
     identity = f"{made.st_dev:x}-{made.st_ino:x}-{made.st_mtime_ns:x}"
     return Answer(identity, status["n_slots"], status["slot_bytes"], Manifest.of(status["manifest"]))
+
+
+def _bytes_of(payload: "zenoh.ZBytes | None") -> bytes:
+    """Copy a message out of the network's memory, unless it is larger than any may be."""
+    if payload is None:
+        return b""
+    if len(payload) > MOST_RELAY_BYTES:
+        raise FormatError(f"expected a message of at most {MOST_RELAY_BYTES:,} bytes, got {len(payload):,}")
+    return payload.to_bytes()
 
 
 def _status_of(name: str, sender: Sender) -> RelayStatus:

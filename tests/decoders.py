@@ -1,0 +1,306 @@
+"""The decoders of what other processes send and write: each with what it reads, and with what it may refuse that.
+
+A new decoder is added here, with valid messages, of which the tests of properties make damaged ones.
+"""
+
+import json
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from mdreel._core import channel_frame_identity
+from mdreel.archives.committed import Committed
+from mdreel.ensemble.journal import past_of
+from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
+from mdreel.insitu.imd.access import Access as ImdAccess
+from mdreel.insitu.imd.address import Address
+from mdreel.insitu.imd.client import Client, Serving
+from mdreel.insitu.imd.engine import EngineLink
+from mdreel.insitu.imd.messages import HEADER, Kind, Session, Unpacker, header, session_of, version_of
+from mdreel.insitu.manifest import Manifest
+from mdreel.insitu.nodes.local import LocalChannel
+from mdreel.insitu.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
+from mdreel.insitu.producer import Producer
+from mdreel.insitu.rejects import Rejects
+from mdreel.insitu.requests import FOLDER, Requests, answer_of
+from mdreel.notices.file import process_of
+from mdreel.notices.reader import NoticeReader
+from mdreel.received import content_of, object_of
+from mdreel.watch.access import Access
+from mdreel.watch.facts import facts_of
+from mdreel.watch.lines import lines
+from mdreel.watch.metrics import metrics
+from mdreel.watch.seen import Seen, SeenAnalysis
+from mdreel.watch.steering import NAME, SteeringLog
+from mdreel.watch.terminal import Room, view
+from steering_lines import line
+
+ODD_JSON = (b"1e400", b"-1e400", b"NaN", b"Infinity", b"-Infinity", b"9" * 400, b"9" * 5000, b"[" * 2000 + b"]" * 2000)
+"""What ``json`` reads, or has limits for, and what no number or list of ours is."""
+
+Refusals = tuple[type[Exception], ...]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A way by which bytes of another process become values.
+
+    Attributes
+    ----------
+    read : callable
+        Decodes bytes, which it may put into a file of a folder.
+    valid : tuple of bytes
+        What it reads.
+    covers : tuple of str
+        The functions that are reached by it, as file and name.
+    refuses : tuple of type
+        The errors that it documents.
+    is_json : bool
+        Whether what is valid is lines of JSON.
+    """
+
+    read: Callable[[bytes, Path], object]
+    valid: tuple[bytes, ...]
+    covers: tuple[str, ...] = ()
+    refuses: Refusals = (FormatError,)
+    is_json: bool = True
+
+
+def _message(content: bytes, _: Path) -> object:
+    return decode(content)
+
+
+def _request(content: bytes, folder: Path) -> object:
+    place = folder / FOLDER
+    place.mkdir(exist_ok=True)
+    (place / "1.request").write_bytes(content)
+    requests = Requests(folder, 0)
+    for request in requests.take():
+        assert isinstance(request.arguments, dict)
+        request.answer("done")
+    assert requests.take() == []
+    return object_of(content_of(place / "1.answer"))
+
+
+def _answered(content: bytes, folder: Path) -> object:
+    path = folder / "1.answer"
+    path.write_bytes(content)
+    return answer_of(path)
+
+
+def _notice(content: bytes, folder: Path) -> None:
+    """Read a notice, and show it in each way."""
+    path = folder / "notice.jsonl"
+    path.write_bytes(content)
+    notice = NoticeReader(path).read()
+    if notice is None:
+        return
+    analysis = SeenAnalysis("key", notice, notice.name, notice.state, notice.reason)
+    _show(Seen(folder, "running", analyses=(analysis,)))
+
+
+def _show(seen: Seen) -> None:
+    console = Console(file=StringIO(), width=200)
+    console.print(view([seen], Room(200, 50)))
+    said = "\n".join((*lines([seen], 0.0), metrics([seen])))
+    json.dumps(facts_of(seen, with_curves=True), allow_nan=False)
+    assert "\x1b" not in said
+
+
+def _steering(content: bytes, folder: Path) -> None:
+    (folder / NAME).unlink(missing_ok=True)
+    (folder / NAME).write_bytes(content)
+    log = SteeringLog(folder)
+    log.look()
+    _show(Seen(folder, "running", events=log.events))
+
+
+def _written(read: Callable[[Path], object], name: str) -> Callable[[bytes, Path], object]:
+    def read_file(content: bytes, folder: Path) -> object:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return read(path)
+
+    return read_file
+
+
+class _Said:
+    """A socket on which an engine has said some bytes, and no more."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def recv_into(self, room: memoryview) -> int:
+        n = min(len(room), len(self._content))
+        room[:n] = self._content[:n]
+        self._content = self._content[n:]
+        return n
+
+    def gettimeout(self) -> None:
+        return None
+
+
+def _engine(content: bytes, _: Path) -> None:
+    """Read the greeting of an engine, and frames of whatever session it says."""
+    version, byte_order = version_of(content[:8].ljust(8, b"\0"), "there")
+    session = Session(2, byte_order) if version == 2 else session_of(content[16:23].ljust(7, b"\0"), byte_order)
+    link = EngineLink(Address("there", 1), 10_000)
+    link.session, link._unpacker = session, Unpacker(byte_order)
+    link._socket = _Said(content[8 if version == 2 else 23 :])  # type: ignore[assignment]
+    for frame in link.frames():
+        assert frame.positions.shape[1] == 3
+
+
+class _Hub:
+    """What a client asks of its hub."""
+
+    def admit(self, client: Client) -> None: ...
+
+    def leave(self, client: Client) -> None: ...
+
+    def pause(self, client: Client, is_wanted: bool) -> None: ...
+
+    def kill(self, client: Client) -> None: ...
+
+
+def _client(content: bytes, folder: Path) -> None:
+    """Hear what a client says, before it is let in and later."""
+    channel = folder / "channel"
+    if not channel.exists():
+        with Producer(channel, 3):
+            pass
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as other:
+        connection, _ = server.accept()
+        with connection:
+            serving = Serving(3, "earliest", 0.0, 1 << 20, 0.0, clock=count(0.0, 1.5).__next__)
+            client = Client(connection, channel, serving, ImdAccess(Address("127.0.0.1", 1)), _Hub(), Rejects(print))
+            other.sendall(content)
+            client._is_let_in()
+            client._received += content
+            client._obey_all()
+
+
+def _granted(content: bytes, _: Path) -> object:
+    text = content.decode("latin-1")
+    access = Access("a token of the test")
+    return access.is_granted(text, text, text) or access.is_granted("localhost", None, text)
+
+
+def _frame(content: bytes, _: Path) -> object:
+    return channel_frame_identity(np.frombuffer(content, np.uint8), len(content))
+
+
+def _json(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+_MANIFEST = Manifest(3, 1, (("positions", "float32"),), ("total",), 0.002, 10)
+_REQUEST = {"kind": "change-stride", "arguments": {"stride": 7}, "epoch": 0}
+_HEAD = {
+    "generation": 1,
+    "name": "RMSD",
+    "process": 1,
+    "process_start": 1,
+    "columns": [["frame", ""], ["time", "ps"], ["rmsd", "Å"]],
+    "n_columns": 3,
+    "is_of_frames": True,
+}
+_CURVE = {**_HEAD, "columns": [["r", "Å"], ["g", ""]], "n_columns": 2, "is_of_frames": False}
+_SECONDS = {"wall": 2.0, "wait": 1.0, "read": 0.1}
+_LINE = {"state": "running", "reason": None, "n_frames": 2, "seconds": _SECONDS}
+_ROWS = {**_LINE, "rows": [[0, 0.0, 1.5], [1, 0.5, None]], "last": [1, 0.5, None]}
+_STARTED = {"process": 7, "process_start": 7, "host": "here", "boot": "now"}
+_EVENT = {"time": 1.7e9, "event": "started", "message": "as process 7", "n_frames": 0, "first_step": 1, **_STARTED}
+_MESSAGES = (
+    Chunk(0, 0, 4, memoryview(b"some")),
+    Epoch(1, -5),
+    Beat(3, "running"),
+    End(3, "failed", "why"),
+    Fault("why"),
+    Credit(1, 2),
+    Bye(),
+)
+_FRAME_OF_3 = header(Kind.TIME, 1) + bytes(24) + header(Kind.POSITIONS, 2) + bytes(24)
+_ENGINE_3 = HEADER.pack(Kind.HANDSHAKE, 3 << 24) + header(Kind.SESSION, 7) + bytes([1, 0, 0, 1, 0, 0, 0]) + _FRAME_OF_3
+_FRAME_OF_2 = header(Kind.ENERGIES, 1) + bytes(40) + header(Kind.POSITIONS, 2) + bytes(24)
+
+DECODERS = {
+    "message of a node": Decoder(
+        _message,
+        tuple(encode(1, message) for message in _MESSAGES),
+        (
+            *(f"insitu/nodes/messages.py:{name}" for name in ("decode", "_chunk", "_beat", "_end", "<module>")),
+            "insitu/nodes/passing.py:Passing._take_chunk",
+        ),
+        is_json=False,
+    ),
+    "question of a relay": Decoder(
+        lambda content, _: Join.decode(content),
+        tuple(Join("a1", "there", 5, start).encode() for start in (("earliest", None), ("time", 1.5), ("sequence", 7))),
+        ("insitu/nodes/messages.py:_said",),
+    ),
+    "answer of a server": Decoder(
+        lambda content, _: Answer.decode(content),
+        (Answer("a-b-c", 8, 4096, _MANIFEST).encode(),),
+        ("insitu/nodes/messages.py:_manifest",),
+    ),
+    "frame of a server": Decoder(_frame, (), is_json=False),
+    "where a relay's channel comes from": Decoder(
+        _written(lambda path: LocalChannel(path.parent, None, None, 1 << 20), "source"),
+        (_json({"identity": "a-b", "relay": "c"}),),
+        ("insitu/nodes/local.py:LocalChannel._known",),
+    ),
+    "request to a simulation": Decoder(_request, (_json(_REQUEST),), ("insitu/requests.py:_request_of",), refuses=()),
+    "answer of a simulation": Decoder(
+        _answered,
+        (_json({"done": True, "message": "done", "facts": {"checkpoint": "here"}}),),
+        ("insitu/requests.py:answer_of",),
+        (FormatError, StreamError),
+    ),
+    "notice of an analysis": Decoder(
+        _notice,
+        (_json(_HEAD, _ROWS, {**_LINE, "state": "finished"}), _json(_CURVE, {**_LINE, "rows": [[0.1, 1.0]]})),
+        ("notices/reader.py:NoticeReader.read", "notices/reader.py:NoticeReader._begun"),
+    ),
+    "whose a notice is": Decoder(
+        _written(process_of, "notice-1.jsonl"), (_json(_HEAD),), ("notices/file.py:process_of",), refuses=()
+    ),
+    "log of steering": Decoder(_steering, (line(1) + line(2),), ("watch/steering.py:SteeringLog.look",), refuses=()),
+    "journal of a replica": Decoder(
+        _written(past_of, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("ensemble/journal.py:_past",)
+    ),
+    "commit of an archive": Decoder(
+        lambda content, _: Committed.of(content),
+        (Committed("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), False, {"frames": 1}).state(),),
+        ("archives/committed.py:Committed.of",),
+    ),
+    "engine that speaks IMD": Decoder(
+        _engine,
+        (_ENGINE_3, HEADER.pack(Kind.HANDSHAKE, 2) + _FRAME_OF_2),
+        (
+            "insitu/imd/messages.py:version_of",
+            *(f"insitu/imd/messages.py:Unpacker.{name}" for name in ("time", "energies", "box")),
+            "insitu/imd/engine.py:EngineLink._header_between_frames",
+            "insitu/imd/engine.py:EngineLink._expect",
+        ),
+        (FormatError, StreamError, MismatchError, UnsupportedError),
+        is_json=False,
+    ),
+    "client of a hub": Decoder(
+        _client,
+        (header(Kind.GO) + header(Kind.PAUSE) + header(Kind.FORCES_TO_APPLY, 1) + bytes(16) + header(Kind.RATE, -1),),
+        ("insitu/imd/client.py:Client._obey_all", "insitu/imd/client.py:Client._is_let_in"),
+        is_json=False,
+    ),
+    "request for the page": Decoder(
+        _granted, (b"/state?token=a%20token", b"[::1]:80", b"Bearer a token of the test"), refuses=(), is_json=False
+    ),
+}
