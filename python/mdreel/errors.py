@@ -33,6 +33,10 @@ class DamagedFrameWarning(UserWarning):
     """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
 
 
+class RangeWarning(UserWarning):
+    """Distances were counted beyond the range in which each pair of atoms has one image: the counts there are too low."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

@@ -207,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4096))]
+        #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
         fn shortest_image_is_the_shortest_of_all_in_every_valid_cell(

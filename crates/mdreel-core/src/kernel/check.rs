@@ -208,8 +208,8 @@ fn wrong_time((before, earlier): (u64, f64), (frame, time): (u64, f64), usual: O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit_cell::UnitCell;
     use crate::frame::FrameHeader;
+    use crate::unit_cell::UnitCell;
 
     fn batch(times: &[f64], cells: &[Option<UnitCell>]) -> FrameBatch {
         let mut batch = FrameBatch::with_capacity(2, times.len());
