@@ -34,7 +34,7 @@ class DamagedFrameWarning(UserWarning):
 
 
 class RangeWarning(UserWarning):
-    """Distances were counted beyond the range in which each pair of atoms has one image: the counts there are too low."""
+    """Distances were counted beyond the range in which each pair of atoms has one image: counts are too low there."""
 
 
 class StreamError(MdreelError, ConnectionError):

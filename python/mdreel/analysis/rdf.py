@@ -304,7 +304,9 @@ def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
 
 
 def _warn(tally: Tally, edges: NDArray[np.float64]) -> None:
-    what = "the range of the radial distribution function reaches {}: beyond what is defined, counts and g(r) are too low"
+    what = (
+        "the range of the radial distribution function reaches {}: beyond what is defined, counts and g(r) are too low"
+    )
     warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
 
 

@@ -28,8 +28,8 @@ def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None
     frame, radius = tally.records[tally.records[:, 1].argmin()]
     complete = math.floor(radius * 1000) / 1000
     text = (
-        f"{what.format(f'{distance:g} Å')}. In {len(tally.records):,} of {tally.n_frames:,} frames that is more than half "
-        f"the shortest lattice vector of the cell (least in frame {int(frame)}: {complete:g} Å), where a pair of atoms has "
-        f"several images of which only the shortest is counted. {remedy.format(f'{complete:g}')}"
+        f"{what.format(f'{distance:g} Å')}. In {len(tally.records):,} of {tally.n_frames:,} frames that is more than "
+        f"half the shortest lattice vector of the cell (least in frame {int(frame)}: {complete:g} Å), where a pair of "
+        f"atoms has several images, of which only the shortest counts. {remedy.format(f'{complete:g}')}"
     )
     warnings.warn(text, RangeWarning, stacklevel=caller_level())
