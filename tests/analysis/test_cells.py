@@ -6,6 +6,7 @@ The laws go through all analyses and transformations: those in `CASES` and `TRAN
 import functools
 import inspect
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 import mdreel
 import mdreel.analysis.transformations as transformations_module
 from every_analysis import CASES, System, analyses, everything, in_memory, peptide, peptide_positions
+from mdreel import errors
 from mdreel._core import Source
-from mdreel.errors import MismatchError, RangeWarning
+from mdreel.errors import MismatchError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -124,7 +126,7 @@ def cells() -> Iterator[np.ndarray]:
             yield np.concatenate([10 * 20 ** rng.uniform(0, 1, 3), angles]).astype(np.float32)
 
 
-@pytest.mark.parametrize("cell", cells(), ids=lambda cell: "-".join(f"{value:.0f}" for value in cell))
+@pytest.mark.parametrize("cell", list(cells()), ids=lambda cell: "-".join(f"{value:.0f}" for value in cell))
 def test_distance_is_that_of_the_shortest_image_in_skewed_and_elongated_cells(cell: np.ndarray) -> None:
     rows = rows_of(cell)
     positions = (np.random.default_rng(1).uniform(-1, 2, (1, 40, 3)) @ rows).astype(np.float32)
@@ -177,15 +179,15 @@ def test_range_warning_names_the_least_radius_of_all_frames_and_the_remedy() -> 
         ):
             for options in ({}, {"n_parts": 5}):
                 with pytest.warns(
-                    RangeWarning, match=r"15 Å.* 3 of 5 frames.*frame 1: 12 Å.*range=\(0, 12\)"
+                    errors.RangeWarning, match=r"15 Å.* 3 of 5 frames.*frame 1: 12 Å.*range=\(0, 12\)"
                 ) as caught:
                     wide = make(15.5).run(**options)
-                assert [warning.category for warning in caught].count(RangeWarning) == 1
+                assert [warning.category for warning in caught].count(errors.RangeWarning) == 1
                 assert caught[0].filename == __file__
             complete = make(12).run()
             first = np.histogram_bin_edges([], 30, (0, 15.5)).searchsorted(12) - 1
             assert np.sum(arrays(wide.results.count)[..., :first]) <= np.sum(arrays(complete.results.count))
-    with pytest.warns(RangeWarning, match=r"up to 15 Å.*frame 1: 12 Å.*a radius of 12 Å at most"):
+    with pytest.warns(errors.RangeWarning, match=r"up to 15 Å.*frame 1: 12 Å.*a radius of 12 Å at most"):
         mdreel.Contacts(universe, (universe.atoms, universe.atoms), method="count", radius=15, trajectory=source).run()
 
 
@@ -194,18 +196,16 @@ def arrays(count: Any) -> np.ndarray:
     return np.asarray(count[0] if isinstance(count, list) else count)
 
 
-@pytest.mark.filterwarnings("error::mdreel.errors.RangeWarning")
 def test_range_warning_is_not_given_within_the_range_or_without_a_cell() -> None:
     universe = mdreel_universe(30)
     positions = np.random.default_rng(2).uniform(0, 30, (2, 30, 3)).astype(np.float32)
     # The range of a cell of float32 is half of its length in float32.
     cell = np.array([30.1, 30.1, 30.1, 90, 90, 90], np.float32)
-    mdreel.InterRDF(
-        universe.atoms, universe.atoms, 30, (0, float(cell[0]) / 2), trajectory=in_cells(positions, cell)
-    ).run()
-    mdreel.InterRDF(
-        universe.atoms, universe.atoms, 30, (0, 100), "none", trajectory=in_cells(positions, np.zeros(6))
-    ).run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.RangeWarning)
+        for high, norm, of in ((float(cell[0]) / 2, "rdf", cell), (100, "none", np.zeros(6))):
+            source = in_cells(positions, of)
+            mdreel.InterRDF(universe.atoms, universe.atoms, 30, (0, high), norm, trajectory=source).run()
 
 
 def test_hydrogen_bond_beyond_the_unique_images_is_refused() -> None:
