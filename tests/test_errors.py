@@ -21,8 +21,9 @@ TREE = {
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
-    assert defined == {errors.MdreelError, errors.DamagedFrameWarning, *TREE}
-    assert issubclass(errors.DamagedFrameWarning, UserWarning)
+    warnings = {errors.DamagedFrameWarning, errors.RangeWarning}
+    assert defined == {errors.MdreelError, *warnings, *TREE}
+    assert all(issubclass(warning, UserWarning) for warning in warnings)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())

@@ -37,6 +37,10 @@ class UnansweredRequestWarning(UserWarning):
     """A simulation was asked for something, and its answer could not be written. The simulation goes on."""
 
 
+class RangeWarning(UserWarning):
+    """Distances were counted beyond the range in which each pair of atoms has one image: counts are too low there."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

@@ -13,8 +13,8 @@ use crate::periodic::Periodic;
 ///
 /// Cells are stacked along x in columns. What is within the distance of a point are stretches of columns, each of consecutive
 /// points that share one image: no search for the shortest image is left where distances are computed. Where the distance is not
-/// below half the least height of the periodic cell, a point may have several images within it: all pairs are looked at then, by
-/// their shortest image.
+/// below half the shortest lattice vector of the periodic cell, a point may have several images within it: all pairs are looked
+/// at then, by their shortest image.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     /// x, y and z of the points in the order of the cells, and whole octets more.
@@ -107,7 +107,7 @@ impl Neighbours {
         // A little more, for what is rounded where cells are looked up.
         let extent = points.iter().flat_map(|column| column.iter()).fold(0.0, |most: f64, value| most.max(value.abs()));
         self.reach = distance + 1e-9 * (1.0 + distance + extent);
-        let is_sorted = images.is_none_or(|cell| self.reach < cell.half_height());
+        let is_sorted = images.is_none_or(|cell| self.reach < cell.unique_radius());
         self.places.clear();
         self.points.iter_mut().for_each(|column| column.clear());
         if is_sorted {
@@ -239,7 +239,7 @@ impl Neighbours {
         let [x, y, z] = &mut self.vectors;
         for i in 0..self.places.len() {
             let d = std::array::from_fn(|axis| self.points[axis][i] - point[axis]);
-            [x[i], y[i], z[i]] = self.images.map_or(d, |cell| cell.shortest(d));
+            [x[i], y[i], z[i]] = self.images.as_ref().map_or(d, |cell| cell.shortest(d));
         }
     }
 }

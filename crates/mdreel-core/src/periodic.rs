@@ -1,39 +1,60 @@
 //! Periodic images: the shortest of the vectors between two atoms and their images.
 
+mod lattice;
+
+use crate::error::{Error, Result};
+use crate::frame::FrameHeader;
 use crate::unit_cell::UnitCell;
+use lattice::Lattice;
 
 /// A periodic cell, ready for many vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Periodic {
     /// Row vectors, Å: a along x, b in the xy plane.
     vectors: [[f64; 3]; 3],
-    /// The square of half the least height, Å²: no image is shorter than a vector that is shorter than this.
+    /// The square of half the shortest lattice vector, Å²: no image is shorter than a vector that is shorter than this.
     shortest: f64,
-    is_rectangular: bool,
+    /// `None` where all angles are right: the rows are reduced then.
+    lattice: Option<Lattice>,
 }
 
 impl Periodic {
-    /// The images of a cell; `None` where there is none, or it has no volume.
-    pub fn new(cell: Option<&UnitCell>) -> Option<Self> {
+    /// The images of a cell; `None` where there is none, which files also say by three lengths of zero. Fails where the lengths
+    /// and angles span no volume.
+    pub fn new(cell: Option<&UnitCell>) -> Result<Option<Self>> {
+        let Some(cell) = cell else { return Ok(None) };
         // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ from these
         // by what a float32 is rounded, and an atom's images by as much.
-        let vectors = UnitCell::Dimensions(cell?.dimensions()).vectors().map(|row| row.map(f64::from));
-        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = vectors;
-        let heights = [ax, by, cz];
-        if ![ax, by, cz, bx, cx, cy].iter().all(|value| value.is_finite())
-            || heights.iter().any(|height| *height <= 0.0)
-        {
-            return None;
+        let cell = UnitCell::Dimensions(cell.dimensions());
+        if cell.dimensions()[..3] == [0.0; 3] {
+            return Ok(None);
         }
+        if let Some(problem) = cell.problem() {
+            return Err(Error::Mismatch(problem));
+        }
+        let vectors = cell.vectors().map(|row| row.map(f64::from));
+        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = vectors;
         debug_assert_eq!([ay, az, bz], [0.0; 3], "a lies along x, b in the xy plane");
-        let least = heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0;
-        Some(Periodic { vectors, shortest: least * least, is_rectangular: [bx, cx, cy] == [0.0; 3] })
+        let lattice = ([bx, cx, cy] != [0.0; 3]).then(|| Lattice::new(&vectors));
+        let least = [ax, by, cz].into_iter().fold(f64::INFINITY, f64::min);
+        let shortest = lattice.as_ref().map_or(least * least, Lattice::least_square) / 4.0;
+        Ok(Some(Periodic { vectors, shortest, lattice }))
+    }
+
+    /// The images in the cell of a frame, as [`Periodic::new`]. Errors name the frame.
+    pub fn of_frame(header: &FrameHeader) -> Result<Option<Self>> {
+        Self::new(header.unit_cell.as_ref()).map_err(|error| {
+            Error::Mismatch(format!(
+                "frame {}: {error}. Correct the cell in the trajectory, or leave it out where the system is not periodic",
+                header.index
+            ))
+        })
     }
 
     /// The lengths of a cell with right angles, Å.
     pub fn lengths(&self) -> Option<[f64; 3]> {
         let [[a, ..], [_, b, _], [.., c]] = self.vectors;
-        self.is_rectangular.then_some([a, b, c])
+        self.lattice.is_none().then_some([a, b, c])
     }
 
     /// The row vectors, Å: a along x, b in the xy plane.
@@ -47,8 +68,9 @@ impl Periodic {
         a * b * c
     }
 
-    /// Half the least height, Å: of two atoms, one image at most is closer than this.
-    pub fn half_height(&self) -> f64 {
+    /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two atoms, one
+    /// image at most is closer than this.
+    pub fn unique_radius(&self) -> f64 {
         self.shortest.sqrt()
     }
 
@@ -85,6 +107,21 @@ impl Periodic {
         if square(d) < self.shortest { d } else { self.search(d) }
     }
 
+    /// The lattice vector, in numbers of the cell's vectors, that makes a difference of two points the shortest of its images. The
+    /// difference is in fractions of the cell.
+    #[inline(always)]
+    pub fn nearest(&self, fractions: [f64; 3]) -> [f64; 3] {
+        let rounded = fractions.map(|fraction| -fraction.round_ties_even());
+        let Some(lattice) = &self.lattice else { return rounded };
+        let d = self.vector(std::array::from_fn(|k| fractions[k] + rounded[k]));
+        if square(d) < self.shortest {
+            return rounded;
+        }
+        let short = lattice.shorten(d);
+        let images = self.fractions(std::array::from_fn(|axis| short[axis] - d[axis]));
+        std::array::from_fn(|k| rounded[k] + images[k].round_ties_even())
+    }
+
     #[cold]
     #[inline(never)]
     fn search(&self, mut d: [f64; 3]) -> [f64; 3] {
@@ -94,23 +131,10 @@ impl Periodic {
                 *d -= n * row;
             }
         }
-        if self.is_rectangular || square(d) < self.shortest {
-            return d;
+        match &self.lattice {
+            Some(lattice) if square(d) >= self.shortest => lattice.shorten(d),
+            _ => d,
         }
-        let [a, b, c] = self.vectors;
-        let mut best = d;
-        for i in -1..=1 {
-            for j in -1..=1 {
-                for k in -1..=1 {
-                    let [i, j, k] = [f64::from(i), f64::from(j), f64::from(k)];
-                    let image = std::array::from_fn(|axis| d[axis] + i * a[axis] + j * b[axis] + k * c[axis]);
-                    if square(image) < square(best) {
-                        best = image;
-                    }
-                }
-            }
-        }
-        best
     }
 }
 
@@ -137,16 +161,26 @@ mod tests {
 
     use super::*;
 
-    /// The shortest of very many images.
-    fn shortest_of_many(cell: &UnitCell, d: [f64; 3]) -> f64 {
-        let [a, b, c] = cell.vectors().map(|row| row.map(f64::from));
-        let steps = -4..=4;
-        let images = steps
-            .clone()
-            .flat_map(|i| steps.clone().flat_map(move |j| (-4..=4).map(move |k| [i, j, k].map(f64::from))));
-        images
-            .map(|[i, j, k]| square(std::array::from_fn(|axis| d[axis] + i * a[axis] + j * b[axis] + k * c[axis])))
-            .fold(f64::INFINITY, f64::min)
+    /// The square of the shortest of all images: a lattice vector that is longer than twice the vector cannot shorten it, and the
+    /// heights of a cell say how often each of its vectors may be in such a sum.
+    fn shortest_of_all(cell: &Periodic, d: [f64; 3]) -> f64 {
+        let [a, b, c] = cell.vectors();
+        let longest = 2.0 * square(d).sqrt() + 1e-6;
+        let mut least = square(d);
+        for k in range(0.0, longest / c[2]) {
+            for j in range(k * c[1] / b[1], longest / b[1]) {
+                for i in range((k * c[0] + j * b[0]) / a[0], longest / a[0]) {
+                    let image = std::array::from_fn(|axis| d[axis] + i * a[axis] + j * b[axis] + k * c[axis]);
+                    least = least.min(square(image));
+                }
+            }
+        }
+        least
+    }
+
+    /// Whole numbers that are no farther from `-middle` than `reach`.
+    fn range(middle: f64, reach: f64) -> impl Iterator<Item = f64> {
+        ((-middle - reach).ceil() as i64..=(-middle + reach).floor() as i64).map(|n| n as f64)
     }
 
     fn cells() -> impl Strategy<Value = UnitCell> {
@@ -155,23 +189,100 @@ mod tests {
             (20f32..50.0).prop_map(|a| UnitCell::Dimensions([a, a, a, 60.0, 60.0, 90.0])),
             (20f32..50.0).prop_map(|a| UnitCell::Dimensions([a, a, a, 70.53, 109.47, 70.53])),
             prop::array::uniform3(70f32..110.0).prop_map(|[x, y, z]| UnitCell::Dimensions([30.0, 33.0, 37.0, x, y, z])),
+            skewed_cells(),
         ]
     }
 
+    /// Every cell with angles of 30 to 150 degrees and ratios of edges up to 20, in whole degrees and not.
+    fn skewed_cells() -> impl Strategy<Value = UnitCell> {
+        let angle = || prop_oneof![30f32..150.0, (3u8..=15).prop_map(|tens| 10.0 * f32::from(tens))];
+        let edges = prop::array::uniform3(prop_oneof![10f32..200.0, Just(10f32), Just(200f32)]);
+        (edges, [angle(), angle(), angle()])
+            .prop_map(|([a, b, c], [x, y, z])| UnitCell::Dimensions([a, b, c, x, y, z]))
+            .prop_filter("the angles span no volume", |cell| cell.problem().is_none())
+    }
+
+    fn periodic(cell: &UnitCell) -> Periodic {
+        Periodic::new(Some(cell)).unwrap().unwrap()
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
         #[test]
-        fn shortest_image_is_the_shortest_of_all(cell in cells(), d in prop::array::uniform3(-60f64..60.0)) {
-            let images = Periodic::new(Some(&cell)).unwrap();
-            let found = images.shortest(d);
-            let expected = shortest_of_many(&cell, found);
-            prop_assert!(square(found) <= expected + 1e-9, "{:?}: {} and {}", found, square(found), expected);
+        fn shortest_image_is_the_shortest_of_all_in_every_valid_cell(
+            cell in cells(), d in prop::array::uniform3(-300f64..300.0),
+        ) {
+            let cell = periodic(&cell);
+            let found = cell.shortest(d);
+            let expected = shortest_of_all(&cell, found);
+            prop_assert!(square(found) <= expected * (1.0 + 1e-12), "{found:?}: {} and {expected}", square(found));
+            let images = cell.fractions(std::array::from_fn(|axis| found[axis] - d[axis]));
+            prop_assert!(images.iter().all(|n| (n - n.round()).abs() < 1e-6), "{images:?} are no image");
+        }
+
+        #[test]
+        fn unique_radius_is_half_the_shortest_lattice_vector(cell in cells()) {
+            let cell = periodic(&cell);
+            let [a, b, c] = cell.vectors();
+            let longest = [a, b, c].map(square).into_iter().fold(f64::INFINITY, f64::min).sqrt() * (1.0 + 1e-9);
+            let mut least = longest;
+            for k in range(0.0, longest / c[2]) {
+                for j in range(k * c[1] / b[1], longest / b[1]) {
+                    for i in range((k * c[0] + j * b[0]) / a[0], longest / a[0]) {
+                        if [i, j, k] != [0.0; 3] {
+                            least = least.min(square(cell.vector([i, j, k])).sqrt());
+                        }
+                    }
+                }
+            }
+            prop_assert!((2.0 * cell.unique_radius() - least).abs() < 1e-9 * least, "{} and {least}", cell.unique_radius());
+        }
+
+        #[test]
+        fn nearest_numbers_of_cells_are_those_of_the_shortest_image(
+            cell in cells(), d in prop::array::uniform3(-300f64..300.0),
+        ) {
+            let cell = periodic(&cell);
+            let images = cell.nearest(cell.fractions(d));
+            let (moved, shortest) = (cell.vector(images), square(cell.shortest(d)));
+            let found = square(std::array::from_fn(|axis| d[axis] + moved[axis]));
+            prop_assert!((found - shortest).abs() < 1e-9 * (1.0 + shortest), "{found} and {shortest}");
+        }
+    }
+
+    #[test]
+    fn shortest_image_is_found_in_the_cells_of_the_issue() {
+        for (dimensions, fractions) in [
+            ([30.0, 40.0, 50.0, 90.0, 140.0, 90.0], [0.5, 0.0, 0.5]),
+            ([100.0, 100.0, 10.0, 90.0, 110.0, 90.0], [0.4, 0.2, 0.5]),
+        ] {
+            let cell = periodic(&UnitCell::Dimensions(dimensions));
+            for step in 0..1000 {
+                let shift = [f64::from(step % 10), f64::from(step / 10 % 10), f64::from(step / 100)].map(|n| n / 10.0);
+                let d = cell.vector(std::array::from_fn(|k| fractions[k] + shift[k]));
+                let found = square(cell.shortest(d));
+                assert!(found <= shortest_of_all(&cell, d) * (1.0 + 1e-12), "{dimensions:?}, {d:?}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_that_are_not_finite_or_very_long_end_the_search() {
+        for dimensions in [[30.0, 40.0, 50.0, 90.0, 140.0, 90.0], [1e6, 3.0, 3e-3, 75.0, 80.0, 60.0]] {
+            let cell = periodic(&UnitCell::Dimensions(dimensions));
+            for d in [[f64::NAN, 0.0, 0.0], [f64::INFINITY, 0.0, 0.0], [1e30, -1e30, 1e30], [1e300; 3]] {
+                cell.shortest(d);
+                cell.nearest(d);
+            }
+            assert!(square(cell.shortest([1e6, 2e6, -3e6])) <= 3e12);
         }
     }
 
     proptest! {
         #[test]
         fn point_is_shifted_into_the_cell(cell in cells(), point in prop::array::uniform3(-300f64..300.0)) {
-            let cell = Periodic::new(Some(&cell)).unwrap();
+            let cell = periodic(&cell);
             let shift = cell.shift_into(point);
             let inside = cell.fractions(std::array::from_fn(|axis| point[axis] + shift[axis]));
             let images = cell.fractions(shift);
@@ -185,10 +296,25 @@ mod tests {
     }
 
     #[test]
-    fn cell_without_volume_has_no_images() {
-        for dimensions in [[0.0; 6], [10.0, 0.0, 10.0, 90.0, 90.0, 90.0], [f32::NAN, 1.0, 1.0, 90.0, 90.0, 90.0]] {
-            assert!(Periodic::new(Some(&UnitCell::Dimensions(dimensions))).is_none());
+    fn cell_without_lengths_is_none_and_one_without_volume_an_error() {
+        assert!(Periodic::new(None).unwrap().is_none());
+        for angles in [[0.0; 3], [90.0; 3], [f32::NAN; 3]] {
+            let [x, y, z] = angles;
+            assert!(Periodic::new(Some(&UnitCell::Dimensions([0.0, 0.0, 0.0, x, y, z]))).unwrap().is_none());
         }
-        assert!(Periodic::new(None).is_none());
+        for dimensions in [
+            [10.0, 0.0, 10.0, 90.0, 90.0, 90.0],
+            [f32::NAN, 1.0, 1.0, 90.0, 90.0, 90.0],
+            [1.0, 1.0, f32::INFINITY, 90.0, 90.0, 90.0],
+            [10.0, -10.0, 10.0, 90.0, 90.0, 90.0],
+            [10.0, 10.0, 10.0, 90.0, 180.0, 90.0],
+            [10.0, 10.0, 10.0, 90.0, f32::NAN, 90.0],
+            [10.0, 10.0, 10.0, 60.0, 60.0, 120.0],
+            [10.0, 10.0, 10.0, 120.0, 120.0, 120.0],
+            [10.0, 10.0, 10.0, 30.0, 30.0, 90.0],
+        ] {
+            let message = Periodic::new(Some(&UnitCell::Dimensions(dimensions))).unwrap_err().to_string();
+            assert!(message.contains("expected") && message.contains(&format!("{dimensions:?}")), "{message}");
+        }
     }
 }

@@ -46,10 +46,8 @@ pub trait Mover: Send {
 /// The cell of the i-th frame, which `what` cannot do without.
 fn cell_of(batch: &FrameBatch, i: usize, what: &str) -> Result<Periodic> {
     let header = batch.header(i);
-    Periodic::new(header.unit_cell.as_ref()).ok_or_else(|| {
-        let found = if header.unit_cell.is_some() { "a cell without volume" } else { "no periodic cell" };
-        Error::Mismatch(format!("frame {} has {found}: {what} needs one", header.index))
-    })
+    Periodic::of_frame(header)?
+        .ok_or_else(|| Error::Mismatch(format!("frame {} has no periodic cell: {what} needs one", header.index)))
 }
 
 fn position(columns: &ColumnsMut<'_>, place: usize) -> [f64; 3] {

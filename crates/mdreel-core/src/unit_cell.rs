@@ -2,6 +2,10 @@
 
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
+/// The least volume of a cell, as a part of the product of its lengths. Below this, angles in float32 do not tell a cell from a
+/// plane.
+const LEAST_VOLUME: f64 = 1e-3;
+
 /// A periodic cell. Files hold either row vectors (GROMACS, in nm) or lengths and angles (CHARMM); what the file has is
 /// kept to the bit, the other view is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +39,26 @@ impl UnitCell {
             }
             UnitCell::Dimensions(dimensions) => dimensions,
         }
+    }
+
+    /// Why the lengths and angles are not those of a cell with a volume; `None` where they are.
+    pub fn problem(&self) -> Option<String> {
+        let dimensions = self.dimensions();
+        let (lengths, angles) = dimensions.split_at(3);
+        let are_lengths = lengths.iter().all(|length| length.is_finite() && *length > 0.0);
+        let are_angles = angles.iter().all(|angle| *angle > 0.0 && *angle < 180.0);
+        if !are_lengths || !are_angles {
+            let expected = "expected lengths above 0 Å and angles between 0 and 180 degrees";
+            return Some(format!("{expected}, the cell is {dimensions:?}"));
+        }
+        let [x, y, z] = [3, 4, 5].map(|k| f64::from(dimensions[k]).to_radians().cos());
+        let volume = (1.0 - x * x - y * y - z * z + 2.0 * x * y * z).max(0.0).sqrt();
+        (volume < LEAST_VOLUME).then(|| {
+            format!(
+                "expected angles that span a volume (each below the sum of the others, all together below 360 degrees), the \
+                 cell is {dimensions:?}"
+            )
+        })
     }
 }
 

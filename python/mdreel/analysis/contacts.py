@@ -12,6 +12,7 @@ from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
+from mdreel.analysis.unique_range import warn_of_range
 from mdreel.blocks import select_frames
 from mdreel.errors import MismatchError, SelectionError
 
@@ -67,7 +68,13 @@ class Contacts(OfTwoGroups):
         If a group has no atoms, or cannot be understood.
     MismatchError
         If a reference has another number of atoms, or no contacts, or the method is unknown; with ``pbc=True`` if a
-        reference, or when it is run a frame, has no periodic cell.
+        reference, or when it is run a frame, has no periodic cell. Unless `pbc` is false, if the cell spans no volume.
+
+    Warns
+    -----
+    RangeWarning
+        If contacts are counted beyond half the shortest lattice vector of the cell in a frame: a pair of atoms counts
+        once there, though several of its images may be in contact.
 
     Notes
     -----
@@ -148,6 +155,9 @@ class Contacts(OfTwoGroups):
     def conclude(self, tally: Tally) -> None:
         """Put frame numbers before the values."""
         self.results.timeseries = np.delete(tally.rows, 1, axis=1)
+        if self._method == "count":
+            what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
+            warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the fraction of the first reference, or the number, over time."""

@@ -11,6 +11,7 @@ from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
+from mdreel.analysis.unique_range import warn_of_range
 from mdreel.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -67,14 +68,20 @@ class InterRDF(OfTwoGroups):
         If a group has no atoms.
     MismatchError
         If the groups are of two Universes, or the bins or what is left out cannot be understood. When it is run: with
-        ``norm="rdf"``, if a frame has no periodic cell.
+        ``norm="rdf"``, if a frame has no periodic cell; in any case, if the cell of a frame spans no volume.
+
+    Warns
+    -----
+    RangeWarning
+        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Up to there the function is
+        complete. Beyond it a pair has several images, of which only the shortest counts, so that g(r) falls.
 
     Notes
     -----
     ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs, less those that
     `exclusion_block` leaves out, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest image counts, in float64 and in
-    triclinic cells too, at any range; up to half the least height of the cell, a frame takes time for each atom and
-    what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of
+    triclinic cells too, at any range; up to half the shortest lattice vector of the cell, a frame takes time for each
+    atom and what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of
     `numpy.histogram`.
 
     Counts are integers and the volume is added up exactly: the result has the same bits whichever the executor, with
@@ -130,6 +137,7 @@ class InterRDF(OfTwoGroups):
             n_pairs -= self._block[0] * self._block[1] * (len(self._from) / self._block[0])
         divisor = _divisor(self, self._norm, self._edges, tally, n_pairs)
         self.results.rdf = self.results.count / divisor
+        _warn(tally, self._edges)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, and the line of a gas."""
@@ -191,7 +199,13 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         If a group has no atoms.
     MismatchError
         If groups are of another Universe, or there are none, or the bins cannot be understood. When it is run: with
-        ``norm="rdf"``, if a frame has no periodic cell.
+        ``norm="rdf"``, if a frame has no periodic cell; in any case, if the cell of a frame spans no volume.
+
+    Warns
+    -----
+    RangeWarning
+        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Up to there the function is
+        complete. Beyond it a pair has several images, of which only the shortest counts, so that g(r) falls.
 
     Notes
     -----
@@ -252,6 +266,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         divisor = _divisor(self, self._norm, self._edges, tally, 1)
         self.results.rdf = [count / divisor for count in self.results.count]
         self.results.indices = [[first.ix, second.ix] for first, second in self._ags]
+        _warn(tally, self._edges)
 
     def get_cdf(self) -> list[NDArray[np.float64]]:
         """Return for each pair the share of frames up to the upper edge of each bin, and keep it in the results."""
@@ -286,6 +301,13 @@ def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
 def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
     analysis.results.edges = edges
     analysis.results.bins = 0.5 * (edges[:-1] + edges[1:])
+
+
+def _warn(tally: Tally, edges: NDArray[np.float64]) -> None:
+    what = (
+        "the range of the radial distribution function reaches {}: beyond what is defined, counts and g(r) are too low"
+    )
+    warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
 
 
 def _divisor(

@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::reduce::Partial;
 use crate::source::{AtomSelection, Source};
-use crate::unit_cell::UnitCell;
 
 /// Relative error of a time in single precision, with room for sums.
 const TIME_ERROR: f64 = 4.0 * f32::EPSILON as f64;
@@ -111,7 +110,7 @@ impl Kernel for Check {
             match header.unit_cell {
                 None => partial.without_cell.push(header.index),
                 Some(cell) => {
-                    if let Some(message) = wrong_cell(&cell) {
+                    if let Some(message) = cell.problem() {
                         find(Kind::Cell, message);
                     }
                 }
@@ -179,15 +178,6 @@ fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
     Some(format!("{name} of {n_wrong} of {n_atoms} atoms are not finite, the first is atom {atom}: {row:?}"))
 }
 
-fn wrong_cell(cell: &UnitCell) -> Option<String> {
-    let dimensions = cell.dimensions();
-    let (lengths, angles) = dimensions.split_at(3);
-    let are_lengths = lengths.iter().all(|length| length.is_finite() && *length > 0.0);
-    let are_angles = angles.iter().all(|angle| *angle > 0.0 && *angle < 180.0);
-    (!are_lengths || !are_angles)
-        .then(|| format!("expected lengths above 0 Å and angles between 0 and 180 degrees, the cell is {dimensions:?}"))
-}
-
 /// The median of the intervals between neighbouring frames whose time goes on.
 fn usual_interval(times: &[(u64, f64)]) -> Option<f64> {
     let next = |pair: &[(u64, f64)]| (pair[1].0 == pair[0].0 + 1).then_some(pair[1].1 - pair[0].1);
@@ -219,6 +209,7 @@ fn wrong_time((before, earlier): (u64, f64), (frame, time): (u64, f64), usual: O
 mod tests {
     use super::*;
     use crate::frame::FrameHeader;
+    use crate::unit_cell::UnitCell;
 
     fn batch(times: &[f64], cells: &[Option<UnitCell>]) -> FrameBatch {
         let mut batch = FrameBatch::with_capacity(2, times.len());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::images::Shortest;
+use super::images::{Shortest, exceeded_radius};
 use super::pairs::Pairs;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
@@ -96,7 +96,7 @@ impl Computation for NativeContacts {
                 for &Contact { atoms: [from, to], reference } in contacts {
                     let d = [columns.x, columns.y, columns.z]
                         .map(|column| f64::from(column[to as usize]) - f64::from(column[from as usize]));
-                    let [x, y, z] = cell.map_or(d, |cell| cell.shortest(d));
+                    let [x, y, z] = cell.as_ref().map_or(d, |cell| cell.shortest(d));
                     let distance = (x * x + y * y + z * z).sqrt();
                     if !distance.is_finite() {
                         return Err(not_finite(batch, i, "distances"));
@@ -110,7 +110,8 @@ impl Computation for NativeContacts {
     }
 }
 
-/// The number of pairs of two groups that are in contact, in each frame.
+/// The number of pairs of two groups that are in contact, in each frame. A frame in which the radius reaches farther than images
+/// are unique leaves a record of how far they are, Å.
 #[derive(Debug, Clone)]
 pub struct ContactCount {
     n_atoms: usize,
@@ -142,7 +143,7 @@ impl Computation for ContactCount {
     }
 
     fn layout(&self) -> Layout {
-        Layout::columns(1)
+        Layout { record: Some(1), ..Layout::columns(1) }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -170,6 +171,9 @@ impl Operation for Count<'_, '_> {
         let mut near = Near { radius: *radius, n_near: 0, squares: [0.0; MOST] };
         for i in 0..batch.len() {
             let images = shortest.of(batch, i)?;
+            if let Some(unique) = exceeded_radius(images.as_ref(), *radius) {
+                slots.record(batch.header(i).index, &[unique]);
+            }
             near.n_near = 0;
             pairs.visit(batch, i, images, (*radius, once), &mut near)?;
             slots.row(i)[0] = (near.n_near - if once { 0 } else { pairs.n_alike() }) as f64;

@@ -69,7 +69,7 @@ impl Computation for Dihedrals {
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         for i in 0..batch.len() {
             let columns = batch.columns(i);
-            let cell = Periodic::new(batch.header(i).unit_cell.as_ref());
+            let cell = Periodic::of_frame(batch.header(i))?;
             let row = slots.row(i);
             self.level.run(MapFrame { of: self, columns, cell, row: &mut *row });
             if let Some(at) = row.iter().position(|value| value.is_nan()) {

@@ -169,7 +169,7 @@ impl Operation for MapBatch<'_, '_> {
         let Memory { backbone, bonds, assignment } = memory;
         let method = rules.method;
         for i in 0..batch.len() {
-            let images = if rules.is_periodic { Periodic::new(batch.header(i).unit_cell.as_ref()) } else { None };
+            let images = if rules.is_periodic { Periodic::of_frame(batch.header(i))? } else { None };
             let is_finite = backbone.read(residues, rules, batch.columns(i), images);
             if !(is_finite && bonds.find(backbone, method)) {
                 return Err(not_finite(batch, i, "backbone"));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::images::exceeded_radius;
 use super::pairs::Pairs;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
@@ -99,7 +100,16 @@ impl Computation for HydrogenBonds {
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         for i in 0..batch.len() {
-            let images = Periodic::new(batch.header(i).unit_cell.as_ref());
+            let images = Periodic::of_frame(batch.header(i))?;
+            if let Some(radius) = exceeded_radius(images.as_ref(), self.criteria.distance) {
+                return Err(Error::Mismatch(format!(
+                    "frame {}: donors and acceptors may be {} Å apart, more than half the shortest lattice vector of the cell, \
+                     {radius:.3} Å: several images of an acceptor would be bonded. Shorten the distance, or repeat the cell in \
+                     the trajectory",
+                    batch.header(i).index,
+                    self.criteria.distance
+                )));
+            }
             let level = self.level;
             level.run(FindNear { bonds: self, batch, i, images })?;
             let columns = batch.columns(i);
@@ -123,7 +133,7 @@ impl Computation for HydrogenBonds {
 
 /// The angle at the second of three points, degrees.
 fn angle([a, b, c]: [[f64; 3]; 3], images: Option<Periodic>) -> f64 {
-    let shortest = |d| images.map_or(d, |cell| cell.shortest(d));
+    let shortest = |d| images.as_ref().map_or(d, |cell| cell.shortest(d));
     let [u, v] = [a, c].map(|end| shortest(std::array::from_fn(|k| end[k] - b[k])));
     let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let dot = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];

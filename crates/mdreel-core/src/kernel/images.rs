@@ -1,4 +1,4 @@
-//! Images: whether the shortest of each vector count.
+//! Images: whether the shortest of each vector count, and how far no others do.
 
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
@@ -22,7 +22,7 @@ impl Shortest {
             return Ok(None);
         }
         let header = batch.header(i);
-        let images = Periodic::new(header.unit_cell.as_ref());
+        let images = Periodic::of_frame(header)?;
         if images.is_none() && self == Shortest::Always {
             let message = format!("frame {} has no periodic cell: there are no shortest images", header.index);
             return Err(Error::Mismatch(message));
@@ -42,6 +42,16 @@ impl From<Option<bool>> for Shortest {
     }
 }
 
+/// How much farther than images are unique a distance may reach, relatively: lengths of cells are rounded to float32.
+const ROUNDING: f64 = 1e-6;
+
+/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie within
+/// the distance then.
+pub(super) fn exceeded_radius(images: Option<&Periodic>, distance: f64) -> Option<f64> {
+    let radius = images?.unique_radius();
+    (distance > radius * (1.0 + ROUNDING)).then_some(radius)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,10 +66,38 @@ mod tests {
             assert_eq!(of(wanted, Some(cell)).unwrap().is_some(), has_images, "{wanted:?}");
         }
         assert!(of(None, None).unwrap().is_none() && of(Some(false), None).unwrap().is_none());
-        let flat = UnitCell::Dimensions([10.0, 10.0, 0.0, 90.0, 90.0, 90.0]);
-        for cell in [None, Some(flat)] {
+        let zeros = UnitCell::Dimensions([0.0; 6]);
+        for cell in [None, Some(zeros)] {
             let message = of(Some(true), cell).unwrap_err().to_string();
             assert!(message.contains("frame 7 has no periodic cell"), "{message}");
+            assert!(of(None, cell).unwrap().is_none());
         }
+    }
+
+    #[test]
+    fn cell_without_volume_is_an_error_unless_images_never_count() {
+        let flat = UnitCell::Dimensions([10.0, 10.0, 0.0, 90.0, 90.0, 90.0]);
+        let of = |wanted: Option<bool>| Shortest::from(wanted).of(&batch(7, &[vec![[0.0; 3]]], Some(flat)), 0);
+        for wanted in [None, Some(true)] {
+            let message = of(wanted).unwrap_err().to_string();
+            assert!(
+                message.contains("frame 7: expected lengths above 0 Å") && message.contains("10.0, 0.0"),
+                "{message}"
+            );
+        }
+        assert!(of(Some(false)).unwrap().is_none());
+    }
+
+    #[test]
+    fn radius_is_exceeded_by_what_is_longer_than_half_the_shortest_lattice_vector() {
+        // The shortest lattice vector is a + c.
+        let cell = UnitCell::Dimensions([30.0, 40.0, 50.0, 90.0, 140.0, 90.0]);
+        let images = Periodic::new(Some(&cell)).unwrap();
+        let radius = images.unwrap().unique_radius();
+        let (sine, cosine) = 140f64.to_radians().sin_cos();
+        assert!((radius - (30.0 + 50.0 * cosine).hypot(50.0 * sine).min(30.0) / 2.0).abs() < 1e-5, "{radius}");
+        assert_eq!(exceeded_radius(images.as_ref(), radius), None);
+        assert_eq!(exceeded_radius(images.as_ref(), radius + 1e-4), Some(radius));
+        assert_eq!(exceeded_radius(None, 1e9), None);
     }
 }

@@ -172,7 +172,7 @@ impl Computation for LinearDensity {
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         for i in 0..batch.len() {
             let frame = batch.header(i).index;
-            let Some(cell) = Periodic::new(batch.header(i).unit_cell.as_ref()) else {
+            let Some(cell) = Periodic::of_frame(batch.header(i))? else {
                 return Err(Error::Mismatch(format!(
                     "frame {frame} has no periodic cell: there are no slabs across it"
                 )));

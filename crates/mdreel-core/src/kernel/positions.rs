@@ -110,7 +110,9 @@ pub fn paths(frames: &[&[f32]], n_atoms: usize, atoms: Range<usize>, scheme: Opt
 fn cell_of(frame: &[f32], i: usize, n_atoms: usize) -> Result<Periodic> {
     let mut dimensions = [0.0; CELL];
     dimensions.copy_from_slice(&frame[3 * n_atoms..][..CELL]);
-    Periodic::new(Some(&UnitCell::Dimensions(dimensions))).ok_or_else(|| {
+    let cell = Periodic::new(Some(&UnitCell::Dimensions(dimensions)))
+        .map_err(|error| Error::Mismatch(format!("frame {i} of those read: {error}: to undo jumps needs a cell")))?;
+    cell.ok_or_else(|| {
         Error::Mismatch(format!("frame {i} of those read has no periodic cell: to undo jumps needs one"))
     })
 }

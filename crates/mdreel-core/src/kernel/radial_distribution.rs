@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Computation;
 use super::bins::{Bins, Histogram};
+use super::images::exceeded_radius;
 use super::pairs::Pairs;
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
@@ -12,7 +13,8 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Counts the distances of all pairs of two groups in bins, and adds up the volume of the cell, Å³.
+/// Counts the distances of all pairs of two groups in bins, and adds up the volume of the cell, Å³. A frame in which the bins
+/// reach farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct RadialDistribution {
     n_atoms: usize,
@@ -74,7 +76,7 @@ impl Computation for RadialDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: 1, n_counts: self.bins.n_bins(), ..Layout::default() }
+        Layout { n_sums: 1, n_counts: self.bins.n_bins(), record: Some(1), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -102,8 +104,11 @@ impl Operation for MapBatch<'_, '_> {
         // Both ways round a pair has the same distance.
         let once = distribution.pairs.is_of_one_group() && labels.as_ref().is_none_or(|labels| labels[0] == labels[1]);
         for i in 0..batch.len() {
-            let images = Periodic::new(batch.header(i).unit_cell.as_ref());
+            let images = Periodic::of_frame(batch.header(i))?;
             add_volume(batch.header(i).index, images, distribution.needs_cell, &mut slots.sums[0])?;
+            if let Some(radius) = exceeded_radius(images.as_ref(), distribution.bins.high()) {
+                slots.record(batch.header(i).index, &[radius]);
+            }
             let within = (distribution.bins.high(), once);
             let histogram = &mut distribution.histogram;
             match &labels {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::bins::Bins;
+use super::images::exceeded_radius;
 use super::radial_distribution::add_volume;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
@@ -10,7 +11,8 @@ use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 
-/// Counts the distances of each pair in bins of its own, and adds up the volume of the cell, Å³.
+/// Counts the distances of each pair in bins of its own, and adds up the volume of the cell, Å³. A frame in which the bins reach
+/// farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct SiteDistribution {
     n_atoms: usize,
@@ -39,7 +41,8 @@ impl Computation for SiteDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: 1, n_counts: self.pairs.len() * self.bins.n_bins(), ..Layout::default() }
+        let n_counts = self.pairs.len() * self.bins.n_bins();
+        Layout { n_sums: 1, n_counts, record: Some(1), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -49,14 +52,17 @@ impl Computation for SiteDistribution {
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         for i in 0..batch.len() {
             let header = batch.header(i);
-            let images = Periodic::new(header.unit_cell.as_ref());
+            let images = Periodic::of_frame(header)?;
             add_volume(header.index, images, self.needs_cell, &mut slots.sums[0])?;
+            if let Some(radius) = exceeded_radius(images.as_ref(), self.bins.high()) {
+                slots.record(header.index, &[radius]);
+            }
             let columns = batch.columns(i);
             let counts = slots.counts.chunks_exact_mut(self.bins.n_bins());
             for (&[from, to], counts) in self.pairs.iter().zip(counts) {
                 let d = [columns.x, columns.y, columns.z]
                     .map(|column| f64::from(column[to as usize]) - f64::from(column[from as usize]));
-                let [x, y, z] = images.map_or(d, |cell| cell.shortest(d));
+                let [x, y, z] = images.as_ref().map_or(d, |cell| cell.shortest(d));
                 let distance = (x * x + y * y + z * z).sqrt();
                 if !distance.is_finite() {
                     return Err(not_finite(batch, i, "distances"));

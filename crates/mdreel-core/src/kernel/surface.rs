@@ -127,12 +127,12 @@ impl SurfaceArea {
             return Ok(None);
         }
         let (frame, reach) = (header.index, self.spheres.reach());
-        match Periodic::new(header.unit_cell.as_ref()) {
+        match Periodic::of_frame(header)? {
             None => Err(Error::Mismatch(format!("frame {frame} has no periodic cell: there are no images"))),
-            Some(cell) if cell.half_height() < reach => Err(Error::Mismatch(format!(
-                "frame {frame}: half the least height of the cell is {} Å, below the reach of an atom, {reach} Å: several \
-                 images of an atom would be its neighbours",
-                cell.half_height()
+            Some(cell) if cell.unique_radius() < reach => Err(Error::Mismatch(format!(
+                "frame {frame}: half the shortest lattice vector of the cell is {} Å, below the reach of an atom, {reach} Å: \
+                 several images of an atom would be its neighbours",
+                cell.unique_radius()
             ))),
             cell => Ok(cell),
         }

@@ -102,7 +102,7 @@ proptest! {
     fn pairs_are_those_of_all_that_are_near(
         (one, other) in (points(80), points(40)), cell in cells(), distance in 0.1f64..30.0, ids in any::<bool>(),
     ) {
-        let images = Periodic::new(cell.as_ref());
+        let images = Periodic::new(cell.as_ref()).unwrap();
         let find = || Find { points: &one, others: ids.then_some(&other[..]), images, distance };
         let expected = expected(&find());
         for level in Level::available() {
@@ -116,7 +116,7 @@ fn pair_on_the_cutoff_or_half_a_cell_apart_is_found_once() {
     let cell = UnitCell::Dimensions([20.0, 24.0, 30.0, 90.0, 90.0, 90.0]);
     let points = [[1.0, 1.0, 1.0], [11.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 31.0]];
     for distance in [5.0, 9.9, 10.0, 10.1, 40.0] {
-        let find = || Find { points: &points, others: None, images: Periodic::new(Some(&cell)), distance };
+        let find = || Find { points: &points, others: None, images: Periodic::new(Some(&cell)).unwrap(), distance };
         let found = Level::detect().run(find());
         assert_eq!(found, expected(&find()));
         assert!(found.contains(&(0, 2, 25f64.to_bits())) && found.contains(&(0, 3, 0)));

@@ -52,7 +52,7 @@ fn chain() -> impl Strategy<Value = Vec<([f32; 3], [i32; 3])>> {
 }
 
 fn split_chain(steps: &[([f32; 3], [i32; 3])], cell: &UnitCell) -> (Vec<[f64; 3]>, Frame) {
-    let periodic = Periodic::new(Some(cell)).unwrap();
+    let periodic = Periodic::new(Some(cell)).unwrap().unwrap();
     let mut at = [5.0; 3];
     let mut whole = Vec::new();
     let mut split = Vec::new();
@@ -138,7 +138,7 @@ proptest! {
         cell in cells(),
     ) {
         let (frame, weights): (Frame, Vec<f64>) = points.into_iter().unzip();
-        let periodic = Periodic::new(Some(&cell)).unwrap();
+        let periodic = Periodic::new(Some(&cell)).unwrap().unwrap();
         let wrap = Wrap::new(one_compound(frame.len(), Some(weights.clone())));
         let found = &moved(&wrap, std::slice::from_ref(&frame), &[Some(cell)]).unwrap()[0];
         let total: f64 = weights.iter().sum();
@@ -161,7 +161,7 @@ proptest! {
         cell in cells(),
         images in prop::collection::vec(prop::array::uniform3(-1i32..2), 40),
     ) {
-        let periodic = Periodic::new(Some(&cell)).unwrap();
+        let periodic = Periodic::new(Some(&cell)).unwrap().unwrap();
         let (mut at, mut expected, mut frames) = ([1.0; 3], Vec::new(), Vec::new());
         for (k, step) in steps.iter().enumerate() {
             at = sum(at, step.map(f64::from));

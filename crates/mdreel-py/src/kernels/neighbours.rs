@@ -120,7 +120,7 @@ pub fn contacts_of<'py>(
     radius: f64,
 ) -> PyResult<(Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<f64>>)> {
     let (first, second) = (points(&first)?, points(&second)?);
-    let images = Periodic::new(dimensions.map(UnitCell::Dimensions).as_ref());
+    let images = Periodic::new(dimensions.map(UnitCell::Dimensions).as_ref()).map_err(|error| to_python(py, error))?;
     let found = py.detach(|| contacts::contacts_of([&first, &second], images, radius));
     let found = found.map_err(|error| to_python(py, error))?;
     let atoms = Array2::from_shape_fn((found.len(), 2), |(k, side)| found[k].atoms[side]);

@@ -9,7 +9,7 @@ type Frame = Vec<[f32; 3]>;
 fn distance(cell: Option<&UnitCell>, frame: &[[f32; 3]], [from, to]: [u32; 2]) -> f64 {
     let (from, to) = (frame[from as usize], frame[to as usize]);
     let d = std::array::from_fn(|k| f64::from(to[k]) - f64::from(from[k]));
-    let [x, y, z] = Periodic::new(cell).map_or(d, |images| images.shortest(d));
+    let [x, y, z] = Periodic::new(cell).unwrap().map_or(d, |images| images.shortest(d));
     (x * x + y * y + z * z).sqrt()
 }
 
@@ -42,7 +42,7 @@ proptest! {
     ) {
         let points: Vec<[f64; 3]> = frames[0].iter().map(|point| point.map(f64::from)).collect();
         let (first, second) = (&points[..10], &points[10..]);
-        let mut contacts = contacts_of([first, second], Periodic::new(cell.as_ref()), radius).unwrap();
+        let mut contacts = contacts_of([first, second], Periodic::new(cell.as_ref()).unwrap(), radius).unwrap();
         contacts.iter_mut().for_each(|contact| contact.atoms[1] += 10);
         let pairs = (0..10).flat_map(|from| (10..24).map(move |to| [from, to]));
         let expected: Vec<[u32; 2]> =

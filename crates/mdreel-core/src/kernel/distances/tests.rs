@@ -41,7 +41,7 @@ proptest! {
         let to = if to_points { Other::Points(points.clone()) } else { Other::Atoms(vec![2, 4, 5, 1]) };
         let all = Distances::new(N_ATOMS, from.clone(), to.clone(), Shortest::WherePossible, Keep::All).unwrap();
         let rows = of_parts(&all, &[&frames], cell).unwrap().rows;
-        let images = Periodic::new(cell.as_ref());
+        let images = Periodic::new(cell.as_ref()).unwrap();
         let expected: Vec<Vec<f64>> = frames
             .iter()
             .map(|frame| {

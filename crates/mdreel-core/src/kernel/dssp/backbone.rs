@@ -107,7 +107,7 @@ impl Backbone {
 #[inline(always)]
 fn shortest(images: Option<Periodic>, from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
     let vector = std::array::from_fn(|axis| to[axis] - from[axis]);
-    images.map_or(vector, |cell| cell.shortest(vector))
+    images.as_ref().map_or(vector, |cell| cell.shortest(vector))
 }
 
 /// A vector of this length in the same direction; of one that has no direction, none.

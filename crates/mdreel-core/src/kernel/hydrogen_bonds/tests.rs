@@ -14,7 +14,7 @@ fn expected(
     acceptors: &[u32],
     masks: Option<&Masks>,
 ) -> Vec<[f64; 6]> {
-    let images = Periodic::new(cell);
+    let images = Periodic::new(cell).unwrap();
     let mut bonds = Vec::new();
     for (number, frame) in frames.iter().enumerate() {
         for (i, &[donor, hydrogen]) in donors.iter().enumerate() {

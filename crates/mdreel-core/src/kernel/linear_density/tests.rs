@@ -35,7 +35,7 @@ fn frames() -> impl Strategy<Value = Vec<Vec<[f32; 3]>>> {
 fn slow(frames: &[Vec<[f32; 3]>], cell: &UnitCell, labels: Option<&[u32]>, (n, high): (usize, f64)) -> Vec<f64> {
     let alone: Vec<u32> = (0..N_ATOMS as u32).collect();
     let labels = labels.unwrap_or(&alone);
-    let vectors = Periodic::new(Some(cell)).unwrap().vectors();
+    let vectors = Periodic::new(Some(cell)).unwrap().unwrap().vectors();
     let (edges, mut sums) = (edges(n, high), vec![0.0; 3 * n * 4]);
     for frame in frames {
         let mut amounts = vec![[0.0; 2]; 3 * n];

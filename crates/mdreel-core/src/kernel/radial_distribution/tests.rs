@@ -13,7 +13,7 @@ fn distribution(n_atoms: usize, groups: [Vec<u32>; 2], labels: Option<[Vec<u32>;
 
 /// Every pair of every frame, one after the other.
 fn counted(frames: &[Frame], cell: &UnitCell, groups: &[Vec<u32>; 2], labels: Option<&[Vec<u32>; 2]>) -> Vec<u64> {
-    let images = Periodic::new(Some(cell)).unwrap();
+    let images = Periodic::new(Some(cell)).unwrap().unwrap();
     let mut counts = vec![0; EDGES.len() - 1];
     for frame in frames {
         for (i, &from) in groups[0].iter().enumerate() {
@@ -64,7 +64,7 @@ proptest! {
         for level in Level::available() {
             let tally = mapped(distribution(30, groups.clone(), labels.clone()).at_level(level), &batches).unwrap();
             prop_assert_eq!(&tally.counts, &expected, "{}", level.name());
-            let volume = Periodic::new(Some(&cell)).unwrap().volume();
+            let volume = Periodic::new(Some(&cell)).unwrap().unwrap().volume();
             prop_assert!((tally.sums[0].value() - volume * frames.len() as f64).abs() < 1e-6);
         }
     }

@@ -38,7 +38,7 @@ fn areas(atoms: &[Atom], probe: f64, n_points: usize, cell: Option<UnitCell>) ->
 
 /// All points of all spheres, and all other atoms and their images near by.
 fn slow(atoms: &[Atom], probe: f64, n_points: usize, cell: Option<UnitCell>) -> Vec<f64> {
-    let vectors = cell.map_or([[0.0; 3]; 3], |cell| Periodic::new(Some(&cell)).unwrap().vectors());
+    let vectors = cell.map_or([[0.0; 3]; 3], |cell| Periodic::new(Some(&cell)).unwrap().unwrap().vectors());
     let most = if cell.is_some() { 3 } else { 0 };
     let images = move || {
         let steps = move || (-most..=most).map(f64::from);
@@ -211,7 +211,7 @@ fn frame_that_cannot_be_measured_is_named() {
     for (message, expected) in [
         (refused(&[(1.0, [f32::NAN; 3])], Keep::All, None, false), "frame 5: atom 0 of the 1 selected"),
         (refused(&atom, Keep::All, None, true), "frame 5 has no periodic cell"),
-        (refused(&atom, Keep::All, small, true), "frame 5: half the least height of the cell is 3 Å, below"),
+        (refused(&atom, Keep::All, small, true), "frame 5: half the shortest lattice vector of the cell is 3 Å, below"),
         (refused(&[(900.0, [0.0; 3])], Keep::Statistics, None, false), "frame 5: an area is"),
     ] {
         assert!(message.contains(expected), "{message}");

@@ -92,11 +92,13 @@ impl FileMap {
         if !self.can_populate.load(Ordering::Relaxed) {
             return;
         }
-        let start = bytes.start / self.page * self.page;
+        let (start, end) = (bytes.start / self.page * self.page, bytes.end.min(self.len));
+        if start >= end {
+            return;
+        }
         // SAFETY: whole pages within our map; the advice changes no byte.
-        let answer = unsafe {
-            libc::madvise(self.start.as_ptr().add(start).cast(), bytes.end - start, libc::MADV_POPULATE_READ)
-        };
+        let answer =
+            unsafe { libc::madvise(self.start.as_ptr().add(start).cast(), end - start, libc::MADV_POPULATE_READ) };
         if answer != 0 {
             match std::io::Error::last_os_error().raw_os_error() {
                 Some(libc::EFAULT) => self.break_at(bytes.start),
@@ -117,7 +119,7 @@ impl FileMap {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
             let start = bytes.start.next_multiple_of(self.page);
-            let end = bytes.end / self.page * self.page;
+            let end = bytes.end.min(self.len) / self.page * self.page;
             if start < end {
                 // SAFETY: whole pages within our map of a file: nothing that they hold is lost.
                 unsafe { libc::madvise(self.start.as_ptr().add(start).cast(), end - start, libc::MADV_DONTNEED) };

@@ -52,7 +52,11 @@ pub struct Coded<'a> {
 impl<'a> Coded<'a> {
     /// A frame with these parameters and these compressed bytes, or the first of them. `bytes` ends with [`MARGIN`]
     /// bytes that are not the frame's.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the margin.
     pub fn new(compression: &Compression, n_atoms: usize, bytes: &'a [u8]) -> Self {
+        assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         let n_bytes = (bytes.len() - MARGIN).min(usize::try_from(compression.n_bytes).unwrap_or(usize::MAX));
         Coded {
             bytes: &bytes[..n_bytes + MARGIN],
@@ -99,20 +103,29 @@ impl<'a> Coded<'a> {
     }
 
     /// The big coordinate at `bit`, for a radix.
+    ///
+    /// # Safety
+    /// A group must start at `bit` that a walk over this frame has found.
     #[inline(always)]
-    pub(super) fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
-        // SAFETY: groups come from a walk over `bytes`, and the margin covers the load.
+    pub(super) unsafe fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
+        // SAFETY: the walk ended the group within `bytes`, and the margin covers the load.
         self.offset(unsafe { radix.unpack(self.data(), bit) })
     }
 
     /// The same, for packed ones that have no radix.
-    pub(super) fn wide(&self, bits: u32, bit: u64) -> [i32; 3] {
+    ///
+    /// # Safety
+    /// As for [`Coded::word`].
+    pub(super) unsafe fn wide(&self, bits: u32, bit: u64) -> [i32; 3] {
         // SAFETY: as for `word`.
         self.offset(unsafe { unpack_wide(self.data(), bit, self.sizes, bits) })
     }
 
     /// The same, for [`Big::Fields`].
-    pub(super) fn fields(&self, bits: [u32; 3], bit: u64) -> [i32; 3] {
+    ///
+    /// # Safety
+    /// As for [`Coded::word`].
+    pub(super) unsafe fn fields(&self, bits: [u32; 3], bit: u64) -> [i32; 3] {
         let starts = [bit, bit + u64::from(bits[0]), bit + u64::from(bits[0] + bits[1])];
         // SAFETY: as for `word`.
         self.offset([0, 1, 2].map(|axis| unsafe { unpack_field(self.data(), starts[axis], bits[axis]) }))

@@ -21,6 +21,8 @@ pub const LANES: usize = 16;
 pub const CHUNK: usize = 96;
 /// Steps between two looks whether all frames are done.
 const STRIDE: usize = 16;
+/// Bits of a big coordinate at most: three fields of 32.
+const MAX_BIG_BITS: u32 = 96;
 /// Small coordinates that five bits can announce at most (a valid encoder writes 8).
 pub const MAX_RUN: usize = 10;
 
@@ -74,8 +76,8 @@ pub struct Wanted {
     bits: Vec<u8>,
     /// The first wanted atom.
     first: u64,
-    /// The last wanted atom, plus 1: nothing behind it is looked at.
-    pub limit: u64,
+    /// The last wanted atom, plus 1: nothing behind it is looked at. `bits` is read without a check up to here.
+    limit: u64,
     /// Whether every atom before `limit` is wanted.
     pub all: bool,
 }
@@ -165,14 +167,22 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits. `bytes` ends
-    /// with [`MARGIN`] bytes that are not the frame's.
+    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits, at most 96. `bytes`
+    /// ends with [`MARGIN`] bytes that are not the frame's.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the margin, or one of the numbers is none that a frame may have: the walk reads memory by
+    /// them.
     pub fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
+        assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
+        assert!(big_bits <= MAX_BIG_BITS, "big coordinates of {big_bits} bits");
+        assert!(SMALL_INDICES.contains(&small_index), "small index {small_index}");
         self.data[lane] = bytes.as_ptr();
         self.end_bit[lane] = 8 * (bytes.len() - MARGIN) as u64;
         self.big_bits[lane] = u64::from(big_bits);
         self.bit[lane] = 0;
         self.atom[lane] = 0;
+        self.run[lane] = 0;
         self.small_index[lane] = u64::from(small_index);
     }
 
@@ -345,3 +355,6 @@ fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Want
         groups.counts[first + k] = lane.count as u64;
     }
 }
+
+#[cfg(test)]
+mod tests;

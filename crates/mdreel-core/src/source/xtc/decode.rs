@@ -40,7 +40,10 @@ impl Decoder {
         columns: &mut [ColumnsMut<'_>],
         ends: &mut Vec<Decoded>,
     ) {
-        debug_assert!(frames.len() <= LANES && frames.len() == columns.len());
+        assert!(
+            frames.len() <= LANES && frames.len() == columns.len(),
+            "expected columns for each of {LANES} frames at most"
+        );
         let mut walks = Walks::none();
         for (lane, frame) in frames.iter().enumerate() {
             frame.begin(&mut walks, lane);
@@ -54,10 +57,13 @@ impl Decoder {
             }
             for (lane, (frame, columns)) in frames.iter().zip(columns.iter_mut()).enumerate() {
                 let groups = self.groups.lane(lane);
-                filled[lane] += if wanted.all {
-                    self.gather.gather::<true>(frame, groups, columns, filled[lane])
-                } else {
-                    self.gather.gather::<false>(frame, groups, columns, filled[lane])
+                // SAFETY: the walk of this lane began with this frame and has found these groups.
+                filled[lane] += unsafe {
+                    if wanted.all {
+                        self.gather.gather::<true>(frame, groups, columns, filled[lane])
+                    } else {
+                        self.gather.gather::<false>(frame, groups, columns, filled[lane])
+                    }
                 };
             }
         }

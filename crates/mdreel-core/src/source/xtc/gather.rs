@@ -45,16 +45,31 @@ impl Gather {
 
     /// Writes the wanted atoms of `groups` into `columns`, from the `at`-th atom on, in Å; returns how many. Atoms for
     /// which there is no room are left out: the last group may go on behind the last wanted atom.
-    pub fn gather<const ALL: bool>(
+    ///
+    /// # Safety
+    /// A walk over `frame` must have found all `groups`, in this order.
+    ///
+    /// # Panics
+    /// If there are more groups than a walk finds at a time, if the columns have several lengths, or end before the `at`-th
+    /// atom: memory is written by these.
+    pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
         groups: &[Group],
         columns: &mut ColumnsMut<'_>,
         at: usize,
     ) -> usize {
+        assert!(groups.len() <= CHUNK, "{} groups: a chunk has {CHUNK} at most", groups.len());
+        let n_places = columns.x.len();
+        assert!(
+            columns.y.len() == n_places && columns.z.len() == n_places && at <= n_places,
+            "no places from {at} on in columns of {n_places}, {} and {}",
+            columns.y.len(),
+            columns.z.len()
+        );
         #[cfg(target_arch = "x86_64")]
         if self.level.is_avx512() {
-            // SAFETY: the level says that the processor has these instructions.
+            // SAFETY: the level says that the processor has these instructions. The caller vouches for the groups.
             if let Some(n) = unsafe { self.flat.gather::<ALL>(frame, groups, columns, at) } {
                 return n;
             }
@@ -65,14 +80,17 @@ impl Gather {
             }
         }
         #[cfg(target_arch = "x86_64")]
-        let n = if self.level.is_avx2() {
-            // SAFETY: the processor has these instructions.
-            unsafe { self.integers.gather_avx2::<ALL>(frame, groups) }
-        } else {
-            self.integers.gather_portable::<ALL>(frame, groups)
+        // SAFETY: the level says that the processor has the instructions. The caller vouches for the groups.
+        let n = unsafe {
+            if self.level.is_avx2() {
+                self.integers.gather_avx2::<ALL>(frame, groups)
+            } else {
+                self.integers.gather_portable::<ALL>(frame, groups)
+            }
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let n = self.integers.gather_portable::<ALL>(frame, groups);
+        // SAFETY: the caller vouches for the groups.
+        let n = unsafe { self.integers.gather_portable::<ALL>(frame, groups) };
         let n = n.min(columns.x.len() - at);
         let integers = [&self.integers.x, &self.integers.y, &self.integers.z];
         for (source, target) in integers.into_iter().zip([&mut columns.x, &mut columns.y, &mut columns.z]) {
@@ -101,61 +119,88 @@ struct Integers {
 
 impl Integers {
     /// The portable code with the shifts of BMI2.
+    ///
+    /// # Safety
+    /// As for [`Integers::gather_portable`].
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn gather_avx2<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
-        self.gather_portable::<ALL>(frame, groups)
+    unsafe fn gather_avx2<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
+        // SAFETY: as the caller's.
+        unsafe { self.gather_portable::<ALL>(frame, groups) }
     }
 
+    /// Decodes with the code of every processor.
+    ///
+    /// # Safety
+    /// As for [`Gather::gather`]; there must be [`CHUNK`] groups at most.
     #[inline(always)]
-    fn gather_portable<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
-        match (&frame.big, frame.radix()) {
-            (Big::Packed(_), Some(radix)) => {
-                let radix = *radix;
-                self.gather::<ALL>(frame, groups, |bit| frame.word(&radix, bit))
+    unsafe fn gather_portable<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
+        // SAFETY: the caller vouches for the groups, and `gather` takes nothing but their bits.
+        unsafe {
+            match (&frame.big, frame.radix()) {
+                (Big::Packed(_), Some(radix)) => {
+                    let radix = *radix;
+                    self.gather::<ALL>(frame, groups, |bit| frame.word(&radix, bit))
+                }
+                (Big::Packed(bits), None) => self.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
+                (Big::Fields(bits), _) => self.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
             }
-            (Big::Packed(bits), None) => self.gather::<ALL>(frame, groups, |bit| frame.wide(*bits, bit)),
-            (Big::Fields(bits), _) => self.gather::<ALL>(frame, groups, |bit| frame.fields(*bits, bit)),
         }
     }
 
     /// Decodes the wanted atoms of `groups`; returns how many. An atom that is not wanted is written all the same, and
     /// the next one over it: that is cheaper than to branch.
+    ///
+    /// # Safety
+    /// As for [`Integers::gather_portable`].
     #[inline(always)]
-    fn gather<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group], big: impl Fn(u64) -> [i32; 3]) -> usize {
+    unsafe fn gather<const ALL: bool>(
+        &mut self,
+        frame: &Coded<'_>,
+        groups: &[Group],
+        big: impl Fn(u64) -> [i32; 3],
+    ) -> usize {
+        // SAFETY: each group was found by a walk over the frame, and so many small coordinates belong to it.
+        let small = |index, bit| unsafe { small(frame, index, bit) };
+        // SAFETY: there are at most CHUNK groups of MAX_RUN + 1 atoms, and there is one place more.
+        let put = |of: &mut Self, n, c| unsafe { of.put(n, c) };
         let big_bits = u64::from(frame.big.bits());
         let mut n = 0;
         for &group in groups {
             let (run, wanted) = (group.run(), group.wanted());
             let first = big(group.bit());
             if run == 0 {
-                self.put(n, first);
+                put(self, n, first);
                 n += 1;
                 continue;
             }
             let index = group.small_index();
             let mut bit = group.bit() + big_bits + u64::from(group.control_bits());
             // The first small coordinate belongs before the big one; the others follow it.
-            let mut atom = if ALL || wanted != 2 { add(first, small(frame, index, bit)) } else { first };
-            self.put(n, atom);
+            let mut atom = if ALL || wanted != 2 { add(first, small(index, bit)) } else { first };
+            put(self, n, atom);
             n += if ALL { 1 } else { (wanted & 1) as usize };
-            self.put(n, first);
+            put(self, n, first);
             n += if ALL { 1 } else { (wanted >> 1 & 1) as usize };
             let last = if ALL { run as u32 + 1 } else { 32 - wanted.leading_zeros() };
             for k in 2..last {
                 bit += u64::from(index);
-                atom = add(atom, small(frame, index, bit));
-                self.put(n, atom);
+                atom = add(atom, small(index, bit));
+                put(self, n, atom);
                 n += if ALL { 1 } else { (wanted >> k & 1) as usize };
             }
         }
         n
     }
 
+    /// Keeps the coordinates of the `n`-th atom.
+    ///
+    /// # Safety
+    /// `n` must be less than [`ATOMS`].
     #[inline(always)]
-    fn put(&mut self, n: usize, c: [i32; 3]) {
+    unsafe fn put(&mut self, n: usize, c: [i32; 3]) {
         debug_assert!(n < ATOMS);
-        // SAFETY: a chunk has at most CHUNK groups of MAX_RUN + 1 atoms, and there is one place more.
+        // SAFETY: as the caller's.
         unsafe {
             *self.x.get_unchecked_mut(n) = c[0];
             *self.y.get_unchecked_mut(n) = c[1];
@@ -165,12 +210,14 @@ impl Integers {
 }
 
 /// The difference stored as a small coordinate at `bit`.
+///
+/// # Safety
+/// The coordinate must belong to a group that a walk over the frame has found.
 #[inline(always)]
-fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
+unsafe fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
     let small = &SMALL[index as usize];
     let c = if u32::from(index) <= MAX_WORD_BITS {
-        // SAFETY: groups come from a walk over `data`, their small coordinates lie within it, and the margin covers
-        // the load.
+        // SAFETY: the small coordinates of groups lie within the frame's bytes, and the margin covers the load.
         unsafe { small.radix.unpack(frame.data(), bit) }
     } else {
         let sizes = [SMALL_RADICES[usize::from(index) % SMALL_RADICES.len()]; 3];
@@ -184,3 +231,6 @@ fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
 fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
     [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1]), a[2].wrapping_add(b[2])]
 }
+
+#[cfg(test)]
+mod tests;

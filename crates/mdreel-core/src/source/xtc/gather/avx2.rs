@@ -90,8 +90,11 @@ impl Scale {
 impl Bigs {
     /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits, small ones of up to [`MAX_INDEX`]
     /// bits, and runs of up to [`MOST`]. `None` when there are others.
+    ///
+    /// # Safety
+    /// As for [`super::Gather::gather`].
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    pub fn gather<const ALL: bool>(
+    pub unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
         groups: &[Group],

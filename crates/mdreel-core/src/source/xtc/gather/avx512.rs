@@ -104,7 +104,7 @@ impl Flat {
     /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
     ///
     /// # Safety
-    /// The processor must have AVX-512 F, BW, DQ and VL.
+    /// The processor must have AVX-512 F, BW, DQ and VL; and as for [`super::Gather::gather`], with [`CHUNK`] groups at most.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
     pub unsafe fn gather<const ALL: bool>(
         &mut self,
