@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from mdreel.analysis.own_code import FrameError, packed, said
 from mdreel.errors import FunctionError
 
+EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -81,7 +83,30 @@ class Checked:
         return values
 
     def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.asarray(self.function(positions), np.float64)
+        return numbers_of(self.function(positions))
+
+
+def numbers_of(found: Any) -> NDArray[np.float64]:
+    """Return what a function has returned, as numbers.
+
+    Raises
+    ------
+    FunctionError
+        If it has returned nothing, or what is no number and no array of numbers: NumPy makes NaN of None, a number of
+        a text, and drops imaginary parts and masks.
+    """
+    if found is None:
+        raise FunctionError(
+            f"the function returned nothing (None), {EXPECTED}. A function that only has side effects, such as writing "
+            'a file, takes reduce="discard"'
+        )
+    array = np.asarray(found)
+    if array.dtype.kind not in "fiub" or isinstance(found, np.ma.MaskedArray):
+        what = type(found).__name__ if array.ndim == 0 or array.dtype.kind != "O" else f"{type(found).__name__} of objects"
+        raise FunctionError(f"the function returned {what}, {EXPECTED}")
+    if not array.size:
+        raise FunctionError(f"the function returned an empty array, shape {array.shape}, {EXPECTED}")
+    return array.astype(np.float64, copy=False)
 
 
 def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
