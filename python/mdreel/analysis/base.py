@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, fold
+from mdreel._core import Computation, FrameSet, Source, fold
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.frames_fold import FramesFold
 from mdreel.analysis.held_atoms import atoms_held
@@ -153,11 +153,14 @@ class AnalysisBase(Analysis):
 
     def _known(self, source: Source, n_frames: int | None) -> Known:
         """Return what workers are told of the trajectory."""
-        quantities = set(source.quantities)
+        quantities = set(source.quantities) - {"positions"}
+        if quantities and n_frames is not None:  # a format may have what the file does not
+            first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1], sorted(quantities))
+            quantities = {name for name in quantities if getattr(first, f"has_{name}").any()}
         if self._trajectory is None:  # in memory, the Universe may have more than the source
             ts = self.atomgroup.universe.trajectory.ts
             quantities |= {name for name in ("velocities", "forces") if getattr(ts, f"has_{name}")}
-        return Known(n_frames, frozenset(quantities - {"positions"}))
+        return Known(n_frames, frozenset(quantities))
 
     def _left_nothing(self, changed: frozenset[str]) -> str:
         kind = type(self).__name__

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.own_code import FrameError, packed, said
+from mdreel.analysis.own_code import FrameError, name_of, packed, said
 from mdreel.errors import FunctionError
 
 EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
@@ -83,11 +83,11 @@ class Checked:
         return values
 
     def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        return numbers_of(self.function(positions))
+        return numbers_of(self.function(positions), self.function)
 
 
-def numbers_of(found: Any) -> NDArray[np.float64]:
-    """Return what a function has returned, as numbers.
+def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
+    """Return what a function of a user's has returned, as numbers.
 
     Raises
     ------
@@ -97,15 +97,16 @@ def numbers_of(found: Any) -> NDArray[np.float64]:
     """
     if found is None:
         raise FunctionError(
-            f"the function returned nothing (None), {EXPECTED}. A function that only has side effects, such as writing "
-            'a file, takes reduce="discard"'
+            f"{name_of(function)} returned nothing (None): {EXPECTED}. A function that only has side effects, such as "
+            'writing a file, takes reduce="discard"'
         )
     array = np.asarray(found)
     if array.dtype.kind not in "fiub" or isinstance(found, np.ma.MaskedArray):
-        what = type(found).__name__ if array.ndim == 0 or array.dtype.kind != "O" else f"{type(found).__name__} of objects"
-        raise FunctionError(f"the function returned {what}, {EXPECTED}")
+        kind = type(found).__name__
+        what = kind if array.ndim == 0 else f"{kind}, {array.dtype} in shape {array.shape}"
+        raise FunctionError(f"{name_of(function)} returned {what}: {EXPECTED}")
     if not array.size:
-        raise FunctionError(f"the function returned an empty array, shape {array.shape}, {EXPECTED}")
+        raise FunctionError(f"{name_of(function)} returned an empty array, shape {array.shape}: {EXPECTED}")
     return array.astype(np.float64, copy=False)
 
 

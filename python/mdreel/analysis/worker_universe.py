@@ -86,26 +86,18 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_velocities(self) -> bool:
-        """Whether the trajectory has velocities; they are not read."""
-        return "velocities" in self._quantities
+        """Whether there are velocities: no, or nobody knows, as they are not read."""
+        self._never("velocities")
+        return False
 
     @has_velocities.setter
     def has_velocities(self, value: bool) -> None:
         self._never("velocities", value)
 
     @property
-    def has_forces(self) -> bool:
-        """Whether the trajectory has forces; they are not read."""
-        return "forces" in self._quantities
-
-    @has_forces.setter
-    def has_forces(self, value: bool) -> None:
-        self._never("forces", value)
-
-    @property
     def velocities(self) -> Any:
         """Raise: velocities are not read."""
-        self._never("velocities", self.has_velocities)
+        self._never("velocities")
         return super().velocities  # MDAnalysis's error
 
     @velocities.setter
@@ -115,10 +107,20 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     _velocities = velocities
 
     @property
+    def has_forces(self) -> bool:
+        """Whether there are forces: no, or nobody knows, as they are not read."""
+        self._never("forces")
+        return False
+
+    @has_forces.setter
+    def has_forces(self, value: bool) -> None:
+        self._never("forces", value)
+
+    @property
     def forces(self) -> Any:
         """Raise: forces are not read."""
-        self._never("forces", self.has_forces)
-        return super().forces
+        self._never("forces")
+        return super().forces  # MDAnalysis's error
 
     @forces.setter
     def forces(self, _: Any) -> None:
@@ -159,7 +161,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     def copy_slice(self, sel: Any) -> Timestep:
         """Return a timestep of MDAnalysis's with some of the atoms."""
         for quantity in ("velocities", "forces"):
-            self._never(quantity, quantity in self._quantities)
+            self._never(quantity)
         made = Timestep.from_coordinates(positions=np.array(self.positions[sel], np.float32))
         made.frame, made.time, made.dimensions = self.frame, self.time, self.dimensions
         made._reader = self._reader  # noqa: SLF001 (asked for dt)
@@ -178,8 +180,9 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     def __reduce_ex__(self, _: Any) -> NoReturn:
         raise UnsupportedError("a worker's timestep is not sent: keep numbers, or ts.copy()")
 
-    def _never(self, quantity: str, is_wanted: bool) -> None:
-        if is_wanted:
+    def _never(self, quantity: str, is_set: bool | None = None) -> None:
+        """Raise if the trajectory has a quantity, or somebody sets it."""
+        if quantity in self._quantities if is_set is None else is_set:
             raise UnsupportedError(f"{quantity} are not read: mdreel reads positions; {_WITH_MDANALYSIS}")
 
 
@@ -234,24 +237,26 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         return int(self.ts.frame)
 
     def __getitem__(self, frame: Any) -> Any:
+        if frame == slice(None):
+            return _AllFrames(self)  # which MDAnalysis counts when it writes the one at hand
         if not (isinstance(frame, (int, np.integer)) and self._is_at_frame and frame == self.ts.frame):
-            self._refuse()
+            self.refuse()
         return self.ts
 
     def __iter__(self) -> Iterator[Timestep]:
-        self._refuse()
+        self.refuse()
 
     def next(self) -> Timestep:
         """Raise: there is one frame."""
-        self._refuse()
+        self.refuse()
 
     def rewind(self) -> Timestep:
         """Raise: there is one frame."""
-        self._refuse()
+        self.refuse()
 
     def timeseries(self, *_: Any, **__: Any) -> NDArray[np.float32]:
         """Raise: there is one frame."""
-        self._refuse()
+        self.refuse()
 
     def copy(self) -> NoReturn:
         """Raise: there is one frame."""
@@ -271,15 +276,16 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         return float(self.ts.dt)
 
     def _read_next_timestep(self, ts: Timestep | None = None) -> Timestep:
-        self._refuse()
+        self.refuse()
 
     def _read_frame(self, frame: int) -> Timestep:
-        self._refuse()
+        self.refuse()
 
     def _reopen(self) -> None:
-        self._refuse()
+        self.refuse()
 
-    def _refuse(self) -> NoReturn:
+    def refuse(self) -> NoReturn:
+        """Raise: there is one frame."""
         at = f"frame {self.ts.frame} is" if self._is_at_frame else "no frame is yet"
         raise UnsupportedError(f"the trajectory cannot be moved, as {at} at hand: mdreel chooses the frames in run()")
 
@@ -304,6 +310,22 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
     universe = mda.Universe(topology, to_guess=())
     universe.trajectory = WorkerTrajectory(WorkerTimestep(topology.n_atoms, atoms, known), known)
     return universe
+
+
+class _AllFrames:
+    """All frames of a worker's trajectory: they can be counted, and no more."""
+
+    def __init__(self, trajectory: WorkerTrajectory) -> None:
+        self.trajectory = trajectory
+
+    def __len__(self) -> int:
+        return self.trajectory.n_frames
+
+    def __iter__(self) -> Iterator[Timestep]:
+        self.trajectory.refuse()
+
+    def __getitem__(self, _: Any) -> Timestep:
+        self.trajectory.refuse()
 
 
 class _Unread:
