@@ -166,7 +166,13 @@ def test_code_that_leaves_nothing_is_an_error_whichever_way_it_is_given(
     atoms: MDAnalysis.AtomGroup, backend: str
 ) -> None:
     how = {"name": backend} | ({"n_workers": 2} if backend != "serial" else {})
-    for name, run in _ways(atoms).items():
+    ways = _ways(atoms)
+    if backend == "processes":  # each of which takes a while to start
+        ways = {name: run for name, run in ways.items() if "from_function" not in name or "block" in name}
+        ways = {
+            name: run for name, run in ways.items() if not any(reducer in name for reducer in ("sum", "min", "std"))
+        }
+    for name, run in ways.items():
         given = how if name.startswith("backend") else {"backend": backend, "step": 9, "n_parts": 3}
         expected = "returned nothing|has left nothing|gave nothing|only self.results comes back from workers"
         with pytest.raises(FunctionError, match=expected):
@@ -178,7 +184,7 @@ def test_all_that_takes_code_of_users_is_among_these_ways() -> None:
     taking = set()
     for name in mdreel.__all__:
         given = getattr(mdreel, name)
-        if not callable(given) or isinstance(given, type) and issubclass(given, BaseException):
+        if not callable(given) or (isinstance(given, type) and issubclass(given, BaseException)):
             continue
         parameters = inspect.signature(given).parameters.values()
         if any("Callable" in str(one.annotation) for one in parameters):

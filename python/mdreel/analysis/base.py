@@ -39,6 +39,9 @@ class AnalysisBase(Analysis):
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms, which are ``self.atomgroup`` there.
+    reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
+        Further atoms that frames are looked at for, such as ``universe.atoms`` where atoms are selected by where they
+        are. Groups that the analysis holds need not be named.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -50,7 +53,9 @@ class AnalysisBase(Analysis):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the group has no atoms, or its atoms change.
+        If the group has no atoms, or its atoms change. When it is run: `FunctionError`, which names the frame, if code
+        of the subclass raises, as it does where it looks at what was not read, or if it leaves nothing; `MismatchError`
+        if the results of blocks cannot become one.
 
     Notes
     -----
@@ -62,16 +67,23 @@ class AnalysisBase(Analysis):
       it is, from 0; ``self.frames`` and ``self.times``, as far as they have come; ``self._ts``, MDAnalysis's timestep;
     * in `_conclude` ``self.n_frames``, ``self.frames`` and ``self.times`` of all.
 
-    Groups of atoms that the analysis holds, also in lists and dictionaries, are of a Universe of the worker's, which
-    has the topology. Positions and cell are those of the frame, as mdreel reads them: of the atoms of all these groups;
-    others have NaN. In `_prepare` all are where they were when `run` was called. Velocities and forces there are none.
+    Groups of atoms that the analysis holds are of a Universe of the worker's, which has the topology. mdreel reads the
+    atoms of all groups, atoms, residues and bonds that are attributes, also in lists, dictionaries and sets, and those
+    of `reads`. Positions of any other atom raise, whichever way they are looked at, as do velocities and forces if the
+    trajectory has some, the time between frames, and any other frame than the one at hand. The cell is that of the
+    frame. In `_prepare` all atoms are where they were when `run` was called.
+
+    Only `results` comes back from workers: it is an error if that is empty, and if `_conclude` reads another attribute
+    that a worker has set. A class that only has side effects, such as writing a file for each frame, sets its class
+    attribute ``_has_results = False``; a block that a worker has lost is done again, so such code may be called more
+    than once for a frame.
 
     By default arrays and lists with an entry for each frame are put behind one another, and any other lists, too. For
     whatever else, `_get_aggregator` says how parts become one, by ``MDAnalysis.analysis.results.ResultsGroup``. Sums of
     floats then depend, in their last bits, on the blocks, of which there are more with more workers:
-    ``run(n_parts=...)`` fixes them, and all executors give the same bits. Memory: that of the results, twice while they
-    become one. Where frames are still to come, or may be left out (``on_error``), nobody knows how many a block has:
-    then a block is the few frames that are read at a time.
+    ``run(n_parts=...)`` fixes them, and all executors give the same bits. Each block must have the same results.
+    Memory: that of the results, twice while they become one. Where frames are still to come, or may be left out
+    (``on_error``), nobody knows how many a block has: then a block is the few frames that are read at a time.
 
     Examples
     --------

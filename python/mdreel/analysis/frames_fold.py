@@ -49,6 +49,7 @@ class _Worker:
         self._task = task
         self._universe = universe_of(pickle.loads(task.topology), task.atoms, task.known)  # noqa: S301 (ours)
         self.trajectory = self._universe.trajectory
+        self._analysis: OwnAnalysis
         self._receive()
 
     def begun(self, n_frames: int) -> OwnAnalysis:

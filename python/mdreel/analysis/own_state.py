@@ -63,7 +63,7 @@ def _fingerprint(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return value.dtype.str, value.shape, crc32(np.ascontiguousarray(value).view(np.uint8))
+        return value.dtype.str, value.shape, crc32(np.ascontiguousarray(value).view(np.uint8).data)
     if isinstance(value, _UNCHANGING):
         return id(value)
     try:
@@ -151,7 +151,8 @@ def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
     lost = {name: _Lost(name) for name in names if not hasattr(getattr(kind, name, None), "__get__")}
     body = {**lost, "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     try:
-        owner.__class__ = type(kind)(kind.__name__, (_Guard, kind), body)
+        made: Any = type(kind)  # a metaclass, which may be a user's
+        owner.__class__ = made(kind.__name__, (_Guard, kind), body)
     except TypeError:  # a class of slots, or of a metaclass that makes no other: Python's own error has to do
         yield
         return
