@@ -186,7 +186,7 @@ def test_start_is_that_of_the_universe_with_its_cell(universe: MDAnalysis.Univer
         def _prepare(self) -> None:
             self.results.start = self.atomgroup.positions
 
-    with pytest.raises(FunctionError, match="_prepare: UnsupportedError: the positions .* when run.. was called"):
+    with pytest.raises(FunctionError, match=r"_prepare: UnsupportedError: the positions .* when run\(\) was called"):
         Bare._single_frame = Begins._single_frame  # type: ignore[method-assign]
         Bare(MDAnalysis.Universe(PSF).atoms[:3], trajectory=universe.trajectory.filename).run()
 
