@@ -119,17 +119,109 @@ def test_what_has_an_entry_for_each_frame_needs_no_aggregator(universe: MDAnalys
     np.testing.assert_array_equal(own.results.extent, own_in_one.results.extent)
 
 
-def test_atoms_that_are_not_held_have_no_positions(universe: MDAnalysis.Universe) -> None:
+def test_atoms_of_all_that_is_held_are_read(universe: MDAnalysis.Universe) -> None:
     class Asks(mdreel.AnalysisBase):
-        def _single_frame(self) -> None:
-            everything = self.atomgroup.universe.atoms.positions
-            self.results.setdefault("known", []).append(int(np.isfinite(everything[:, 0]).sum()))
+        def __init__(self, atoms: MDAnalysis.AtomGroup, more: Any = None, reads: Any = ()) -> None:
+            super().__init__(atoms, reads=reads)
+            self.more = more
 
-    own = Asks(universe.atoms[:7])
-    own.more = {"there": [universe.residues[50]], "here": universe.atoms[5:9]}
-    assert set(own.run().results.known) == {9}
-    own.more = {"here": universe.residues[50:51]}
-    assert set(own.run().results.known) == {7 + len(universe.residues[50].atoms)}
+        def _single_frame(self) -> None:
+            found = self.atomgroup.universe.atoms[self.wanted].positions
+            self.results.setdefault("positions", []).append(found)
+
+    bond, residue = universe.bonds[40], universe.residues[50]
+    for more, wanted in (
+        ({"there": [residue], "here": universe.atoms[5:9]}, {*range(9), *residue.atoms.ix}),
+        ({residue, bond}, {*residue.atoms.ix, *bond.indices}),
+        ((universe.atoms[99], universe.residues[7:9]), {99, *universe.residues[7:9].atoms.ix}),
+        (universe.bonds[:5], {*universe.bonds[:5].indices.ravel()}),
+        (None, set()),
+    ):
+        own = Asks(universe.atoms[:7], more)
+        own.wanted = sorted({*range(7), *wanted})
+        assert own.atoms.tolist() == own.wanted
+        assert len(own.run(stop=3).results.positions) == 3
+    everything = Asks(universe.atoms[:7], reads=[universe.atoms])
+    everything.wanted = list(range(len(universe.atoms)))
+    found = everything.run(stop=3, backend="processes", n_workers=2).results.positions
+    np.testing.assert_array_equal(found, [universe.atoms.positions for _ in universe.trajectory[:3]])
+    universe.trajectory[50]
+
+
+def test_atom_that_was_not_read_raises_and_the_remedy_helps(universe: MDAnalysis.Universe) -> None:
+    class Near(mdreel.AnalysisBase):
+        def _single_frame(self) -> None:
+            near = self.atomgroup.universe.select_atoms("name CA and around 5 resid 10")
+            self.results.setdefault("n", []).append(len(near))
+
+    expected = [len(universe.select_atoms("name CA and around 5 resid 10")) for _ in universe.trajectory[:20]]
+    with pytest.raises(FunctionError, match=r"frame 0: .* were not read: .*reads=universe\.atoms"):
+        Near(universe.select_atoms("name CA")).run(stop=20)
+    found = Near(universe.select_atoms("name CA"), reads=universe.atoms).run(stop=20, n_parts=4).results.n
+    universe.trajectory[50]
+    assert found == expected
+    assert len(set(found)) > 1
+
+
+def test_start_is_that_of_the_universe_with_its_cell(universe: MDAnalysis.Universe) -> None:
+    class Begins(mdreel.AnalysisBase):
+        def _prepare(self) -> None:
+            ts = self.atomgroup.universe.trajectory.ts
+            self.held = ts.positions  # no copy
+            self.results.begun = [(ts.frame, ts.dimensions.tolist(), ts.positions[:4].tolist())]
+
+        def _single_frame(self) -> None:
+            assert np.isfinite(self.held).all()
+
+        def _conclude(self) -> None:
+            self.results.n_begun = len(self.results.begun)
+
+    universe.trajectory[50]
+    ts = universe.trajectory.ts
+    own = Begins(universe.atoms[:3]).run(n_parts=5, n_workers=1)
+    assert own.results.n_begun == 5
+    assert own.results.begun == [(50, ts.dimensions.tolist(), ts.positions[:4].tolist())] * 5
+
+    class Bare(mdreel.AnalysisBase):
+        def _prepare(self) -> None:
+            self.results.start = self.atomgroup.positions
+
+    with pytest.raises(FunctionError, match=r"_prepare: UnsupportedError: the positions .* when run\(\) was called"):
+        Bare._single_frame = Begins._single_frame  # type: ignore[method-assign]
+        Bare(MDAnalysis.Universe(PSF).atoms[:3], trajectory=universe.trajectory.filename).run()
+
+
+def test_group_of_another_universe_keeps_its_positions(universe: MDAnalysis.Universe) -> None:
+    class Compares(mdreel.AnalysisBase):
+        def __init__(self, atoms: MDAnalysis.AtomGroup, reference: MDAnalysis.AtomGroup) -> None:
+            super().__init__(atoms)
+            self.reference = reference
+
+        def _single_frame(self) -> None:
+            self.results.setdefault("kept", []).append(self.reference.positions)
+
+    reference = MDAnalysis.Universe(PSF, DCD)
+    reference.trajectory[7]
+    reference.atoms.translate([1, 2, 3])
+    expected = reference.atoms[3:9].positions
+    for backend in ("threads", "processes"):
+        kept = (
+            Compares(universe.atoms[:3], reference.atoms[3:9]).run(backend=backend, n_workers=2, step=20).results.kept
+        )
+        assert len(kept) == 5
+        np.testing.assert_array_equal(kept, [expected] * 5)
+
+
+def test_groups_that_change_are_made_in_a_frame(universe: MDAnalysis.Universe) -> None:
+    class Changes(mdreel.AnalysisBase):
+        def _prepare(self) -> None:
+            self.near = self.atomgroup.select_atoms("around 5 resid 10", updating=True)
+
+        def _single_frame(self) -> None:
+            self.results.setdefault("n", []).append(len(self.near))
+
+    with pytest.raises(FunctionError, match="groups that change are made in _single_frame"):
+        Changes(universe.select_atoms("name CA")).run(stop=5)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])

@@ -127,7 +127,7 @@ def test_what_a_function_should_not_return_is_an_error(long: Source, adk_xtc: Pa
 
     for given, options, expected in (
         (grows, {}, r"frame 12345: the function returned the shape \(2,\), for frame 0 \(1,\)"),
-        (text, {}, "frame 0: ValueError: could not convert string to float"),
+        (text, {}, r"frame 0: the function text\(\) returned str: expected a number"),
         (endless, {"reduce": "sum"}, "frame 12345: value 0 is inf: it cannot be added up"),
         (flat, {"per": "block"}, "first axis is that of the frames"),
     ):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.own_code import FrameError, packed, said
+from mdreel.analysis.own_code import FrameError, name_of, packed, said
 from mdreel.errors import FunctionError
+
+EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,31 @@ class Checked:
         return values
 
     def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.asarray(self.function(positions), np.float64)
+        return numbers_of(self.function(positions), self.function)
+
+
+def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
+    """Return what a function of a user's has returned, as numbers.
+
+    Raises
+    ------
+    FunctionError
+        If it has returned nothing, or what is no number and no array of numbers: NumPy makes NaN of None, a number of
+        a text, and drops imaginary parts and masks.
+    """
+    if found is None:
+        raise FunctionError(
+            f"{name_of(function)} returned nothing (None): {EXPECTED}. A function that only has side effects, such as "
+            'writing a file, takes reduce="discard"'
+        )
+    array = np.asarray(found)
+    if array.dtype.kind not in "fiub" or isinstance(found, np.ma.MaskedArray):
+        kind = type(found).__name__
+        what = kind if array.ndim == 0 else f"{kind}, {array.dtype} in shape {array.shape}"
+        raise FunctionError(f"{name_of(function)} returned {what}: {EXPECTED}")
+    if not array.size:
+        raise FunctionError(f"{name_of(function)} returned an empty array, shape {array.shape}: {EXPECTED}")
+    return array.astype(np.float64, copy=False)
 
 
 def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, fold, function
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.checked import Checked
-from mdreel.analysis.own_code import Fold, whole_of
+from mdreel.analysis.own_code import Fold, name_of, whole_of
 from mdreel.analysis.reducers import (
     REDUCERS,
     Deviations,
+    DiscardFold,
     ExtremeFold,
     HistogramFold,
     OwnFold,
@@ -21,7 +22,7 @@ from mdreel.analysis.reducers import (
     edges_of,
 )
 from mdreel.analysis.tally import Tally
-from mdreel.errors import MismatchError
+from mdreel.errors import FunctionError, MismatchError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -45,6 +46,8 @@ class FunctionAnalysis(Analysis):
         With ``reduce="histogram"``: how many numbers lie in each bin, and the edges of the bins.
     results.value : object
         With a `Reducer`: what it made of the values.
+
+    With ``reduce="discard"`` there are no results.
 
     Notes
     -----
@@ -81,6 +84,8 @@ class FunctionAnalysis(Analysis):
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
             return fold(OwnFold(self._function, takes_blocks, self._reduce), len(self.atoms), places)
+        if self._reduce == "discard":
+            return fold(DiscardFold(self._function, takes_blocks), len(self.atoms), places)
         first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[:, self._selection.places]
         shape = Checked(self._function, takes_blocks, None).shape_of(first)
         checked = Checked(self._function, takes_blocks, shape)
@@ -98,7 +103,9 @@ class FunctionAnalysis(Analysis):
             self.results.timeseries = tally.values.reshape(-1, *given.shape)
         elif isinstance(reduce, Reducer):
             value = whole_of(tally.own)
-            self.results.value = value if reduce.finish is None else reduce.finish(value)
+            self.results.value = value if reduce.finish is None else self._finished(reduce.finish, value)
+        elif reduce == "discard":
+            whole_of(tally.own)  # how many frames it was called for
         elif reduce == "histogram":
             self.results.histogram, self.results.edges = whole_of(tally.own), self._edges
         elif reduce in ("max", "min"):
@@ -110,6 +117,15 @@ class FunctionAnalysis(Analysis):
         else:
             total = tally.sums if reduce == "sum" else tally.sums / tally.n_frames
             self.results[reduce] = total.reshape(given.shape)[()]
+
+    @staticmethod
+    def _finished(finish: Callable[[Any], Any], value: Any) -> Any:
+        found = finish(value)
+        if found is None:
+            raise FunctionError(
+                f"{name_of(finish)}, which finishes a value, returned nothing (None): expected the result"
+            )
+        return found
 
     def _fold(self, checked: Checked) -> Fold:
         if self._reduce == "histogram":
@@ -143,8 +159,9 @@ def from_function(
     per : {"frame", "block"}
         What it is given at a time. Blocks are several times as fast where NumPy does the work; how many frames they
         have changes, and must not matter.
-    reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram"} or Reducer, optional
-        What is made of the values of all frames, instead of keeping them. By name, the bits do not depend on blocks and
+    reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram", "discard"} or Reducer, optional
+        What is made of the values of all frames, instead of keeping them. ``"discard"`` declares that the function has
+        side effects only, and may return nothing: there are no results. By name, the bits do not depend on blocks and
         workers: sums are exact, in steps of 2^-60, of numbers up to 2^36 (variances: 2^18 from the first frame's).
         With a `Reducer`, the function returns whatever can be pickled, of a block one value for all of its frames.
     bins : int or sequence of float, optional
@@ -164,11 +181,14 @@ def from_function(
     ------
     MismatchError
         If `f` is no function, `per` or `reduce` are unknown, or there are no bins. When it is run: `FunctionError`,
-        which names the frame, if the function raises or returns another shape.
+        which names the frame, if the function raises, returns nothing (None) or an empty array, what is not a number,
+        or another shape.
 
     Notes
     -----
-    The function is called once more for the first frame, to see what it returns. Threads take turns in Python's
+    The function is called once more for the first frame, to see what it returns, unless its values are discarded or a
+    `Reducer` merges them. A block that a worker has lost is done again, so a function with side effects may be called
+    more than once for a frame. Threads take turns in Python's
     interpreter: a function that does its work there is faster with ``backend="processes"``. A function that cannot be
     imported, as of a notebook, is sent along with what it refers to.
 

@@ -64,6 +64,8 @@ def packed(what: Any, name: str, pickler: Any = None) -> bytes:
 def said(error: Exception) -> str:
     """Say in one line what a user's code has raised, and where."""
     text = " ".join(str(error).split())
+    if isinstance(error, FunctionError):
+        return text  # what mdreel says of such code; it has no other place
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
     # Those of this folder are the callers; behind them are the user's, and what they call.
     here = Path(__file__).parent
@@ -139,6 +141,11 @@ class Fold:
     def unpack(self, content: bytes) -> Any:
         """Return the value that was packed."""
         return _caught("receiving a value", lambda: pickle.loads(content))  # noqa: S301 (from our own processes)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Name a function of a user's, for errors."""
+    return f"the function {getattr(function, '__name__', type(function).__name__)}()"
 
 
 def whole_of(value: Any) -> Any:

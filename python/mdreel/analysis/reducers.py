@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.checked import Checked
-from mdreel.analysis.own_code import Batch, Fold, FrameError, packed, said
+from mdreel.analysis.own_code import Batch, Fold, FrameError, name_of, packed, said
 from mdreel.errors import FunctionError, MismatchError
 
-ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram"]
+ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram", "discard"]
 """What is made of the values of all frames."""
+
+_EXPECTED = "expected a value, of any kind that can be pickled, for each frame, or each block with per='block'"
 
 REDUCERS: tuple[ReducerName, ...] = get_args(ReducerName)
 
@@ -79,16 +81,25 @@ class OwnFold(Fold):
         for place, positions in enumerate(given):
             try:
                 found = self.function(positions)
-                value = found if value is None else self.reducer.merge(value, found)
+                if found is None:
+                    raise FunctionError(f"{name_of(self.function)} returned nothing (None): {_EXPECTED}")
+                value = found if value is None else self._merged(value, found)
             except Exception as error:
                 raise self._located(place, batch, error) from error
-            if value is None:
-                raise FrameError(place, "the function, or its reducer, has returned nothing")
         return value
 
     def merged(self, value: Any, following: Any) -> Any:
         """Merge as the user says."""
-        return self.reducer.merge(value, following)
+        return self._merged(value, following)
+
+    def _merged(self, value: Any, following: Any) -> Any:
+        found = self.reducer.merge(value, following)
+        if found is None:
+            raise FunctionError(
+                f"{name_of(self.reducer.merge)}, which merges two values, returned nothing (None): expected the value "
+                "of both. If it changes the first, it must return it"
+            )
+        return found
 
     def _located(self, place: int, batch: Batch, error: Exception) -> Exception:
         """Find the frame at which a function raises that is given several."""
@@ -109,6 +120,44 @@ class OwnFold(Fold):
 def _own_fold(content: bytes, takes_blocks: bool) -> OwnFold:
     function, merge, finish = pickle.loads(content)  # noqa: S301 (from our own processes)
     return OwnFold(function, takes_blocks, Reducer(merge, finish))
+
+
+@dataclass(frozen=True)
+class DiscardFold(Fold):
+    """A function that is called for its side effects.
+
+    Attributes
+    ----------
+    function : callable
+        The user's.
+    takes_blocks : bool
+        Whether it is given several frames at a time.
+    """
+
+    function: Callable[..., Any]
+    takes_blocks: bool
+
+    def added(self, value: int | None, batch: Batch) -> int:
+        """Call the function, and count the frames; what it returns is dropped."""
+        given = [batch.positions] if self.takes_blocks else batch.positions
+        for place, positions in enumerate(given):
+            try:
+                self.function(positions)
+            except Exception as error:
+                # Finding the frame of several would call the function, and have its side effects, again.
+                raise (FunctionError(said(error)) if self.takes_blocks else FrameError(place, said(error))) from error
+        return (value or 0) + len(batch.frames)
+
+    def merged(self, value: int, following: int) -> int:
+        """Add up."""
+        return value + following
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _discard_fold, (packed(self.function, "the function"), self.takes_blocks)
+
+
+def _discard_fold(content: bytes, takes_blocks: bool) -> DiscardFold:
+    return DiscardFold(pickle.loads(content), takes_blocks)  # noqa: S301 (from our own processes)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from MDAnalysis.analysis.backends import BackendBase, BackendMultiprocessing
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, fold
-from mdreel.analysis.own_code import Batch, Failed, Fold, packed, said, whole_of
-from mdreel.errors import UnsupportedError
+from mdreel.analysis.own_code import Batch, Failed, Fold, name_of, packed, said, whole_of
+from mdreel.errors import FunctionError, UnsupportedError
 from mdreel.executors.executor import Executor
 from mdreel.executors.find import EXECUTORS, executor_class, find_executor
 from mdreel.executors.job import Job, Outcome
@@ -60,7 +60,8 @@ class Backend(BackendBase):  # type: ignore[misc]
         Raises
         ------
         FunctionError
-            If the function raises; the message has the frame at which it did.
+            If the function raises; the message has the frame at which it did. If the analysis left nothing in its
+            results in any frame, or None alone: what it keeps elsewhere stays in the workers.
         UnsupportedError
             If the analysis cannot be sent to workers.
         """
@@ -75,7 +76,8 @@ class Backend(BackendBase):  # type: ignore[misc]
         outcome = self.executor.share(compute)
         self.timing = Timing(_with_frames_of_groups(outcome.spans, computations), outcome.crew, outcome.tasks)
         (done,) = outcome.own
-        found: list[Any] = whole_of(done)
+        found: list[_Done] = whole_of(done)
+        _check_left(func, found)
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -197,9 +199,32 @@ class _Groups(Fold):
         return type(self), (self.function, self.groups)
 
 
+def _check_left(function: Any, done: Sequence[_Done]) -> None:
+    """Raise if an analysis has left nothing of any frame: what becomes of it would be empty, or None."""
+    analysis = _analysis_of(function)
+    if not getattr(analysis, "_has_results", True) or not any(len(one.frames) for one in done):
+        return
+    if not any(one.results for one in done):
+        raise FunctionError(
+            f"{type(analysis).__name__}: _single_frame has left nothing in self.results. What it keeps elsewhere stays "
+            "in the workers: keep it in self.results, and say in _get_aggregator how parts become one. If the class "
+            "only has side effects, such as writing files, set its class attribute _has_results = False"
+        )
+    for name in done[0].results:
+        parts = [one.results.get(name) for one in done]
+        entries = [entry for part in parts if isinstance(part, list) for entry in part]
+        if entries and all(isinstance(part, list) for part in parts) and all(entry is None for entry in entries):
+            what = name_of(analysis.function) if hasattr(analysis, "function") else type(analysis).__name__
+            raise FunctionError(f"{what} gave nothing (None) for every frame in results.{name}: return a value from it")
+
+
+def _analysis_of(function: Any) -> Any:
+    return getattr(getattr(function, "func", function), "__self__", None)
+
+
 def _where(function: Any) -> str:
     """Say of what an analysis, whose method was called, and at which frame."""
-    analysis = getattr(getattr(function, "func", function), "__self__", None)
+    analysis = _analysis_of(function)
     reader = getattr(analysis, "_trajectory", None)
     return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "
 

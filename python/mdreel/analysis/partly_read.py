@@ -1,0 +1,89 @@
+"""Positions of which only some atoms were read: those of any other atom raise."""
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from mdreel.errors import UnsupportedError
+
+_HOW = (
+    "mdreel reads the atoms that the analysis holds as groups. Name what else it looks at, as in "
+    "super().__init__(atomgroup, reads=universe.atoms), or hold it as an attribute, set in __init__"
+)
+
+
+class PartlyRead(NDArrayOperatorsMixin):
+    """Positions of all atoms of a frame, of which some were read.
+
+    An index that selects atoms that were read gives what it gives of an array; all else that looks at a number raises.
+    It is no subclass of ndarray: those hand their numbers to NumPy and to compiled code without being asked.
+
+    Parameters
+    ----------
+    array : ndarray, shape (n_atoms, 3), float32
+        The positions; of atoms that were not read, anything.
+    is_read : ndarray, shape (n_atoms,), bool
+        Which atoms were read.
+    why : str, optional
+        Why the others were not, and what to do about it.
+    """
+
+    def __init__(self, array: NDArray[np.float32], is_read: NDArray[np.bool_], why: str = _HOW) -> None:
+        self._array, self._is_read, self._why = array, is_read, why
+        self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
+
+    def __getitem__(self, index: Any) -> Any:
+        self._check(index)
+        return self._array[index]
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        self._check(index)
+        self._array[index] = values
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[NDArray[np.float32]]:
+        self._refuse(self._is_read)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        self._refuse(self._is_read)
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        self._refuse(self._is_read)
+
+    def __array_function__(self, *_: Any, **__: Any) -> Any:
+        self._refuse(self._is_read)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"positions have no attribute {name!r}", name=name, obj=self)
+        self._refuse(self._is_read)  # sums, copies, sorting: of all atoms
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse(self._is_read)
+
+    def __repr__(self) -> str:
+        return f"<positions of {self._is_read.sum():,} atoms; {(~self._is_read).sum():,} were not read>"
+
+    def _check(self, index: Any) -> None:
+        """Raise if an index selects an atom that was not read."""
+        of_atoms = index[0] if isinstance(index, tuple) and index else index
+        if of_atoms is None or of_atoms is Ellipsis or isinstance(of_atoms, tuple):
+            self._refuse(self._is_read)
+        try:
+            chosen = self._is_read[of_atoms]
+        except IndexError:
+            _ = self._array[index]  # says what is wrong with it
+            self._refuse(self._is_read)
+        if not chosen.all():
+            self._refuse(chosen, np.arange(len(self._is_read))[of_atoms])
+
+    def _refuse(self, chosen: NDArray[np.bool_], atoms: NDArray[np.integer] | None = None) -> NoReturn:
+        unread = (np.arange(len(chosen)) if atoms is None else np.asarray(atoms))[~np.asarray(chosen)]
+        unread = np.unique(unread)
+        which = f"atom {unread[0]}" if len(unread) == 1 else f"{len(unread):,} atoms (the first is atom {unread[0]})"
+        raise UnsupportedError(f"the positions of {which} were not read: {self._why}")
