@@ -33,6 +33,10 @@ class DamagedFrameWarning(UserWarning):
     """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
 
 
+class AtomOrderWarning(UserWarning):
+    """Atoms that are compared with those of a reference may not correspond to them."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 
