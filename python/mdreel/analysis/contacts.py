@@ -246,7 +246,8 @@ def _unique(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDA
     sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
     _, kept = np.unique(np.concatenate(sides, axis=1), axis=0, return_index=True)
     kept = np.sort(kept)
-    return kept[pairs[kept, 0] != pairs[kept, 1]]
+    different: NDArray[np.intp] = kept[pairs[kept, 0] != pairs[kept, 1]]
+    return different
 
 
 def _group_of(universe: "Universe", group: "str | AtomGroup") -> "AtomGroup":

@@ -174,8 +174,7 @@ class PCA(Analysis):
             Displacements from the mean along each component, Å. With ``align=True`` frames are superposed as they were
             for the components (MDAnalysis takes them as they are).
         """
-        matching = {"tol_mass": tol_mass, "match_atoms": match_atoms}
-        analysis = self.projection(atomgroup, n_components, trajectory, **matching)
+        analysis = self.projection(atomgroup, n_components, trajectory, tol_mass=tol_mass, match_atoms=match_atoms)
         analysis.run(start, stop, step, **options)
         projected: NDArray[np.float64] = analysis.results.projection
         return projected

@@ -11,6 +11,7 @@ from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuat
 from mdreel.analysis.groups import ComparedAtoms
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.reference import read_frame
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import select_both
 from mdreel.analysis.tally import Tally
 
@@ -127,4 +128,5 @@ class RMSF(Analysis):
         """Draw the RMSF along the residues."""
         from mdreel.results.profile import profile
 
-        return profile(self.atomgroup.resids, self.results.rmsf, "Residue", "RMSF (Å)", title, ax)
+        labels = ResidueLabels.of(self.atomgroup)
+        return profile(labels.positions, self.results.rmsf, labels.axis, "RMSF (Å)", title, ax)

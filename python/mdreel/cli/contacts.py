@@ -1,7 +1,7 @@
 """``mdreel contacts``: native contacts, or the number of contacts, over time."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -76,7 +76,8 @@ def contacts(
 
         others = atoms if other is None else select(atoms.universe, other, request.topology)
         reference = 0 if method is not Method.COUNT else None
-        groups, of_pairs = (atoms, others), pairs.value
+        groups = (atoms, others)
+        of_pairs: Literal["unique", "all"] = "all" if pairs is PairsCounted.ALL else "unique"
         return Contacts(atoms.universe, groups, reference, method.value, radius, pbc, pairs=of_pairs, trajectory=source)
 
     facts = {

@@ -110,8 +110,9 @@ class AlignTraj:
         structure: Any = reference if hasattr(reference, "select_atoms") else None
         atoms, theirs = select_both(mobile, structure, select)
         given = theirs if reference is structure else reference
-        matching = {"tol_mass": tol_mass, "match_atoms": match_atoms}
-        self._rmsd = RMSD(atoms, given, ref_frame, weights, **matching, trajectory=trajectory)
+        self._rmsd = RMSD(
+            atoms, given, ref_frame, weights, tol_mass=tol_mass, match_atoms=match_atoms, trajectory=trajectory
+        )
         self.results = Results()
         self.written: Written | None = None
 
