@@ -140,8 +140,8 @@ class _Pairs:
             return [message]
         found = []
         if self._has_other_name is not None and self._has_other_name.any():
-            by_what = "masses agree and" if self._masses is not None else "no masses are known, and"
-            found.append(self._doubt(self._has_other_name, f"atoms have another name in {self._name}: {by_what}"))
+            by_what = "with equal masses" if self._masses is not None else "and no masses are known"
+            found.append(self._doubt(self._has_other_name, f"atoms have another name in {self._name}, {by_what}:"))
         segments = self._of_both("segids")
         if segments is not None and self._has_same(segments) and (differs := segments[0] != segments[1]).any():
             what = f"atoms are of another segment in {self._name}, which has the same segments in another order:"
