@@ -18,12 +18,13 @@ TREE = {
     errors.WorkerError: (errors.MdreelError, RuntimeError),
 }
 
+WARNINGS = {errors.AtomOrderWarning, errors.DamagedFrameWarning}
+
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
-    warnings = {errors.DamagedFrameWarning, errors.RangeWarning}
-    assert defined == {errors.MdreelError, *warnings, *TREE}
-    assert all(issubclass(warning, UserWarning) for warning in warnings)
+    assert defined == {errors.MdreelError, *WARNINGS, *TREE}
+    assert all(issubclass(warning, UserWarning) for warning in WARNINGS)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())

@@ -47,7 +47,12 @@ class Computation:
     def arguments(self) -> tuple[Any, ...]: ...
 
 def contact_count(
-    n_atoms: int, first: NDArray[np.uint32], second: NDArray[np.uint32], radius: float, is_periodic: bool | None
+    n_atoms: int,
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    radius: float,
+    is_periodic: bool | None,
+    is_unique: bool,
 ) -> Computation: ...
 def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...

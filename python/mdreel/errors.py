@@ -41,6 +41,10 @@ class RangeWarning(UserWarning):
     """Distances were counted beyond the range in which each pair of atoms has one image: counts are too low there."""
 
 
+class AtomOrderWarning(UserWarning):
+    """Atoms that are compared with those of a reference may not correspond to them."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

@@ -113,7 +113,7 @@ def test_nothing_is_left_of_a_file_that_fails(
 
 def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(universe: MDAnalysis.Universe) -> None:
     select = ("name CA and resid 2:9", "name N and resid 2:9")
-    expected = r"8 of 8 atoms do not match .* \(CA\).* 12\.01.* \(N\).* 14\.0.*match_atoms=False"
+    expected = r"8 of 8 atoms do not match .* \(CA of ARG 2\).* 12\.01.* \(N of ARG 2\).* 14\.0.*match_atoms=False"
     with pytest.raises(MismatchError, match=expected):
         mdreel.AverageStructure(universe, universe, select)
     for options in ({"match_atoms": False}, {"tol_mass": 2.1}):

@@ -20,9 +20,14 @@ def universe() -> MDAnalysis.Universe:
     return MDAnalysis.Universe(PSF)
 
 
+TEXT = ("segment", "resname")
+
+
 def table(path: Path) -> tuple[list[str], np.ndarray]:
+    """All headings, and the columns of numbers."""
     with path.open() as file:
-        return file.readline().strip().split(","), np.loadtxt(file, delimiter=",")
+        head = file.readline().strip().split(",")
+        return head, np.loadtxt(file, delimiter=",", usecols=[i for i, name in enumerate(head) if name not in TEXT])
 
 
 def test_rmsf_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
@@ -30,7 +35,7 @@ def test_rmsf_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp
     assert (done.returncode, done.stderr) == (0, "")
     atoms = universe.select_atoms("protein and name CA")
     head, rows = table(tmp_path / "rmsf.csv")
-    assert head == ["atom", "resid", "rmsf_angstrom"]
+    assert head == ["atom", *TEXT, "resid", "rmsf_angstrom"]
     expected = mdreel.RMSF(atoms, trajectory=DCD).run().results.rmsf
     np.testing.assert_allclose(rows, np.transpose([atoms.ix, atoms.resids, expected]), rtol=1e-12)
     assert (tmp_path / "rmsf.png").read_bytes().startswith(b"\x89PNG")
@@ -63,7 +68,7 @@ def test_average_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, 
     assert (done.returncode, done.stderr) == (0, "")
     expected = mdreel.AverageStructure(universe, select="protein and name CA", trajectory=DCD).run().results
     head, rows = table(tmp_path / "a.csv")
-    assert head == ["atom", "resid", "x_angstrom", "y_angstrom", "z_angstrom", "rmsf_angstrom"]
+    assert head == ["atom", *TEXT, "resid", "x_angstrom", "y_angstrom", "z_angstrom", "rmsf_angstrom"]
     np.testing.assert_allclose(rows[:, 2:5], expected.positions, rtol=1e-12)
     assert f"{expected.rmsd:.3f}" in run("average", *INPUT, "-q").stdout
     options = ("average", *INPUT, "--structure", tmp_path / "a.pdb", "-q")
@@ -87,7 +92,7 @@ def test_pca_writes_variances_or_components(run, universe: MDAnalysis.Universe, 
     done = run("pca", *INPUT, *options, "--components", "2", "-o", tmp_path / "c.csv", "-q")
     assert done.returncode == 0, done.stderr
     head, rows = table(tmp_path / "c.csv")
-    assert head[5:] == ["pc1_x", "pc1_y", "pc1_z", "pc2_x", "pc2_y", "pc2_z"]
+    assert head[7:] == ["pc1_x", "pc1_y", "pc1_z", "pc2_x", "pc2_y", "pc2_z"]
     np.testing.assert_allclose(rows[:, 5:8].ravel(), expected.p_components[:, 0], rtol=1e-9, atol=1e-12)
     assert "component 1" in run("pca", *INPUT, *options, "-q").stdout
 
@@ -275,7 +280,7 @@ def test_sasa_writes_a_row_for_each_frame_residue_or_atom(run, universe: MDAnaly
     done = run("sasa", *INPUT, *options, "--mode", "atom", "-o", tmp_path / "a.csv", "--plot", tmp_path / "a.png")
     assert done.returncode == 0, done.stderr
     head, rows = table(tmp_path / "a.csv")
-    assert head == ["atom", "resid", "sasa_angstrom2", "sasa_std_angstrom2"]
+    assert head == ["atom", *TEXT, "resid", "sasa_angstrom2", "sasa_std_angstrom2"]
     np.testing.assert_allclose(rows[:, 2], expected.sasa.mean(axis=0), rtol=1e-12)
     surrounded = ("--mode", "residue", "--surface", "resid 1:30")
     done = run("sasa", *INPUT, *options, *surrounded, "-o", tmp_path / "r.csv")
@@ -327,7 +332,7 @@ def test_dssp_writes_a_row_for_each_residue(run, universe: MDAnalysis.Universe, 
     assert done.returncode == 0, done.stderr
     expected = mdreel.DSSP(universe, method="kabsch-sander", trajectory=DCD).run(step=20).results
     head, rows = table(tmp_path / "d.csv")
-    assert head == ["resid", "loop", "helix", "bridge", "strand", "helix_3_10", "helix_pi", "turn", "bend"]
+    assert head == [*TEXT, "resid", "loop", "helix", "bridge", "strand", "helix_3_10", "helix_pi", "turn", "bend"]
     np.testing.assert_array_equal(rows[:, 0], expected.resids)
     np.testing.assert_allclose(rows[:, 1:], expected.fraction, rtol=1e-12)
     lines = (tmp_path / "d.txt").read_text().split("\n")

@@ -154,3 +154,27 @@ def test_written_files_have_the_permissions_of_new_files(tmp_path, columns, meta
     finally:
         os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_text_that_names_rows_is_kept_by_every_format(tmp_path):
+    segments, resids = np.array(["PROA", "ß", ""]), np.array([1, 1, 2])
+    columns = [Column("segment", "", segments), Column("resid", "", resids), Column("sasa", "Å^2", np.arange(3.0))]
+    for ending in WRITERS:
+        write(tmp_path / f"table{ending}", columns, {"title": "a"})
+    lines = (tmp_path / "table.csv").read_text("utf-8").splitlines()
+    assert lines == ["segment,resid,sasa_angstrom2", "PROA,1,0.0", "ß,1,1.0", ",2,2.0"]
+    assert json.loads((tmp_path / "table.json").read_text())["columns"]["segment"] == segments.tolist()
+    with np.load(tmp_path / "table.npz", allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["segment"], segments)
+    if ".parquet" in WRITERS:
+        pyarrow = pytest.importorskip("pyarrow.parquet")
+        assert pyarrow.read_table(tmp_path / "table.parquet")["segment"].to_pylist() == segments.tolist()
+    from scipy.io import netcdf_file
+
+    with netcdf_file(tmp_path / "table.nc", mmap=False) as file:
+        rows = file.variables["segment"][:]
+        assert [b"".join(row).rstrip(b"\0").decode() for row in rows] == segments.tolist()
+        np.testing.assert_array_equal(file.variables["resid"][:], resids)
+    text = (tmp_path / "table.xvg").read_text()
+    assert "# row 0: segment PROA" in text
+    assert [line for line in text.splitlines() if line[0] not in "#@"] == ["1 0.0", "1 1.0", "2 2.0"]

@@ -10,7 +10,7 @@ from mdreel._core import Computation, Source
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.groups import ComparedAtoms
-from mdreel.analysis.matching import check_masses
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.selection import select_both
 from mdreel.analysis.tally import Tally
 from mdreel.errors import UnsupportedError
@@ -40,9 +40,10 @@ class AverageStructure(Analysis):
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         How much each atom counts in the superposition.
     tol_mass : float
-        By how much the masses of two atoms may differ that match, amu.
+        By how much the masses of two atoms may differ that correspond, amu.
     match_atoms : bool
-        Whether atoms must have the masses of those of the reference that they are compared with.
+        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
+        of names and residues. False takes them in the order in which they come.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     force : bool
@@ -66,7 +67,8 @@ class AverageStructure(Analysis):
     SelectionError
         If there are no atoms, or a selection cannot be understood.
     MismatchError
-        If the selections have different numbers of atoms, or atoms of different masses, or weights do not fit them.
+        If the selections have different numbers of atoms, or weights do not fit them, or atoms do not
+        correspond to those of the reference.
     UnsupportedError
         If MDAnalysis writes no format with the ending of the file.
     OSError
@@ -97,7 +99,7 @@ class AverageStructure(Analysis):
         select: str | tuple[str, str] | dict[str, str] = "all",
         filename: str | PathLike[str] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
-        tol_mass: float = 0.1,
+        tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
         *,
         ref_frame: int = 0,
@@ -106,9 +108,7 @@ class AverageStructure(Analysis):
     ) -> None:
         atoms, theirs = select_both(mobile, reference, select)
         super().__init__(atoms, trajectory)
-        self._fitted = ComparedAtoms.of(atoms, theirs, ref_frame, weights)
-        if match_atoms and theirs is not None:
-            check_masses(atoms, theirs, tol_mass)
+        self._fitted = ComparedAtoms.of(atoms, theirs, ref_frame, weights, Matching(tol_mass, match_atoms))
         self.filename = None if filename is None else Path(filename)
         self._force = force
         if self.filename is not None:

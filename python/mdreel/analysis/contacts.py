@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 Method = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
 """When a contact of the reference is there; or all contacts are counted."""
+
+PairsCounted = Literal["unique", "all"]
+"""Which pairs of atoms can be contacts where the groups share atoms."""
 
 _SOFT = {"beta": 5.0, "lambda_constant": 1.8}
 
@@ -50,8 +54,17 @@ class Contacts(OfTwoGroups):
     pbc : bool, optional
         Whether the shortest image counts: in every frame and reference, all of which must have a cell, or in none. By
         default where there is a cell, as with MDAnalysis.
+    pairs : {"unique", "all"}
+        Which pairs of atoms can be contacts. With ``"unique"`` each pair of different atoms counts once. With ``"all"``
+        each entry of the matrix of distances counts, as in MDAnalysis: where the groups share atoms, these count with
+        themselves, and each pair of them counts twice.
     kwargs : mapping, optional
         Of ``"soft_cut"``: ``beta`` (5, Å^-1) and ``lambda_constant`` (1.8).
+    tol_mass : float
+        By how much the masses of two atoms may differ that correspond, amu.
+    match_atoms : bool
+        Whether the atoms of `refgroup` must correspond to those of `select`: same masses, same order of names and
+        residues. False takes them in the order in which they come.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -67,8 +80,9 @@ class Contacts(OfTwoGroups):
     SelectionError
         If a group has no atoms, or cannot be understood.
     MismatchError
-        If a reference has another number of atoms, or no contacts, or the method is unknown; with ``pbc=True`` if a
-        reference, or when it is run a frame, has no periodic cell. Unless `pbc` is false, if the cell spans no volume.
+        If a reference has another number of atoms, or atoms that do not correspond to those of the groups, or no
+        contacts, or the method is unknown; with ``pbc=True`` if a reference, or when it is run a frame, has no periodic
+        cell. Unless `pbc` is false, if the cell spans no volume.
 
     Warns
     -----
@@ -80,7 +94,9 @@ class Contacts(OfTwoGroups):
     -----
     The share of the contacts of a reference that is there; with ``"soft_cut"`` the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as of
-    `MDAnalysis.analysis.contacts.Contacts`. In float64; the peer's single precision can find a contact on the edge on
+    `MDAnalysis.analysis.contacts.Contacts`. Where the groups share atoms, MDAnalysis's Q has more contacts: an atom and
+    itself are always in contact (1/2 with ``"soft_cut"``), and pairs of these count twice; ``pairs="all"`` gives it. Groups
+    that share no atom have one Q. In float64; the peer's single precision can find a contact on the edge on
     the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
     into cells.
 
@@ -110,8 +126,13 @@ class Contacts(OfTwoGroups):
         pbc: bool | None = None,
         kwargs: Mapping[str, float] | None = None,
         *,
+        pairs: PairsCounted = "unique",
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
         trajectory: Trajectory | None = None,
     ) -> None:
+        if pairs not in ("unique", "all"):
+            raise MismatchError(f"pairs must be 'unique' or 'all', not {pairs!r}")
         if method not in ("hard_cut", "soft_cut", "radius_cut", "count"):
             raise MismatchError(f"method must be 'hard_cut', 'soft_cut', 'radius_cut' or 'count', not {method!r}")
         if (refgroup is None) != (method == "count"):
@@ -122,6 +143,8 @@ class Contacts(OfTwoGroups):
         first, second = (_group_of(u, group) for group in select)
         super().__init__(first, second, "the second group", trajectory)
         self._method = method
+        self._is_unique = pairs == "unique"
+        self._matching = Matching(tol_mass, match_atoms)
         self._radius = float(radius)
         self._pbc = pbc
         self._soft = {**_SOFT, **(kwargs or {})}
@@ -142,7 +165,7 @@ class Contacts(OfTwoGroups):
         """Return what looks for contacts in a frame."""
         n_atoms = len(self.atoms)
         if self._method == "count":
-            return contact_count(n_atoms, self._from, self._to, self._radius, self._pbc)
+            return contact_count(n_atoms, self._from, self._to, self._radius, self._pbc, self._is_unique)
         if self._frame is not None:
             self._contacts = [self._contacts_at(self._frame, source)]
         measures: dict[str, tuple[float, ...]] = {
@@ -172,10 +195,12 @@ class Contacts(OfTwoGroups):
         sizes = [len(Selection.of(group, "refgroup").places) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
+        for name, own, theirs in zip(("first", "second"), (self._first, self._second), groups, strict=True):
+            self._matching.check(own, theirs, f"the {name} group of refgroup")
         dimensions = groups[0].universe.dimensions
         cell = None if dimensions is None else np.asarray(dimensions, np.float32)
         first, second = (np.asarray(group.positions, np.float64) for group in groups)
-        return self._near(first, second, cell)
+        return self._near(first, second, cell, [group.ix for group in groups])
 
     def _contacts_at(self, frame: int, source: Source) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the contacts of a frame of the trajectory; see `_contacts_of`."""
@@ -184,18 +209,55 @@ class Contacts(OfTwoGroups):
         read = source.read(listed or FrameSet.range(frame, 1, 1), self.atoms)
         positions = read.positions[0].astype(np.float64)
         cell = read.dimensions[0] if read.has_cell[0] else None
-        return self._near(positions[self._from], positions[self._to], cell)
+        return self._near(positions[self._from], positions[self._to], cell, [self._from, self._to])
 
     def _near(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
+        self,
+        first: NDArray[np.float64],
+        second: NDArray[np.float64],
+        cell: NDArray[np.float32] | None,
+        atoms: Sequence[NDArray[np.integer]],
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return which atoms of the groups, at these positions (Å), are in contact, and their distances (Å)."""
+        """Return which atoms of the groups are in contact, and their distances, Å; see `_contacts_of`.
+
+        Parameters
+        ----------
+        first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
+            Positions of the groups in the reference, Å.
+        cell : ndarray, shape (6,), float32, or None
+            The cell of the reference.
+        atoms : two ndarrays, shape (n_first,) and (n_second,), int
+            Which atoms of the reference the positions are of.
+        """
         if self._pbc and cell is None:
             raise MismatchError("the reference has no periodic cell: there are no shortest images")
         places, distances = contacts_of(first, second, None if self._pbc is False else cell, self._radius)
-        if not len(places):
+        contacts = np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1)
+        if self._is_unique and _can_repeat(self._from, self._to):
+            kept = _unique(contacts, np.stack([atoms[0][places[:, 0]], atoms[1][places[:, 1]]], axis=1))
+            contacts, distances = contacts[kept], distances[kept]
+        if not len(contacts):
             raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
-        return np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1), distances
+        return contacts, distances
+
+
+def _can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
+    """Whether pairs of the groups can be of an atom and itself, or the same ones."""
+    n_atoms = sum(len(np.unique(group)) for group in (first, second))
+    return n_atoms < len(first) + len(second) or len(np.union1d(first, second)) < n_atoms
+
+
+def _unique(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return which pairs are of different atoms, each once in whichever order; in their order.
+
+    Pairs are the same if they are of the same atoms in the reference too, which may have other ones in each group.
+    """
+    is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]
+    sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
+    _, kept = np.unique(np.concatenate(sides, axis=1), axis=0, return_index=True)
+    kept = np.sort(kept)
+    different: NDArray[np.intp] = kept[pairs[kept, 0] != pairs[kept, 1]]
+    return different
 
 
 def _group_of(universe: "Universe", group: "str | AtomGroup") -> "AtomGroup":

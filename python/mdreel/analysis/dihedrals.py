@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, dihedrals
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
@@ -213,6 +214,8 @@ class Ramachandran(_Angles):
         phi and psi of each residue, degrees, from -180 to 180.
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
+    residue_labels : list of str
+        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
 
     Raises
     ------
@@ -229,6 +232,12 @@ class Ramachandran(_Angles):
         found = torsions_of(atomgroup, ("phi", "psi"), complete=True)
         self.residues = found.residues[::2]
         super().__init__(atomgroup, found.atoms, "degrees", trajectory)
+
+    @property
+    def residue_labels(self) -> list[str]:
+        """A label of each residue."""
+        indices = np.array([residue.ix for residue in self.residues])
+        return ResidueLabels.of(self.atomgroup.universe.residues[indices]).texts
 
     def conclude(self, tally: Tally) -> None:
         """Pair the values."""

@@ -26,7 +26,8 @@ class DistanceArray(OfTwoGroups):
     atomgroup : MDAnalysis.AtomGroup
         The atoms from which distances are measured.
     other : MDAnalysis.AtomGroup, optional
-        The atoms to which they are measured, in the same frame; by default the same.
+        The atoms to which they are measured, in the same frame; by default the same. If the groups share atoms, the
+        array has the distance 0 of each to itself, and each pair of these twice.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
         Instead of `other`, a structure that does not move: the positions of a group at `ref_frame`, or positions in Å.
     ref_frame : int

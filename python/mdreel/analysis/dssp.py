@@ -8,6 +8,7 @@ import numpy as np
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.backbone import Backbone
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
@@ -62,9 +63,11 @@ class DSSP(Analysis):
     results.fraction : ndarray, shape (n_residues, n_states), float64
         In what share of the frames `results.dssp` has the state.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers.
+        Residue numbers, which repeat where there are several chains; see `residue_labels`.
     states : tuple of str
         The states: columns of `results.fraction`.
+    residue_labels : list of str
+        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
 
     Raises
     ------
@@ -150,6 +153,16 @@ class DSSP(Analysis):
         """CA of each residue."""
         return self.atomgroup.universe.atoms[self._backbone.atoms[:, 1]]
 
+    @property
+    def labels(self) -> ResidueLabels:
+        """What tells the residues apart."""
+        return ResidueLabels.of(self._backbone.residues)
+
+    @property
+    def residue_labels(self) -> list[str]:
+        """A label of each residue."""
+        return self.labels.texts
+
     def computation(self, source: Source) -> Computation:
         """Return what assigns the states of a frame."""
         is_simplified = self._method == "simplified"
@@ -177,7 +190,8 @@ class DSSP(Analysis):
         """Draw the state of each residue over time, in colours."""
         from mdreel.results.state_map import state_map
 
-        return state_map(self.times, self.results.resids, self.results.dssp, self.states, title, ax)
+        labels = self.labels
+        return state_map(self.times, labels.positions, self.results.dssp, self.states, title, ax, label=labels.axis)
 
     def _describe(self) -> str:
         residues = f"{len(self._backbone.atoms):,} residues"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
+from mdreel.analysis.matching import Matching
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection, selected
 from mdreel.analysis.structure import Structure
@@ -43,10 +44,26 @@ class ComparedAtoms:
     weights: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, atomgroup: "AtomGroup", reference: Any, frame: int, weights: Weights) -> Self:
-        """Take atoms and what a user has given for them."""
+    def of(
+        cls,
+        atomgroup: "AtomGroup",
+        reference: Any,
+        frame: int,
+        weights: Weights,
+        matching: Matching,
+        name: str = "the reference",
+    ) -> Self:
+        """Take atoms and what a user has given for them; check that atoms correspond to those of the reference.
+
+        Raises
+        ------
+        MismatchError
+            If reference or weights do not fit the atoms.
+        """
         selection = Selection.of(atomgroup)
         structure = Structure.of(selection, reference, frame)
+        if structure.group is not None:
+            matching.check(atomgroup, structure.group, name)
         return cls(selection, structure, selection.add_up(weights_of(atomgroup, weights)))
 
     def among(
@@ -64,13 +81,15 @@ def compared_groups(
     chosen: Sequence[GroupSelection],
     weights: Literal["mass"] | ArrayLike | None,
     weights_of_groups: Sequence[Weights] | Literal[False],
+    matching: Matching,
 ) -> list[ComparedAtoms]:
     """Return the groups that are compared beside the atoms of `atomgroup`; see `mdreel.RMSD`.
 
     Raises
     ------
     MismatchError
-        If the reference is an array, which has no other atoms, or weights are not as many as groups.
+        If the reference is an array, which has no other atoms, or weights are not as many as groups; if the atoms of a
+        group do not correspond to those of the reference.
     SelectionError
         If a group is empty, or cannot be understood.
     """
@@ -92,7 +111,8 @@ def compared_groups(
                 message = "is an AtomGroup, but the reference is in another Universe: give a selection string"
                 raise MismatchError(f"groupselections[{i}] {message}")
             theirs = _selected(group, reference, i)
-        groups.append(ComparedAtoms.of(mobile, theirs, frame, own_weights))
+        name = f"the reference of groupselections[{i}]"
+        groups.append(ComparedAtoms.of(mobile, theirs, frame, own_weights, matching, name))
     return groups
 
 

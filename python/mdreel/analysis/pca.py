@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.reference import read_frame
 from mdreel.analysis.selection import selected
@@ -142,6 +143,8 @@ class PCA(Analysis):
         stop: int | None = None,
         step: int | None = None,
         *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
         trajectory: Trajectory | None = None,
         **options: Any,
     ) -> NDArray[np.float64]:
@@ -150,11 +153,16 @@ class PCA(Analysis):
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup
-            As many atoms, in any Universe.
+            The same atoms in the same order, in any Universe.
         n_components : int, optional
             On how many; by default all that are kept.
         start, stop, step : int, optional
             Which frames, as of a Python slice.
+        tol_mass : float
+            By how much the masses of two atoms may differ that correspond, amu.
+        match_atoms : bool
+            Whether the atoms must correspond to those of the components: same masses, same order of
+            names and residues. False takes them in the order in which they come.
         trajectory : path, sequence of paths, or Source, optional
             The trajectory, if it is not the one of the Universe.
         **options
@@ -166,33 +174,81 @@ class PCA(Analysis):
             Displacements from the mean along each component, Å. With ``align=True`` frames are superposed as they were
             for the components (MDAnalysis takes them as they are).
         """
-        analysis = self.projection(atomgroup, n_components, trajectory).run(start, stop, step, **options)
+        analysis = self.projection(atomgroup, n_components, trajectory, tol_mass=tol_mass, match_atoms=match_atoms)
+        analysis.run(start, stop, step, **options)
         projected: NDArray[np.float64] = analysis.results.projection
         return projected
 
     def projection(
-        self, atomgroup: "AtomGroup", n_components: int | None = None, trajectory: Trajectory | None = None
+        self,
+        atomgroup: "AtomGroup",
+        n_components: int | None = None,
+        trajectory: Trajectory | None = None,
+        *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
     ) -> Projection:
-        """Return the analysis that projects frames on the components: for one pass with others, and pictures."""
+        """Return the analysis that projects frames on the components: for one pass with others, and pictures.
+
+        Raises
+        ------
+        MismatchError
+            If the atoms do not correspond to those of the components.
+        """
         self._done()
         results = self.results
         shape = (-1, *results.mean.shape)
         directions = np.ascontiguousarray(results.p_components[:, :n_components].T).reshape(shape)
-        return Projection(atomgroup, results.mean, directions, self._fitted(), trajectory)
+        projection = Projection(atomgroup, results.mean, directions, self._fitted(), trajectory)
+        Matching(tol_mass, match_atoms).check(atomgroup, self.atomgroup, "the components")
+        return projection
 
-    def rmsip(self, other: "PCA", n_components: int | None = None) -> float:
-        """Return how alike the spaces are that the components of two analyses span; see `mdreel.analysis.pca.rmsip`."""
-        return rmsip(self.results.p_components.T, other.results.p_components.T, n_components)
+    def rmsip(
+        self,
+        other: "PCA",
+        n_components: int | None = None,
+        *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
+    ) -> float:
+        """Return how alike the spaces are that the components of two analyses span; see `mdreel.analysis.pca.rmsip`.
 
-    def cumulative_overlap(self, other: "PCA", i: int = 0, n_components: int | None = None) -> float:
-        """Return how much of a component lies in the space of others; see `mdreel.analysis.pca.cumulative_overlap`."""
-        return cumulative_overlap(self.results.p_components.T, other.results.p_components.T, i, n_components)
+        Raises
+        ------
+        MismatchError
+            If the atoms of the analyses do not correspond.
+        """
+        return rmsip(*self._components_of_both(other, Matching(tol_mass, match_atoms)), n_components)
+
+    def cumulative_overlap(
+        self,
+        other: "PCA",
+        i: int = 0,
+        n_components: int | None = None,
+        *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
+    ) -> float:
+        """Return how much of a component lies in the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
+
+        Raises
+        ------
+        MismatchError
+            If the atoms of the analyses do not correspond.
+        """
+        return cumulative_overlap(*self._components_of_both(other, Matching(tol_mass, match_atoms)), i, n_components)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the share of the variance that the first components have."""
         from mdreel.results.components import shares
 
         return shares(self.results.cumulated_variance, title, ax)
+
+    def _components_of_both(self, other: "PCA", matching: Matching) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the components of this analysis and of another of the same atoms, a row each."""
+        if len(self.atomgroup) == len(other.atomgroup):  # other numbers are refused by the length of the components
+            matching.check(self.atomgroup, other.atomgroup, "the other components")
+        return self.results.p_components.T, other.results.p_components.T
 
     def _fitted(self) -> tuple[NDArray[np.uint32], NDArray[np.float64], None] | None:
         """Return what is superposed, if anything is."""

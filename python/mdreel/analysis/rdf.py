@@ -34,7 +34,8 @@ class InterRDF(OfTwoGroups):
     Parameters
     ----------
     g1, g2 : MDAnalysis.AtomGroup
-        The groups; they may be the same.
+        The groups; they may be the same. If the groups share atoms, each pair of these counts both ways round, and each
+        counts with itself at distance 0 unless `exclusion_block` or `exclude_same` leaves that out.
     nbins : int
         Number of bins.
     range : tuple of float

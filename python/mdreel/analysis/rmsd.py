@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import Computation, Source, Transformation, group_rmsd, rmsd, superposed
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.groups import ComparedAtoms, GroupSelection, Weights, compared_groups
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.tally import Tally
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class RMSD(Analysis):
         and no other. A string selects in the Universe of `atomgroup`, and in that of the reference.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
         Weights of each group; False: by mass if `weights` is "mass", else all alike.
+    tol_mass : float
+        By how much the masses of two atoms may differ that correspond, amu.
+    match_atoms : bool
+        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
+        of names and residues. False takes them in the order in which they come.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -54,7 +60,13 @@ class RMSD(Analysis):
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If reference or weights do not fit the atoms, or groups are to be compared with an array.
+        If reference or weights do not fit the atoms, or groups are to be compared with an array. If atoms do not
+        correspond to those of the reference.
+
+    Warns
+    -----
+    AtomOrderWarning
+        If atoms have the masses of those of the reference and other names.
 
     Notes
     -----
@@ -64,8 +76,9 @@ class RMSD(Analysis):
     current frame of the Universe stays where it is.
 
     A reference in another Universe is read there; that Universe's frame is the same afterwards. Atoms are compared in
-    the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). The times of a trajectory of several
-    files are those in the files (MDAnalysis's RMSD adds up the lengths of the files).
+    the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). Positions that are given as an array
+    have neither names nor masses: mdreel checks their number alone. The times of a trajectory of several files are
+    those in the files (MDAnalysis's RMSD adds up the lengths of the files).
 
     Memory: the result takes 24 bytes for each frame, and 8 for each group and frame.
 
@@ -103,16 +116,19 @@ class RMSD(Analysis):
         *,
         groupselections: Sequence[GroupSelection] | None = None,
         weights_groupselections: Sequence[Weights] | Literal[False] = False,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
-        self._main = ComparedAtoms.of(atomgroup, reference, ref_frame, weights)
+        matching = Matching(tol_mass, match_atoms)
+        self._main = ComparedAtoms.of(atomgroup, reference, ref_frame, weights, matching)
         self._superposition = superposition
         self._groupselections = tuple(groupselections or ())
         self._groups: list[ComparedAtoms] = []
         if self._groupselections:
             self._groups = compared_groups(
-                atomgroup, reference, ref_frame, self._groupselections, weights, weights_groupselections
+                atomgroup, reference, ref_frame, self._groupselections, weights, weights_groupselections, matching
             )
 
     @property

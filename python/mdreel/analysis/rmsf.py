@@ -9,7 +9,9 @@ from mdreel._core import Computation, Source, fluctuation
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.groups import ComparedAtoms
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.reference import read_frame
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import select_both
 from mdreel.analysis.tally import Tally
 
@@ -36,6 +38,11 @@ class RMSF(Analysis):
         Frame of the reference's trajectory, 0-based.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
         How much each atom counts in the superposition.
+    tol_mass : float
+        By how much the masses of two atoms may differ that correspond, amu.
+    match_atoms : bool
+        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
+        of names and residues. False takes them in the order in which they come.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
 
@@ -51,7 +58,8 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the atoms that are superposed.
+        If reference or weights do not fit the atoms that are superposed, or these do not correspond to those of the
+        reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
@@ -84,6 +92,8 @@ class RMSF(Analysis):
         ref_frame: int = 0,
         weights: Literal["mass"] | ArrayLike | None = None,
         *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool = True,
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
@@ -92,7 +102,7 @@ class RMSF(Analysis):
             by = atomgroup if superposition is True else superposition
             if isinstance(by, str):
                 by, _ = select_both(atomgroup.universe, None, by)
-            self._fitted = ComparedAtoms.of(by, reference, ref_frame, weights)
+            self._fitted = ComparedAtoms.of(by, reference, ref_frame, weights, Matching(tol_mass, match_atoms))
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
@@ -118,4 +128,5 @@ class RMSF(Analysis):
         """Draw the RMSF along the residues."""
         from mdreel.results.profile import profile
 
-        return profile(self.atomgroup.resids, self.results.rmsf, "Residue", "RMSF (Å)", title, ax)
+        labels = ResidueLabels.of(self.atomgroup)
+        return profile(labels.positions, self.results.rmsf, labels.axis, "RMSF (Å)", title, ax)

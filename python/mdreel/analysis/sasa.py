@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.radii import radii_of
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
@@ -58,6 +59,8 @@ class SASA(Analysis):
         for each and frame. Neither with ``mode="total"`` nor with `average`.
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
         Of residues, the same array.
+    residue_labels : list of str
+        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
         With `average`: the mean, Å^2.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
@@ -144,6 +147,16 @@ class SASA(Analysis):
         """Of what there is an area."""
         return self._mode
 
+    @property
+    def labels(self) -> ResidueLabels:
+        """What tells residues apart, one entry for each area: the residues, or those of the atoms."""
+        return ResidueLabels.of(self.atomgroup.residues if self._mode == "residue" else self.atomgroup)
+
+    @property
+    def residue_labels(self) -> list[str]:
+        """A label of each residue of the group, in the order of ``atomgroup.residues``."""
+        return ResidueLabels.of(self.atomgroup.residues).texts
+
     def computation(self, source: Source) -> Computation:
         """Return what measures the areas of a frame."""
         keep = "statistics" if self._average else "total" if self._mode == "total" else "all"
@@ -170,8 +183,8 @@ class SASA(Analysis):
 
         if self._mode == "residue" or self._average:
             mean = self.results.mean if self._average else self.results.sasa.mean(axis=0)
-            resids = self.atomgroup.residues.resids if self._mode == "residue" else self.atomgroup.resids
-            return profile(resids, mean, "Residue", "SASA (Å²)", title, ax)
+            labels = self.labels
+            return profile(labels.positions, mean, labels.axis, "SASA (Å²)", title, ax)
         total = self.results.total_area
         return time_series(self.times, total, "SASA (Å²)", title, ax, frames=self.frames, from_zero=False)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError, SelectionError
 
 if TYPE_CHECKING:
@@ -62,11 +63,10 @@ class Torsions:
     @property
     def names(self) -> list[str]:
         """Names such as ``"phi ALA 5"``, with the segment where there are several."""
-        several = len({residue.segment.ix for residue in self.residues}) > 1
-        of = [f"{residue.resname} {residue.resid}" for residue in self.residues]
-        if several:
-            of = [f"{residue.segment.segid} {name}" for residue, name in zip(self.residues, of, strict=True)]
-        return [f"{kind} {name}" for kind, name in zip(self.kinds, of, strict=True)]
+        first = self.residues[0]
+        indices = np.array([residue.ix for residue in self.residues])
+        labels = ResidueLabels.of(first.universe.residues[indices]).texts
+        return [f"{kind} {label}" for kind, label in zip(self.kinds, labels, strict=True)]
 
 
 def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = False) -> Torsions:

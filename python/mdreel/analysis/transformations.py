@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
+from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.spanning import SpanningForest
@@ -169,6 +170,9 @@ def fit_rot_trans(
     atomgroup: "AtomGroup",
     reference: "AtomGroup | ArrayLike",
     weights: Literal["mass"] | ArrayLike | None = None,
+    *,
+    tol_mass: float = MASS_TOLERANCE,
+    match_atoms: bool = True,
 ) -> Transformation:
     """Move and turn all atoms so that a group lies closest to a reference.
 
@@ -180,6 +184,11 @@ def fit_rot_trans(
         As many atoms in the same order, at the current frame of their Universe, or their positions in Å.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         How much each atom counts.
+    tol_mass : float
+        By how much the masses of two atoms may differ that correspond, amu.
+    match_atoms : bool
+        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
+        of names and residues. False takes them in the order in which they come.
 
     Returns
     -------
@@ -191,7 +200,8 @@ def fit_rot_trans(
     SelectionError
         If the group is empty, or the topology has no masses where they are asked for.
     MismatchError
-        If reference or weights do not fit the group. When it is run: if a coordinate of the group is no finite number.
+        If reference or weights do not fit the group, or atoms do not correspond to those of the reference.
+        When it is run: if a coordinate of the group is no finite number.
 
     Notes
     -----
@@ -199,7 +209,10 @@ def fit_rot_trans(
     atoms of the group are read besides those of the analyses. Images of the cell are not looked for: `unwrap` before.
     """
     selection = Selection.of(atomgroup)
-    positions = reference.positions if is_group(reference) else reference
+    positions = reference
+    if is_group(reference):
+        Matching(tol_mass, match_atoms).check(atomgroup, reference)
+        positions = reference.positions
     points = selection.gather(np.asarray(positions, np.float64), "reference")
     return superposed(selection.atoms, points, selection.add_up(weights_of(atomgroup, weights)))
 

@@ -1,12 +1,8 @@
 """``mdreel align``: a trajectory with each frame superposed on a reference."""
 
-from typing import Annotated
-
-import typer
-
 from mdreel.cli import options
 from mdreel.cli.frames import check_window, frames_in_window
-from mdreel.cli.rmsd import Reference, ReferenceFrame, WeightsOption, check_reference
+from mdreel.cli.rmsd import MassTolerance, MatchAtoms, Reference, ReferenceFrame, WeightsOption, check_reference
 from mdreel.cli.weights import Weights
 from mdreel.cli.writing import check_usage, failing_by_file, report
 
@@ -25,10 +21,8 @@ def align(
     reference: Reference = None,
     reference_frame: ReferenceFrame = None,
     weights: WeightsOption = Weights.NONE,
-    match_atoms: Annotated[
-        bool,
-        typer.Option(rich_help_panel=options.ANALYSIS, help="Refuse atoms of other masses than in the reference."),
-    ] = True,
+    match_atoms: MatchAtoms = True,
+    tol_mass: MassTolerance = 0.1,
     begin: options.Begin = None,
     end: options.End = None,
     interval: options.Interval = None,
@@ -62,6 +56,7 @@ def align(
             output,
             "mass" if weights is Weights.MASS else None,
             reference_frame or 0,
+            tol_mass=tol_mass,
             match_atoms=match_atoms,
             force=force,
             trajectory=source,

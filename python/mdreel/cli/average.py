@@ -68,13 +68,14 @@ def average(
 def _table(analysis: "AverageStructure") -> Table:
     import numpy as np
 
+    from mdreel.analysis.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     atoms, results = analysis.atomgroup, analysis.results
     return Table(
         [
             Column("atom", "", atoms.ix.astype(np.int64)),
-            Column("resid", "", atoms.resids.astype(np.int64)),
+            *ResidueLabels.of(atoms).columns(),
             *(Column(axis, "Å", values) for axis, values in zip("xyz", results.positions.T, strict=True)),
             Column("rmsf", "Å", results.rmsf),
         ],

@@ -1,7 +1,7 @@
 """``mdreel contacts``: native contacts, or the number of contacts, over time."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -30,6 +30,13 @@ class Method(StrEnum):
     COUNT = "count"
 
 
+class PairsCounted(StrEnum):
+    """Which pairs of atoms can be contacts."""
+
+    UNIQUE = "unique"
+    ALL = "all"
+
+
 @analysis_command("protein and name CA", "Native contacts, number of contacts.", EXAMPLES)
 def contacts(
     request: Request,
@@ -53,6 +60,13 @@ def contacts(
             help="Take the shortest image, for which every frame needs a cell.  [default: where there is a cell]",
         ),
     ] = None,
+    pairs: Annotated[
+        PairsCounted,
+        typer.Option(
+            rich_help_panel=options.ANALYSIS,
+            help="Count each pair of different atoms once, or all entries of the distance matrix, as MDAnalysis does.",
+        ),
+    ] = PairsCounted.UNIQUE,
 ) -> Question:
     """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
 
@@ -62,13 +76,16 @@ def contacts(
 
         others = atoms if other is None else select(atoms.universe, other, request.topology)
         reference = 0 if method is not Method.COUNT else None
-        return Contacts(atoms.universe, (atoms, others), reference, method.value, radius, pbc, trajectory=source)
+        groups = (atoms, others)
+        of_pairs: Literal["unique", "all"] = "all" if pairs is PairsCounted.ALL else "unique"
+        return Contacts(atoms.universe, groups, reference, method.value, radius, pbc, pairs=of_pairs, trajectory=source)
 
     facts = {
         "other": request.selection if other is None else other,
         "method": method.value,
         "radius": radius,
         "pbc": pbc,
+        "pairs": pairs.value,
     }
     return Question("Contacts", prepare, _table, facts)
 

@@ -77,7 +77,10 @@ def _table(analysis: "Dihedrals") -> Table:
     time, angles, names = analysis.times, analysis.results.angles, analysis.names
     unit = "°" if analysis.features == "degrees" else ""
     values = np.ascontiguousarray(angles.T)
-    columns = [Column(name.lower().replace(" ", "_"), unit, column) for name, column in zip(names, values, strict=True)]
+    headings = [name.lower().replace(" ", "_") for name in names]
+    if len(set(headings)) < len(headings):  # segments such as A and a
+        headings = [name.replace(" ", "_") for name in names]
+    columns = [Column(name, unit, column) for name, column in zip(headings, values, strict=True)]
     return Table(
         [*series_columns(analysis.frames.astype(np.float64), time), *columns],
         "\n".join(

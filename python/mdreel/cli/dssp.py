@@ -118,7 +118,7 @@ def _table(analysis: "DSSP") -> Table:
     shares = [f"{name:<12}{100 * share:>10.2f} %" for name, share in zip(names, fraction.mean(axis=0), strict=True)]
     return Table(
         [
-            Column("resid", "", analysis.results.resids),
+            *analysis.labels.columns(),
             *(Column(name, "", column) for name, column in zip(names, fraction.T.copy(), strict=True)),
         ],
         "\n".join(head + shares),

@@ -57,6 +57,10 @@ def helices(
             if len(found[-1]) == 0:
                 message = f"--segment {segment}: no such residue is in the {len(atoms):,} atoms selected"
                 raise CommandError(message, ExitCode.INPUT)
+            if len(several := found[-1].segments) > 1:
+                names = ", ".join(several.segids)
+                message = f"--segment {segment}: these residues are in {len(several)} segments ({names})"
+                raise CommandError(f"{message}: select one with --select 'segid {several.segids[0]}'", ExitCode.INPUT)
         return HelixEigenvalues(found, pairs=pairs, squared=squared, trajectory=source)
 
     facts = {"segments": " ".join(segments), "pairs": pairs, "squared": squared}

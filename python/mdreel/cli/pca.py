@@ -51,6 +51,7 @@ def pca(
 def _table(analysis: "PCA", n_components: int | None) -> Table:
     import numpy as np
 
+    from mdreel.analysis.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     results, atoms = analysis.results, analysis.atomgroup
@@ -65,7 +66,7 @@ def _table(analysis: "PCA", n_components: int | None) -> Table:
         directions = results.p_components[:, :n_components].T.reshape(-1, len(atoms), 3)
         columns = [
             Column("atom", "", atoms.ix.astype(np.int64)),
-            Column("resid", "", atoms.resids.astype(np.int64)),
+            *ResidueLabels.of(atoms).columns(),
             *(Column(f"mean_{axis}", "Å", values) for axis, values in zip("xyz", results.mean.T, strict=True)),
             *(
                 Column(f"pc{i}_{axis}", "", np.ascontiguousarray(values))

@@ -32,7 +32,7 @@ Reference = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=options.ANALYSIS,
-        help="Structure to compare with; the same selection must have as many atoms.",
+        help="Structure to compare with; the same selection must have the same atoms.",
     ),
 ]
 ReferenceFrame = Annotated[
@@ -42,6 +42,24 @@ ReferenceFrame = Annotated[
         metavar="N",
         rich_help_panel=options.ANALYSIS,
         help="Frame of the trajectory to compare with.  [default: 0]",
+    ),
+]
+MatchAtoms = Annotated[
+    bool,
+    typer.Option(
+        "--match-atoms/--no-match-atoms",
+        rich_help_panel=options.ANALYSIS,
+        help="Refuse a reference whose atoms have other masses or come in another order.",
+    ),
+]
+MassTolerance = Annotated[
+    float,
+    typer.Option(
+        "--tol-mass",
+        metavar="AMU",
+        min=0,
+        rich_help_panel=options.ANALYSIS,
+        help="How far the masses of matching atoms may be apart.",
     ),
 ]
 WeightsOption = Annotated[Weights, typer.Option("--weights", rich_help_panel=options.ANALYSIS, help="How atoms count.")]
@@ -76,6 +94,8 @@ def rmsd(
             help="Other atoms, whose RMSD after the same superposition is computed as well; may be repeated.",
         ),
     ] = None,
+    match_atoms: MatchAtoms = True,
+    tol_mass: MassTolerance = 0.1,
 ) -> Question:
     """Minimum RMSD of a selection to a reference, for every frame."""
     check_reference(reference, reference_frame)
@@ -91,6 +111,8 @@ def rmsd(
             weights="mass" if weights is Weights.MASS else None,
             superposition=not no_superposition,
             groupselections=group,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
             trajectory=source,
         )
 

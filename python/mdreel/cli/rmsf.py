@@ -56,15 +56,17 @@ def rmsf(
 def _table(analysis: "RMSF") -> Table:
     import numpy as np
 
+    from mdreel.analysis.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     atoms, values = analysis.atomgroup, analysis.results.rmsf
     lowest, highest = int(values.argmin()), int(values.argmax())
-    named = [f"{atoms[i].name} of {atoms[i].resname} {atoms[i].resid}" for i in (lowest, highest)]
+    labels = ResidueLabels.of(atoms)
+    named = [f"{atoms[i].name} of {labels.texts[i]}" for i in (lowest, highest)]
     return Table(
         [
             Column("atom", "", atoms.ix.astype(np.int64)),
-            Column("resid", "", atoms.resids.astype(np.int64)),
+            *labels.columns(),
             Column("rmsf", "Å", values),
         ],
         "\n".join(

@@ -99,10 +99,8 @@ def _of_each(analysis: "SASA") -> "list[Column]":
 
     if analysis.mode == "total":
         return []
-    atoms = analysis.atomgroup
-    if analysis.mode == "residue":
-        who = [Column("resid", "", atoms.residues.resids.astype(np.int64))]
-    else:
-        who = [Column("atom", "", atoms.ix.astype(np.int64)), Column("resid", "", atoms.resids.astype(np.int64))]
+    who = analysis.labels.columns()
+    if analysis.mode == "atom":
+        who = [Column("atom", "", analysis.atomgroup.ix.astype(np.int64)), *who]
     mean, deviation = analysis.results.mean, np.sqrt(analysis.results.variance)
     return [*who, Column("sasa", "Å^2", mean), Column("sasa_std", "Å^2", deviation)]

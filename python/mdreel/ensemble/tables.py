@@ -110,7 +110,9 @@ class Tables:
         if known is None or tuple(column.name for column in known[: len(HEAD)]) != HEAD:
             return  # of a curve or a matrix a mean says nothing
         for number, column in enumerate(known[len(HEAD) :], len(HEAD)):
-            each = [None if table is None else table[number].values for table in tables]
+            if column.is_text:
+                continue
+            each = [None if table is None else np.asarray(table[number].values, np.float64) for table in tables]
             for word, function in (("mean", np.mean), ("std", np.std)):
                 values = [np.nan if one is None else float(function(one)) for one in each]
                 yield Column(f"{wanted.name}_{column.name}_{word}", column.unit, np.array(values))

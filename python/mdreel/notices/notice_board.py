@@ -173,7 +173,7 @@ class _Told:
     def _take_results(self) -> int:
         """Take the results so far; return how many rows are new, -1 where what was said does not hold any more."""
         try:
-            columns = self._shown.columns()
+            columns = [column for column in self._shown.columns() if not column.is_text]
         except Exception:  # noqa: BLE001 (of so few frames there may be no table; if it is a fault, the run meets it)
             return 0
         n_head = len(HEAD) if tuple(column.name for column in columns[: len(HEAD)]) == HEAD else 1

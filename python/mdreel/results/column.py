@@ -17,7 +17,7 @@ _SPELLED_OUT = {
 
 @dataclass(frozen=True)
 class Column:
-    """One quantity of a table, one value for each frame.
+    """One quantity of a table, one value for each row.
 
     Attributes
     ----------
@@ -25,13 +25,18 @@ class Column:
         An identifier in lower case: ``frame``, ``time``, ``rmsd``.
     unit : str
         As people write it (``ps``, ``Å``); empty for a number without one.
-    values : ndarray, shape (n_frames,), int64 or float64
-        The values, in `unit`.
+    values : ndarray, shape (n_frames,), int64, float64 or str
+        The values, in `unit`; text where they name what a row is about.
     """
 
     name: str
     unit: str
-    values: NDArray[np.int64] | NDArray[np.float64]
+    values: NDArray[np.int64] | NDArray[np.float64] | NDArray[np.str_]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are text."""
+        return self.values.dtype.kind == "U"
 
     @property
     def ascii_unit(self) -> str:

@@ -13,7 +13,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
 
     There is no place for `metadata`: comment lines would stop most programs that read CSV.
     """
-    with path.open("w", encoding="ascii", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(column.heading for column in columns)
         writer.writerows(zip(*(column.values.tolist() for column in columns), strict=True))

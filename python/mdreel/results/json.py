@@ -21,5 +21,5 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
         file.write("\n")
 
 
-def _finite(value: int | float) -> int | float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: int | float | str) -> int | float | str | None:
+    return value if isinstance(value, str) or math.isfinite(value) else None

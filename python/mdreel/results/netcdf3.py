@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel.results.column import Column
 
@@ -25,6 +26,9 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
     file.createDimension("frame", len(columns[0].values))
     for column in columns:
         values = np.asarray(column.values)
+        if column.is_text:
+            _add_text(file, column.name, values.astype(np.str_))
+            continue
         if values.dtype.kind == "i" and (values.size == 0 or values.max() <= _LARGEST_INTEGER):
             values = values.astype(np.int32)  # the format's widest integer
         else:
@@ -35,6 +39,16 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
         variable[:] = values
     file.flush()
     path.write_bytes(memory.getvalue())
+
+
+def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
+    """Add a variable of text, which the format knows as characters along a dimension of their own."""
+    encoded = np.array([value.encode() for value in values.tolist()], np.bytes_)
+    width = max(encoded.dtype.itemsize, 1)
+    file.createDimension(f"{name}_length", width)
+    variable = file.createVariable(name, "c", ("frame", f"{name}_length"))
+    variable.long_name = name
+    variable[:] = encoded.astype(f"S{width}").view("S1").reshape(-1, width)
 
 
 def _attribute(value: str | int | float | bool) -> bytes | int | float:

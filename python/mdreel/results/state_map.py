@@ -39,6 +39,7 @@ def state_map(
     known: Sequence[str],
     title: str = "",
     ax: "Axes | None" = None,
+    label: str = "Residue",
 ) -> "Figure":
     """Draw the state of each residue over time.
 
@@ -58,6 +59,8 @@ def state_map(
         A line above the picture.
     ax : matplotlib.axes.Axes, optional
         Axes to draw into; otherwise a new figure is made.
+    label : str
+        What the numbers are.
 
     Returns
     -------
@@ -70,7 +73,6 @@ def state_map(
     names = {state: name for state, name in _NAMES.items() if state in known}
     if "G" not in names:  # three states have one kind of helix
         names["H"] = ("helix", _BLUE)
-    label = "Residue"
     if (np.diff(resids) <= 0).any():
         resids, label = np.arange(1, len(resids) + 1), "Residue, counted"
     first, last, x_label = frame_edges(times)

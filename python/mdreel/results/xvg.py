@@ -10,13 +10,19 @@ from mdreel.results.column import Column
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
     """Write time (or, without one, the frame number) as abscissa and every other quantity as a curve.
 
-    Beside a time the frame number is left out: the format would make it a curve.
+    Beside a time the frame number is left out: the format would make it a curve. The format has no place for text among
+    numbers: comments say what text each row has, counted from 0.
     """
+    texts = [column for column in columns if column.is_text]
+    columns = [column for column in columns if not column.is_text]
     abscissa = next((c for c in columns if c.name == "time"), columns[0])
     curves = [column for column in columns if column is not abscissa and column.name != "frame"]
     with path.open("w", encoding="utf-8") as file:
         for name, value in metadata.items():
             file.writelines(f"# {name}: {line}\n" for line in str(value).splitlines() or [""])
+        for number, row in enumerate(zip(*(column.values.tolist() for column in texts), strict=True)):
+            named = ", ".join(f"{column.name} {value}" for column, value in zip(texts, row, strict=True))
+            file.write(f"# row {number}: {named}\n")
         file.write(f'@    title "{_quoted(str(metadata.get("title", "")))}"\n')
         file.write(f'@    xaxis  label "{_label(abscissa)}"\n')
         file.write(f'@    yaxis  label "{_label(curves[0])}"\n')

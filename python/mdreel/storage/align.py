@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from mdreel.analysis.analysis import Frames, Stored
 from mdreel.analysis.groups import Weights
-from mdreel.analysis.matching import check_masses
+from mdreel.analysis.matching import MASS_TOLERANCE
 from mdreel.analysis.rmsd import RMSD
 from mdreel.analysis.selection import select_both
 from mdreel.errors import MismatchError
@@ -42,9 +42,10 @@ class AlignTraj:
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     tol_mass : float
-        By how much the masses of two atoms may differ that match, amu.
+        By how much the masses of two atoms may differ that correspond, amu.
     match_atoms : bool
-        Whether atoms must have the masses of those of the reference that they are compared with.
+        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
+        of names and residues. False takes them in the order in which they come.
     force : bool
         Whether an existing file may be replaced. It stays until the new one is whole.
     trajectory : path, sequence of paths, or Source, optional
@@ -97,7 +98,7 @@ class AlignTraj:
         weights: Weights = None,
         ref_frame: int = 0,
         *,
-        tol_mass: float = 0.1,
+        tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
         force: bool = False,
         trajectory: Stored | None = None,
@@ -109,9 +110,9 @@ class AlignTraj:
         structure: Any = reference if hasattr(reference, "select_atoms") else None
         atoms, theirs = select_both(mobile, structure, select)
         given = theirs if reference is structure else reference
-        self._rmsd = RMSD(atoms, given, ref_frame, weights, trajectory=trajectory)
-        if match_atoms and theirs is not None and given is theirs:
-            check_masses(atoms, theirs, tol_mass)
+        self._rmsd = RMSD(
+            atoms, given, ref_frame, weights, tol_mass=tol_mass, match_atoms=match_atoms, trajectory=trajectory
+        )
         self.results = Results()
         self.written: Written | None = None
 

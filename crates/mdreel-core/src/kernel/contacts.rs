@@ -116,18 +116,41 @@ impl Computation for NativeContacts {
 pub struct ContactCount {
     n_atoms: usize,
     pairs: Pairs,
+    /// Pairs of atoms that both groups have, where only unique pairs count and the groups differ.
+    shared: Option<Pairs>,
+    is_unique: bool,
     radius: f64,
     shortest: Shortest,
     level: Level,
 }
 
 impl ContactCount {
-    /// Of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å; an atom and itself are none. Fails where
-    /// a group has no atoms, or an atom is not there, or the radius is no length.
-    pub fn new(n_atoms: usize, [from, to]: [Vec<u32>; 2], radius: f64, shortest: Shortest) -> Result<Self> {
+    /// Counts pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å. With `is_unique` each
+    /// pair of different atoms counts once, whichever groups have them; otherwise each entry of the matrix of distances
+    /// counts. Fails where a group has no atoms, or an atom is not there, or the radius is no length.
+    pub fn new(
+        n_atoms: usize,
+        mut groups: [Vec<u32>; 2],
+        radius: f64,
+        shortest: Shortest,
+        is_unique: bool,
+    ) -> Result<Self> {
         check_radius(radius)?;
+        let mut shared = None;
+        if is_unique {
+            for group in &mut groups {
+                group.sort_unstable();
+                group.dedup();
+            }
+            let [from, to] = &groups;
+            let of_both: Vec<u32> = from.iter().copied().filter(|atom| to.binary_search(atom).is_ok()).collect();
+            if from != to && of_both.len() > 1 {
+                shared = Some(Pairs::new(n_atoms, of_both.clone(), of_both)?);
+            }
+        }
+        let [from, to] = groups;
         let (pairs, level) = (Pairs::new(n_atoms, from, to)?, Level::detect());
-        Ok(ContactCount { n_atoms, pairs, radius, shortest, level })
+        Ok(ContactCount { n_atoms, pairs, shared, is_unique, radius, shortest, level })
     }
 
     /// The same with the vector instructions of `level`. The counts do not depend on it.
@@ -166,8 +189,8 @@ impl Operation for Count<'_, '_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
-        let Count { contacts: ContactCount { pairs, radius, shortest, .. }, batch, slots } = self;
-        let once = pairs.is_of_one_group();
+        let Count { contacts: ContactCount { pairs, shared, is_unique, radius, shortest, .. }, batch, slots } = self;
+        let once = *is_unique && pairs.is_of_one_group();
         let mut near = Near { radius: *radius, n_near: 0, squares: [0.0; MOST] };
         for i in 0..batch.len() {
             let images = shortest.of(batch, i)?;
@@ -176,7 +199,16 @@ impl Operation for Count<'_, '_> {
             }
             near.n_near = 0;
             pairs.visit(batch, i, images, (*radius, once), &mut near)?;
-            slots.row(i)[0] = (near.n_near - if once { 0 } else { pairs.n_alike() }) as f64;
+            let mut n_contacts = near.n_near;
+            if *is_unique && !once {
+                n_contacts -= pairs.n_alike();
+                if let Some(shared) = shared {
+                    near.n_near = 0;
+                    shared.visit(batch, i, images, (*radius, true), &mut near)?;
+                    n_contacts -= near.n_near;
+                }
+            }
+            slots.row(i)[0] = n_contacts as f64;
         }
         Ok(())
     }

@@ -90,9 +90,9 @@ pub fn native_contacts<'py>(
 }
 
 /// The number of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å, in each frame; images as of
-/// `native_contacts`.
+/// `native_contacts`. With `is_unique` each pair of different atoms counts once, otherwise each entry of the matrix of distances.
 #[pyfunction]
-#[pyo3(signature = (n_atoms, first, second, radius, is_periodic))]
+#[pyo3(signature = (n_atoms, first, second, radius, is_periodic, is_unique))]
 pub fn contact_count<'py>(
     py: Python<'py>,
     n_atoms: usize,
@@ -100,10 +100,11 @@ pub fn contact_count<'py>(
     second: Indices<'py>,
     radius: f64,
     is_periodic: Option<bool>,
+    is_unique: bool,
 ) -> PyResult<Computation> {
     let groups = [first.as_array().to_vec(), second.as_array().to_vec()];
-    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic.into());
-    let arguments = (n_atoms, copied(first), copied(second), radius, is_periodic);
+    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic.into(), is_unique);
+    let arguments = (n_atoms, copied(first), copied(second), radius, is_periodic, is_unique);
     Computation::new(py, computation, "contact_count", arguments)
 }
 

@@ -72,20 +72,23 @@ proptest! {
 
     #[test]
     fn count_is_that_of_all_pairs(frames in frames(), cell in cells(), radius in 0f64..12.0, end in 12u32..24) {
-        let groups: [Vec<u32>; 2] = [(0..12).collect(), (12..end).chain(0..5).collect()];
-        for groups in [groups.clone(), [groups[0].clone(), groups[0].clone()]] {
-            let is_one = groups[0] == groups[1];
-            for level in Level::available() {
-                let computation = ContactCount::new(24, groups.clone(), radius, Shortest::WherePossible).unwrap().at_level(level);
-                let found = mapped(computation, &[batch(0, &frames, cell)]).unwrap();
+        let groups: [Vec<u32>; 2] = [(0..12).collect(), (12..end).chain(0..5).chain([3]).collect()];
+        let repeated = [(0..12).chain([4]).collect(), (0..12).rev().collect()];
+        for groups in [groups.clone(), [groups[0].clone(), groups[0].clone()], repeated] {
+            for (level, is_unique) in Level::available().into_iter().flat_map(|level| [(level, true), (level, false)]) {
+                let computation = ContactCount::new(24, groups.clone(), radius, Shortest::WherePossible, is_unique);
+                let found = mapped(computation.unwrap().at_level(level), &[batch(0, &frames, cell)]).unwrap();
                 for (frame, count) in frames.iter().zip(found.rows.column(0)) {
                     let pairs = groups[0].iter().flat_map(|&from| groups[1].iter().map(move |&to| [from, to]));
-                    let near = pairs.filter(|&atoms| {
-                        atoms[0] != atoms[1]
-                            && (!is_one || atoms[0] < atoms[1])
-                            && distance(cell.as_ref(), frame, atoms) <= radius
-                    });
-                    prop_assert_eq!(count, near.count() as f64, "{}", level.name());
+                    let mut near: Vec<[u32; 2]> =
+                        pairs.filter(|&atoms| distance(cell.as_ref(), frame, atoms) <= radius).collect();
+                    if is_unique {
+                        near.retain(|[from, to]| from != to);
+                        near.iter_mut().for_each(|atoms| atoms.sort_unstable());
+                        near.sort_unstable();
+                        near.dedup();
+                    }
+                    prop_assert_eq!(count, near.len() as f64, "{} {}", level.name(), is_unique);
                 }
             }
         }
@@ -96,7 +99,7 @@ proptest! {
 fn what_has_no_contacts_is_refused_or_named() {
     let contact = Contact { atoms: [0, 1], reference: 3.0 };
     let native = |references| NativeContacts::new(2, references, Measure::Hard, Shortest::Always).map(|_| ());
-    let count = |groups, radius| ContactCount::new(2, groups, radius, Shortest::Always).map(|_| ());
+    let count = |groups, radius| ContactCount::new(2, groups, radius, Shortest::Always, true).map(|_| ());
     let of = |point, radius| contacts_of([&[[0.0; 3]], &[[point, 0.0, 0.0]]], None, radius).map(|_| ());
     for (result, expected) in [
         (native(vec![vec![contact], vec![]]), "reference 1 has no contacts"),
@@ -115,7 +118,7 @@ fn what_has_no_contacts_is_refused_or_named() {
         (Shortest::Always, "frame 7 has no periodic cell"),
     ] {
         let native = NativeContacts::new(2, vec![vec![contact]], Measure::Hard, shortest).unwrap();
-        let count = ContactCount::new(2, [vec![0], vec![1]], 3.0, shortest).unwrap();
+        let count = ContactCount::new(2, [vec![0], vec![1]], 3.0, shortest, true).unwrap();
         for result in [mapped(native, &frames), mapped(count, &frames)] {
             let message = result.unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");

@@ -1,0 +1,166 @@
+"""Residues are told apart by segment, name and number, wherever an analysis or a table names them."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import MDAnalysis
+import numpy as np
+import pytest
+
+import mdreel
+from every_analysis import CASES
+from homodimer import N_RESIDUES, dimer_system, homodimer
+from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.residue_labels import ResidueLabels
+from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.analysing import Request
+from mdreel.cli.dihedrals import FeatureKind
+from mdreel.cli.sasa import Mode
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+NOT_OF_A_DIMER = {
+    "Dihedral": "its groups are the user's",
+    "HelixEigenvalues": "its segments are the user's",
+    "InterRDF_s": "its pairs are the user's",
+    "Projection": "its directions are those of the peptide",
+}
+"""Analyses whose case is made of the atoms of one peptide."""
+
+CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "rmsd": [{}],
+    "rmsf": [{}],
+    "rmsd2d": [{}],
+    "average": [{}],
+    "pca": [{}, {"components": 2}],
+    "rg": [{}],
+    "dihedrals": [{}, {"features": FeatureKind.COS_SIN}],
+    "distances": [{}],
+    "end-to-end": [{}],
+    "helices": [{"segments": ["1:6", "7:14"]}],
+    "dssp": [{}],
+    "sasa": [{"mode": mode, "points": 50} for mode in Mode],
+    "rdf": [{}],
+    "contacts": [{}],
+    "hbonds": [{}],
+    "density": [{}],
+    "linear-density": [{}],
+    "msd": [{}],
+}
+"""Options of the command of each analysis, as often as it has tables of other columns."""
+
+SELECTIONS = {"helices": "segid A and name CA", "rdf": "name CA CB"}
+
+
+def cases() -> list[str]:
+    return [name for name in CASES if name.partition(",")[0] not in NOT_OF_A_DIMER]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_analysis_of_a_homodimer_tells_its_residues_apart(name: str) -> None:
+    """Fails for a new analysis that has a value of each residue and no label of each."""
+    analysis = CASES[name].make(dimer_system()).run()
+    axes = {size for value in analysis.results.values() for size in np.shape(value)}
+    has_residues = N_RESIDUES in axes
+    if has_residues and len(analysis.atomgroup) != N_RESIDUES:  # else these are values of atoms, which have indices
+        assert hasattr(analysis, "residue_labels"), "there is a value of each residue, and no residue_labels"
+    for labels in ("residue_labels", "names"):
+        found = getattr(analysis, labels, ())
+        assert len(set(found)) == len(found), f"{labels} repeat"
+    assert_labels_are_unique(analysis)
+
+
+def assert_labels_are_unique(analysis: Analysis) -> None:
+    """Fail where a picture has two ticks, or two entries of a legend, of the same text."""
+    try:
+        figure = analysis.plot()
+    except mdreel.errors.UnsupportedError:
+        return
+    figure.canvas.draw()
+    for axes in figure.axes:
+        ticks = [text.get_text() for text in (*axes.get_yticklabels(),) if text.get_text() and text.get_visible()]
+        legend = axes.get_legend()
+        entries = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        for texts in (ticks, entries):
+            assert len(set(texts)) == len(texts), texts
+    plt.close(figure)
+
+
+def test_labels_of_residues_are_one_for_each() -> None:
+    system = dimer_system()
+    for analysis, n_residues in (
+        (mdreel.DSSP(system.universe, trajectory=system.trajectory), 28),
+        (mdreel.SASA(system.universe.atoms, mode="residue", trajectory=system.trajectory), 28),
+        (mdreel.Ramachandran(system.universe.atoms, trajectory=system.trajectory), 24),
+    ):
+        labels = analysis.residue_labels
+        assert (len(labels), len(set(labels))) == (n_residues, n_residues)
+        assert {"A ILE 3", "B ILE 3"} <= set(labels)
+
+
+def test_dihedrals_of_a_homodimer_have_the_segment_in_their_names() -> None:
+    names = mdreel.Dihedrals(homodimer(("P", "P")).atoms).names
+    assert len(set(names)) == len(names) == 52
+    assert "psi A ILE 3" in mdreel.Dihedrals(homodimer().atoms).names
+
+
+def test_every_command_of_an_analysis_is_listed() -> None:
+    assert CLI_OPTIONS.keys() == ANALYSES.keys()
+
+
+@pytest.mark.parametrize(("name", "options"), [(name, one) for name, several in CLI_OPTIONS.items() for one in several])
+def test_table_of_a_homodimer_tells_its_residues_apart(name: str, options: dict[str, Any]) -> None:
+    """Fails for a new command whose table has the same row, or column, for two residues."""
+    system, command = dimer_system(), ANALYSES[name]
+    atoms = system.universe.select_atoms(SELECTIONS.get(name, command.selection))
+    request = Request(Path("dimer.psf"), (Path("dimer.xtc"),), command.selection)
+    values = {parameter.name: parameter.default for parameter in command.own} | options
+    question = command.ask(request, **values)
+    columns = question.tabulate(question.prepare(atoms, system.trajectory).run()).columns
+    names = [column.name for column in columns]
+    assert len(set(names)) == len(names)
+    of_residue = [column.values.tolist() for column in columns if column.name in ("segment", "resname", "resid")]
+    assert bool(of_residue) == any(one.startswith(("resid", "resname", "residue")) for one in names)
+    if of_residue:
+        assert names[names.index("resid") - 2 :][:3] == ["segment", "resname", "resid"]
+        assert len(set(zip(*of_residue, strict=True))) == N_RESIDUES
+    if any(len(column.values) == N_RESIDUES for column in columns):
+        assert of_residue, "there is a row for each residue, and nothing says which"
+
+
+def labels_of(**attributes: Any) -> ResidueLabels:
+    """Labels of two residues ALA 5 of one segment, with further attributes."""
+    universe = MDAnalysis.Universe.empty(4, 2, atom_resindex=[0, 0, 1, 1], residue_segindex=[0, 0])
+    for name, values in ({"resnames": ["ALA", "ALA"], "resids": [5, 5], "segids": ["S"]} | attributes).items():
+        universe.add_TopologyAttr(name, values)
+    return ResidueLabels.of(universe.residues)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "texts", "columns"),
+    [
+        ({"resids": [5, 6]}, ["ALA 5", "ALA 6"], ["segment", "resname", "resid"]),
+        ({"icodes": ["", "A"]}, ["ALA 5", "ALA 5A"], ["segment", "resname", "resid", "icode"]),
+        ({"chainIDs": ["K", "K", "L", "L"]}, ["K ALA 5", "L ALA 5"], ["segment", "resname", "resid"]),
+        ({}, ["ALA 5 #0", "ALA 5 #1"], ["segment", "resname", "resid", "resindex"]),
+    ],
+    ids=["numbers", "insertion codes", "chains", "indices"],
+)
+def test_labels_are_unique_by_whatever_tells_residues_apart(
+    attributes: dict[str, Any], texts: list[str], columns: list[str]
+) -> None:
+    labels = labels_of(**attributes)
+    assert labels.texts == texts
+    assert [column.name for column in labels.columns()] == columns
+    rows = list(zip(*(column.values.tolist() for column in labels.columns()), strict=True))
+    assert len(set(rows)) == 2
+
+
+def test_residues_are_counted_on_an_axis_where_numbers_repeat() -> None:
+    for labels in (labels_of(), ResidueLabels.of(homodimer().residues)):
+        assert labels.axis == "Residue, counted"
+        np.testing.assert_array_equal(labels.positions, np.arange(1, len(labels.indices) + 1))
+    one = ResidueLabels.of(homodimer().atoms[:30])
+    assert one.axis == "Residue"
+    np.testing.assert_array_equal(one.positions, one.resids)
