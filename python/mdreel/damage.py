@@ -66,10 +66,10 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
         named.append(f"and {len(damage) - _NAMED} more")
     what = "the trajectory ends before damage" if on_error == "stop" else f"{len(damage)} damaged, left out"
     text = "\n".join([f"{what}:", *named])
-    warnings.warn(text, DamagedFrameWarning, stacklevel=_caller_level())
+    warnings.warn(text, DamagedFrameWarning, stacklevel=caller_level())
 
 
-def _caller_level() -> int:
+def caller_level() -> int:
     """Return how far up the line is from which somebody has called mdreel, as `warnings.warn` counts for our caller."""
     frame, level = sys._getframe(1), 1  # noqa: SLF001 (there is no other way up)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "mdreel":

@@ -33,6 +33,18 @@ class DamagedFrameWarning(UserWarning):
     """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
 
 
+class BrokenMoleculeWarning(UserWarning):
+    """A molecule is cut by the periodic cell, and an analysis needs it whole."""
+
+
+class JumpWarning(UserWarning):
+    """An atom jumps to the other side of the periodic cell, and an analysis needs its path."""
+
+
+class UnitWarning(UserWarning):
+    """A length or an angle looks as if it were in another unit than Å or degrees."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

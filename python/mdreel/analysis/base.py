@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, fold
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.own_code import Batch, Fold, FrameError, packed, said, whole_of
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, UnsupportedError
@@ -116,6 +117,11 @@ class AnalysisBase(Analysis):
     def _get_aggregator(self) -> Aggregator:
         """Return what makes one of the results of consecutive frames."""
         return _Joined()
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the cell may cut: nothing, unless a subclass declares it."""
+        return Boundaries("a subclass declares what it requires")
 
     @property
     def atoms(self) -> NDArray[np.uint32]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -130,6 +131,14 @@ class Contacts(OfTwoGroups):
     def n_initial_contacts(self) -> int:
         """Contacts of the first reference."""
         return len(self._contacts[0][0]) if self._contacts else 0
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            whole=self._pbc is False,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what looks for contacts in a frame."""

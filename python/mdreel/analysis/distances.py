@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
 from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.reference import is_group, positions_at
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -101,6 +102,15 @@ class DistanceArray(OfTwoGroups):
     def other(self) -> "AtomGroup":
         """The atoms to which they are measured, where that is no reference."""
         return self._second
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
+            whole=not self._pbc,
+            paths=not self._pbc and self._reference is not None,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what measures distances in a frame; the reference is read now."""

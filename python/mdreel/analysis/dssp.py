@@ -8,6 +8,7 @@ import numpy as np
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.backbone import Backbone
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
@@ -149,6 +150,14 @@ class DSSP(Analysis):
     def alphas(self) -> "AtomGroup":
         """CA of each residue."""
         return self.atomgroup.universe.atoms[self._backbone.atoms[:, 1]]
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            whole=not self._pbc,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what assigns the states of a frame."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, hydrogen_bonds
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.survival import survival
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
@@ -118,6 +119,11 @@ class HydrogenBondAnalysis(Analysis):
         self._donors, self._acceptors = np.stack(places[:2], axis=1), places[2]
         self._criteria = float(d_a_cutoff), float(d_h_a_angle_cutoff)
         self._universe = universe
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances and angles are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what looks for hydrogen bonds in a frame."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -115,6 +116,11 @@ class InterRDF(OfTwoGroups):
         self._norm = norm
         self._block = exclusion_block
         self._labels = self._labels_of(exclude_same)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what counts pairs in bins."""
@@ -232,6 +238,11 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self._ags = [tuple(pair) for pair in ags]
         self._edges = _edges_of(nbins, range)
         self._norm = norm
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what counts the frames of each pair in bins."""

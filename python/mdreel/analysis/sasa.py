@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.radii import radii_of
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -143,6 +144,13 @@ class SASA(Analysis):
     def mode(self) -> Mode:
         """Of what there is an area."""
         return self._mode
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "atoms are covered by others as they lie, or with pbc=True by periodic images", whole=not self._pbc
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what measures the areas of a frame."""

@@ -5,6 +5,7 @@ from time import perf_counter_ns
 
 from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
 from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.boundary_check import BoundaryCheck
 from mdreel.analysis.one_pass import job_of, leader_of, shown_of
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import executor_in_order, transformed
@@ -76,6 +77,7 @@ class Turns:
         start, self._stop, step = window
         self._next, self._step = start or 0, 1 if step is None else step
         self._job: Job = job_of(analyses, opened)
+        self._check = BoundaryCheck(analyses, opened)
         self._whole = Part.empty(0, self._job.kernel)
         self._opening_ns = perf_counter_ns() - self._begun_ns
         self._watch = Watch()
@@ -118,6 +120,9 @@ class Turns:
         end = n_there if self._stop is None else min(n_there, self._stop)
         n_frames = len(range(self._next, end, self._step))
         if n_frames:
+            if not self.n_frames:
+                self._check.before(self._next)  # it is there
+                self._check.warn()
             self._look_at(FrameSet.range(self._next, self._step, n_frames))
             self._next += n_frames * self._step
             self.n_frames += n_frames
@@ -154,6 +159,9 @@ class Turns:
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.take(outcome, tally)
+        if self.is_over:
+            self._check.after(outcome, self._job.kernel)
+            self._check.warn()
         self._has_results = True
         self.has_news = False
 
