@@ -89,7 +89,9 @@ def find_broken(
         apart = np.linalg.norm(moved[far + 1] - moved[far], axis=1) > _SHIFT * cell.height
         is_linked &= apart
     near = np.linalg.norm(cell.nearest(steps[far]), axis=1) < np.minimum(_NEAR, 0.5 * lengths[far])
-    is_guessed = ~is_bonded & near & _belong_together(universe, pairs)
+    is_guessed = np.zeros(len(pairs), bool)
+    if cell.height > 2 * _NEAR:  # in a smaller cell everything is near
+        is_guessed = ~is_bonded & near & _belong_together(universe, pairs)
     broken = np.flatnonzero(is_linked | is_guessed)
     if not broken.size:
         return None

@@ -152,13 +152,15 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
 
 def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], PeriodicCell | None]) -> bool:
     """Return whether the positions of all frames, as of `find_jump_in`, lie in one image of the cell."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    low, high = np.full(6, np.inf), np.full(6, -np.inf)
     for place, frame in enumerate(positions):
         cell = cell_of(place)
         if cell is None:
             return False
-        parts = frame.reshape(-1, 3) @ np.linalg.inv(cell.vectors)
+        # Programs wrap into the cell, or along an axis into the brick of its diagonal.
+        points, diagonal = frame.reshape(-1, 3), np.maximum(np.diag(cell.vectors), 1e-6)
+        parts = np.concatenate([points @ np.linalg.inv(cell.vectors), points / diagonal], axis=1)
         low, high = np.minimum(low, parts.min(axis=0)), np.maximum(high, parts.max(axis=0))
-        if (high - low > _ONE_IMAGE).any():
+        if ((high - low).reshape(2, 3).min(axis=0) > _ONE_IMAGE).any():
             return False
     return True
