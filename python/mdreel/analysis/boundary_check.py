@@ -152,7 +152,7 @@ class BoundaryCheck:
                 continue
             ends = _spread(np.arange(len(frames)), 2 + min(3, len(frames) // 100))
             stretches = [frames[first : last + 1] for first, last in pairwise(ends)]
-            # Jumps of particles that diffuse show from one frame to the next, those of a large molecule over a long time.
+            # Jumps of particles that diffuse show from one frame to the next, those of a molecule over a long time.
             any(self._found_jump(analysis, some) for one in stretches for some in (one[:2], one))
 
     def _found_jump(self, analysis: "Analysis", frames: NDArray[np.uint64]) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.analysis import Trajectory
 from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -67,7 +68,7 @@ class Contacts(OfTwoGroups):
     SelectionError
         If a group has no atoms, or cannot be understood.
     MismatchError
-        If a reference has another number of atoms, or no contacts, or the method is unknown; with ``pbc=True`` if a
+        If a reference has another number of atoms, or no contacts, or the method is unknown, or the radius is no length; with ``pbc=True`` if a
         reference, or when it is run a frame, has no periodic cell.
 
     Notes
@@ -116,7 +117,7 @@ class Contacts(OfTwoGroups):
         first, second = (_group_of(u, group) for group in select)
         super().__init__(first, second, "the second group", trajectory)
         self._method = method
-        self._radius = float(radius)
+        self._radius = check_length("radius", radius, empty=0.0, doubtful=2.0)
         self._pbc = pbc
         self._soft = {**_SOFT, **(kwargs or {})}
         self._frame = refgroup if isinstance(refgroup, int) else None

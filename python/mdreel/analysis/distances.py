@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import Computation, Source, distances
 from mdreel.analysis.analysis import Trajectory
 from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.reference import is_group, positions_at
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -56,7 +57,7 @@ class DistanceArray(OfTwoGroups):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the other group is of another Universe, positions are no positions, or both `other` and `reference` are
+        If the cutoff is no length. If the other group is of another Universe, positions are no positions, or both `other` and `reference` are
         given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
 
     Notes
@@ -95,7 +96,7 @@ class DistanceArray(OfTwoGroups):
         super().__init__(atomgroup, other, "other", trajectory)
         self._reference = reference
         self._ref_frame = ref_frame
-        self._cutoff = cutoff
+        self._cutoff = None if cutoff is None else check_length("cutoff", cutoff, empty=0.0, doubtful=2.0)
         self._pbc = pbc
 
     @property

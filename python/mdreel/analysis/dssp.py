@@ -9,6 +9,7 @@ from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.backbone import Backbone
 from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
@@ -139,6 +140,8 @@ class DSSP(Analysis):
         self._backbone = backbone
         self._method: Method = method
         self._longest_bond = longest_bond
+        if longest_bond is not None:
+            check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
         self._pbc = pbc
 
     @property

@@ -12,6 +12,9 @@ from mdreel.analysis.periodic_cell import PeriodicCell
 _ONE_IMAGE = 1.1
 """Cells that positions reach over, at most, which are wrapped: molecules stick out, and cells fluctuate."""
 
+_FILLED = 0.8
+"""Share of the cell, along each axis, that atoms reach over which fill it."""
+
 _CHUNK = 1 << 16
 """Numbers that are looked at together: they stay in the cache of a core."""
 
@@ -97,16 +100,16 @@ def find_jump_between(
     """
     first, last = 0, len(frames) - 1
     before, (after, cell) = read(int(frames[first]))[0], read(int(frames[last]))
-    found = None if cell is None else find_jump(before, after, cell)
+    found = _jump_of(before, after, cell)
     while found is not None and last - first > 1:
         middle = (first + last) // 2
         between, of_middle = read(int(frames[middle]))
-        early = None if of_middle is None else find_jump(before, between, of_middle)
+        early = _jump_of(before, between, of_middle)
         if early is not None:
             last, after, cell, found = middle, between, of_middle, early
         else:
             first, before = middle, between
-            found = None if cell is None else find_jump(before, after, cell)
+            found = _jump_of(before, after, cell)
     if found is None or cell is None:
         return None
     return Jump(found[0], int(frames[first]), int(frames[last]), found[1], cell.height)
@@ -148,6 +151,22 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
                 before = int(first + place)
                 return Jump(found[0], before, before + 1, found[1], cell.height)
     return None
+
+
+def _jump_of(
+    before: NDArray[np.float32], after: NDArray[np.float32], cell: PeriodicCell | None
+) -> tuple[int, float] | None:
+    """Find a jump between two frames, of which nothing else is known."""
+    if cell is None:
+        return None
+
+    def is_wrapped() -> bool:
+        # Atoms that fill the cell do not all stay in it by chance.
+        both = np.stack([before.ravel(), after.ravel()])
+        reach = np.ptp(before @ np.linalg.inv(cell.vectors), axis=0)
+        return bool(reach.min() > _FILLED) and _lie_in_one_image(both, lambda _: cell)
+
+    return find_jump(before, after, cell, is_wrapped)
 
 
 def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], PeriodicCell | None]) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -291,6 +292,7 @@ def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
     low, high = limits
     if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
         raise MismatchError(f"expected one bin at least, and a range that ascends, got {nbins} bins, {low} to {high}")
+    check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
     return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
 
 

@@ -59,7 +59,7 @@ from mdreel.cli.steer import EXAMPLES as STEER_EXAMPLES
 from mdreel.cli.steer import SteerCommand, steer_command
 from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
 from mdreel.cli.watch import watch
-from mdreel.errors import DamagedFrameWarning, MdreelError
+from mdreel.errors import MdreelError
 
 app = typer.Typer(
     name="mdreel",
@@ -215,7 +215,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Show our own warnings without their place; those of MDAnalysis and NumPy are for programmers."""
-    if issubclass(category, DamagedFrameWarning) or Path(__file__).parents[1] in Path(filename).parents:
+    if category.__module__ == MdreelError.__module__ or Path(__file__).parents[1] in Path(filename).parents:
         # A warning of several frames has one on a line.
         for text in str(message).splitlines():
             typer.echo(f"mdreel: warning: {' '.join(text.split())}", err=True)
