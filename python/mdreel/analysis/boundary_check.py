@@ -142,7 +142,8 @@ class BoundaryCheck:
 
         def unwrapped(group: "AtomGroup") -> NDArray[np.float32]:
             whole = self._source.with_transformations([unwrap(group)])
-            return whole.read(FrameSet.range(frame, 1, 1), own).positions[0]
+            positions: NDArray[np.float32] = whole.read(FrameSet.range(frame, 1, 1), own).positions[0]
+            return positions
 
         return find_broken(analysis.atomgroup.universe, own, positions[np.searchsorted(atoms, own)], cell, unwrapped)
 

@@ -68,7 +68,8 @@ class Contacts(OfTwoGroups):
     SelectionError
         If a group has no atoms, or cannot be understood.
     MismatchError
-        If a reference has another number of atoms, or no contacts, or the method is unknown, or the radius is no length; with ``pbc=True`` if a
+        If the radius is no length. If a reference has another number of atoms, or no contacts, or the method is
+        unknown; with ``pbc=True`` if a
         reference, or when it is run a frame, has no periodic cell.
 
     Notes
