@@ -167,6 +167,11 @@ class Analysis:
         UnsupportedError
             If the trajectory of the Universe cannot be read by mdreel, or not by this `access`.
 
+        Warns
+        -----
+        BrokenMoleculeWarning, JumpWarning
+            If the periodic cell cuts a molecule, or an atom jumps across it, and results are wrong for that.
+
         Notes
         -----
         The result has the same bits whichever the executor, with however many workers and blocks.

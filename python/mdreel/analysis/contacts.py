@@ -69,8 +69,7 @@ class Contacts(OfTwoGroups):
         If a group has no atoms, or cannot be understood.
     MismatchError
         If the radius is no length. If a reference has another number of atoms, or no contacts, or the method is
-        unknown; with ``pbc=True`` if a
-        reference, or when it is run a frame, has no periodic cell.
+        unknown; with ``pbc=True`` if a reference, or when it is run a frame, has no periodic cell.
 
     Notes
     -----

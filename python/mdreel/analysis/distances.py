@@ -58,8 +58,7 @@ class DistanceArray(OfTwoGroups):
         If a group has no atoms.
     MismatchError
         If the cutoff is no length. If the other group is of another Universe, positions are no positions, or both
-        `other` and `reference` are
-        given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
+        `other` and `reference` are given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
 
     Notes
     -----
