@@ -12,7 +12,7 @@ from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.blocks import select_frames
 from mdreel.crew import Watch
 from mdreel.errors import FrameIndexError, UnsupportedError
-from mdreel.executors.job import Job
+from mdreel.executors.job import Job, Outcome
 from mdreel.executors.threads import Threads
 from mdreel.notices.notice_board import NoticeBoard, Shown
 from mdreel.notices.timing import shares_of
@@ -84,6 +84,7 @@ class Turns:
         self._n_turns = 0
         self._waited_ns = self._looked_ns = 0
         self._has_results = False
+        self._outcome: Outcome | None = None
         self.n_frames = 0
         self.is_over = False
         self.has_news = False
@@ -150,6 +151,7 @@ class Turns:
             self.board.tell(self.n_frames, self.seconds)
         if self.is_over:
             self.board.end("finished")
+            self._warn_of_all()
 
     def _take(self) -> None:
         so_far = Part.empty(0, self._job.kernel)  # which understands what users' code has made
@@ -159,11 +161,16 @@ class Turns:
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.take(outcome, tally)
-        if self.is_over:
-            self._check.after(outcome, self._job.kernel)
-            self._check.warn()
+        self._outcome = outcome
         self._has_results = True
         self.has_news = False
+
+    def _warn_of_all(self) -> None:
+        """Look at what the analyses have kept of all frames, once."""
+        if self._outcome is not None:
+            self._check.after(self._outcome, self._job.kernel)
+            self._check.warn()
+        self._outcome = None
 
     def end(self) -> None:
         """Let others see all results; raise if there was no frame at all."""
