@@ -16,16 +16,13 @@ from mdreel.analysis.periodic_cell import PeriodicCell
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import unwrap
 from mdreel.damage import caller_level
-from mdreel.errors import BrokenMoleculeWarning, FormatError, FrameIndexError, JumpWarning, MismatchError
+from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, StreamError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
     from mdreel.analysis.analysis import Analysis
     from mdreel.executors.job import Outcome
-
-_UNREADABLE = (FormatError, FrameIndexError, MismatchError)
-"""What a run says of a frame itself, or has left out."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,11 @@ class BoundaryCheck:
             positions: NDArray[np.float32] = whole.read(FrameSet.range(frame, 1, 1), own).positions[0]
             return positions
 
-        return find_broken(analysis.atomgroup.universe, own, positions[np.searchsorted(atoms, own)], cell, unwrapped)
+        places = np.searchsorted(atoms, own)
+        try:
+            return find_broken(analysis.atomgroup.universe, own, positions[places], cell, unwrapped)
+        except OSError:  # results are there, whatever has become of the file
+            return None
 
     def _look_for_jumps(self, frames: NDArray[np.uint64]) -> None:
         for analysis in self._paths:
@@ -194,8 +195,10 @@ class BoundaryCheck:
         """Read positions and cell of a frame; None for what it does not have, or what cannot be read."""
         try:
             read = self._source.read(FrameSet.range(frame, 1, 1), atoms)
-        except _UNREADABLE:
-            return None, None
+        except StreamError:
+            raise  # the run would have waited as long
+        except (MdreelError, OSError):
+            return None, None  # the run has said so, or has done without
         if not len(read.positions) or not read.has_positions[0]:
             return None, None
         return read.positions[0], PeriodicCell.of(read.vectors[0]) if read.has_cell[0] else None
