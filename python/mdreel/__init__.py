@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mdreel.analysis.sasa import SASA
     from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
     from mdreel.archives.archive import archive
+    from mdreel.errors import BrokenMoleculeWarning, JumpWarning, UnitWarning
     from mdreel.executors.dask import Dask
     from mdreel.executors.mpi import Mpi
     from mdreel.executors.processes import Processes
@@ -65,6 +66,7 @@ __all__ = [
     "AnalysisBase",
     "Archive",
     "AverageStructure",
+    "BrokenMoleculeWarning",
     "Consumer",
     "Contacts",
     "Dask",
@@ -81,6 +83,7 @@ __all__ = [
     "HydrogenBondAnalysis",
     "InterRDF",
     "InterRDF_s",
+    "JumpWarning",
     "LAMMPSReporter",
     "LinearDensity",
     "ManagedDirectory",
@@ -98,6 +101,7 @@ __all__ = [
     "Server",
     "Staging",
     "Threads",
+    "UnitWarning",
     "accelerate",
     "archive",
     "autocorrelation",
@@ -133,6 +137,7 @@ _HOMES = {
     "AnalysisBase": "mdreel.analysis.base",
     "Archive": "mdreel.insitu.archive",
     "AverageStructure": "mdreel.analysis.average",
+    "BrokenMoleculeWarning": "mdreel.errors",
     "Consumer": "mdreel.insitu.consumer",
     "Dask": "mdreel.executors.dask",
     "DensityAnalysis": "mdreel.analysis.density",
@@ -148,6 +153,7 @@ _HOMES = {
     "HydrogenBondAnalysis": "mdreel.analysis.hydrogen_bonds",
     "InterRDF": "mdreel.analysis.rdf",
     "InterRDF_s": "mdreel.analysis.rdf",
+    "JumpWarning": "mdreel.errors",
     "LinearDensity": "mdreel.analysis.linear_density",
     "LAMMPSReporter": "mdreel.insitu.lammps",
     "ManagedDirectory": "mdreel.insitu.managed",
@@ -165,6 +171,7 @@ _HOMES = {
     "Server": "mdreel.insitu.nodes.server",
     "Staging": "mdreel.insitu.staging",
     "Threads": "mdreel.executors.threads",
+    "UnitWarning": "mdreel.errors",
     "accelerate": "mdreel.mdanalysis.accelerate",
     "archive": "mdreel.archives.archive",
     "autocorrelation": "mdreel.analysis.correlation",

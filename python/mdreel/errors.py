@@ -45,6 +45,18 @@ class AtomOrderWarning(UserWarning):
     """Atoms that are compared with those of a reference may not correspond to them."""
 
 
+class BrokenMoleculeWarning(UserWarning):
+    """A molecule is cut by the periodic cell, and an analysis needs it whole."""
+
+
+class JumpWarning(UserWarning):
+    """An atom jumps to the other side of the periodic cell, and an analysis needs its path."""
+
+
+class UnitWarning(UserWarning):
+    """A length or an angle looks as if it were in another unit than Å or degrees."""
+
+
 class StreamError(MdreelError, ConnectionError):
     """A running simulation was lost."""
 

@@ -197,7 +197,7 @@ def test_what_has_no_contacts_is_refused(universe: MDAnalysis.Universe) -> None:
         ((groups, groups, "count"), {}, "needs no refgroup"),
         ((groups, groups, "hard_cut"), {"kwargs": {"beta": 3.0}}, "has no parameter beta"),
         ((groups, groups), {"radius": 0.1}, "no contacts up to 0.1"),
-        ((groups, groups), {"radius": -1.0}, "expected a length"),
+        ((groups, groups), {"radius": -1.0}, "radius must be more than 0 Å"),
         ((groups, groups[::-1]), {}, "the groups have"),
         (((groups[0], MDAnalysis.Universe(PSF).atoms), 0), {}, "another Universe"),
     ):

@@ -148,8 +148,8 @@ def test_what_has_no_structure_is_refused() -> None:
     ):
         with pytest.raises(MismatchError, match=message):
             mdreel.DSSP(universe, **options)
-    with pytest.raises(MismatchError, match="expected a length"):
-        mdreel.DSSP(universe, longest_bond=-1.0).run()
+    with pytest.raises(MismatchError, match="longest_bond must be more than 0 Å, not -1"):
+        mdreel.DSSP(universe, longest_bond=-1.0)
     with pytest.raises(SelectionError, match="has no atoms"):
         mdreel.DSSP(MDAnalysis.Universe(TPR).select_atoms("resname SOL"))
     with pytest.raises(SelectionError, match="no residue of the 214 atoms has N, CA, C and O"):

@@ -118,8 +118,8 @@ def test_what_cannot_be_found_is_refused(adk: MDAnalysis.Universe) -> None:
     ):
         with pytest.raises(error, match=message):
             mdreel.HydrogenBondAnalysis(adk, **options)
-    with pytest.raises(MismatchError, match="expected a distance"):
-        mdreel.HydrogenBondAnalysis(adk, d_a_cutoff=0).run()
+    with pytest.raises(MismatchError, match="d_a_cutoff must be more than 1 Å, not 0"):
+        mdreel.HydrogenBondAnalysis(adk, d_a_cutoff=0)
 
 
 def test_plot_shows_the_number(adk: MDAnalysis.Universe) -> None:

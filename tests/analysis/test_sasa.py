@@ -182,8 +182,8 @@ def test_what_has_no_surface_is_refused(universe: MDAnalysis.Universe) -> None:
     ):
         with pytest.raises(MismatchError, match=expected):
             mdreel.SASA(atoms, **options)
-    with pytest.raises(MismatchError, match="the probe has a radius of NaN Å"):
-        mdreel.SASA(atoms, float("nan")).run()
+    with pytest.raises(MismatchError, match="probe_radius must be 0 Å or more, not nan"):
+        mdreel.SASA(atoms, float("nan"))
     with pytest.raises(MismatchError, match="more than once different radii"):
         mdreel.SASA(atoms[[0, 0]], radii=[1.0, 2.0])
     with pytest.raises(SelectionError, match="surface has no atoms"):

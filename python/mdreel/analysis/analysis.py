@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.frame_columns import columns_of
+from mdreel.analysis.jumps import Jump
 from mdreel.analysis.one_pass import run as run_together
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -165,6 +167,11 @@ class Analysis:
         UnsupportedError
             If the trajectory of the Universe cannot be read by mdreel, or not by this `access`.
 
+        Warns
+        -----
+        BrokenMoleculeWarning, JumpWarning
+            If the periodic cell cuts a molecule, or an atom jumps across it, and results are wrong for that.
+
         Notes
         -----
         The result has the same bits whichever the executor, with however many workers and blocks.
@@ -227,6 +234,25 @@ class Analysis:
     def atoms(self) -> NDArray[np.uint32]:
         """The atoms that its computation is given: indices, ascending."""
         return self._selection.atoms
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut; each analysis declares that."""
+        return Boundaries("the analysis does not declare what it requires")
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """The atoms whose molecules must be whole, if the analysis requires that: indices, ascending."""
+        return self.atoms
+
+    @property
+    def keeps_positions(self) -> bool:
+        """Whether a run keeps the positions of all frames, in which `jump_in` looks for jumps."""
+        return False
+
+    def jump_in(self, tally: Tally) -> Jump | None:
+        """Return an atom that jumps across the cell in the positions that a run has kept, if there is one."""
+        return None
 
     @property
     def trajectory(self) -> "Trajectory | ProtoReader":

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.groups import ComparedAtoms
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
@@ -113,6 +114,11 @@ class AverageStructure(Analysis):
         self._force = force
         if self.filename is not None:
             _check_ending(self.filename)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("atoms are superposed on the reference as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return what superposes a frame and adds up displacements."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, fold
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.frames_fold import FramesFold
 from mdreel.analysis.held_atoms import atoms_held
 from mdreel.analysis.own_blocks import Aggregator, Joined, blocks_of, check_blocks
@@ -132,6 +133,11 @@ class AnalysisBase(Analysis):
     def _get_aggregator(self) -> Aggregator:
         """Return what makes one of the results of consecutive frames."""
         return Joined()
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the cell may cut: nothing, unless a subclass declares it."""
+        return Boundaries("a subclass declares what it requires")
 
     @property
     def atoms(self) -> NDArray[np.uint32]:

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -80,9 +82,9 @@ class Contacts(OfTwoGroups):
     SelectionError
         If a group has no atoms, or cannot be understood.
     MismatchError
-        If a reference has another number of atoms, or atoms that do not correspond to those of the groups, or no
-        contacts, or the method is unknown; with ``pbc=True`` if a reference, or when it is run a frame, has no periodic
-        cell. Unless `pbc` is false, if the cell spans no volume.
+        If the radius is no length. If a reference has another number of atoms, or atoms that do not correspond to those
+        of the groups, or no contacts, or the method is unknown; with ``pbc=True`` if a reference, or when it is run a
+        frame, has no periodic cell. Unless `pbc` is false, if the cell spans no volume.
 
     Warns
     -----
@@ -145,7 +147,7 @@ class Contacts(OfTwoGroups):
         self._method = method
         self._is_unique = pairs == "unique"
         self._matching = Matching(tol_mass, match_atoms)
-        self._radius = float(radius)
+        self._radius = check_length("radius", radius, empty=0.0, doubtful=2.0)
         self._pbc = pbc
         self._soft = {**_SOFT, **(kwargs or {})}
         self._frame = refgroup if isinstance(refgroup, int) else None
@@ -160,6 +162,14 @@ class Contacts(OfTwoGroups):
     def n_initial_contacts(self) -> int:
         """Contacts of the first reference."""
         return len(self._contacts[0][0]) if self._contacts else 0
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            whole=self._pbc is False,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what looks for contacts in a frame."""

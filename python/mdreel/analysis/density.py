@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, FrameSet, Source, density
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
 
@@ -96,6 +97,11 @@ class DensityAnalysis(Analysis):
     def delta(self) -> float:
         """Width of a bin, Å."""
         return self._delta
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("atoms are counted where they lie, each on its own")
 
     def computation(self, source: Source) -> Computation:
         """Return what counts; the grid is laid around the atoms now."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, dihedrals
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.torsions import torsions_of
@@ -33,6 +34,11 @@ class _Angles(Analysis):
         super().__init__(atomgroup.universe.atoms[quadruples.ravel()], trajectory)
         self._features = features
         self._quadruples = self._selection.places.reshape(-1, 4).astype(np.uint32)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("bonds are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what computes the angles of a frame."""

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.weights import weights_of
@@ -86,6 +87,11 @@ class DistanceMatrix(Analysis):
     def columns(self) -> Sequence[Column]:
         """Return nothing: each frame has a value for each other frame."""
         return []
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
 
     def computation(self, source: Source) -> Computation:
         """Return what keeps the positions of a frame."""

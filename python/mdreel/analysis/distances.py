@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
 from mdreel.analysis.analysis import Trajectory
+from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.reference import is_group, positions_at
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -56,8 +58,8 @@ class DistanceArray(OfTwoGroups):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the other group is of another Universe, positions are no positions, or both `other` and `reference` are
-        given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
+        If the cutoff is no length. If the other group is of another Universe, positions are no positions, or both
+        `other` and `reference` are given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
 
     Notes
     -----
@@ -95,13 +97,22 @@ class DistanceArray(OfTwoGroups):
         super().__init__(atomgroup, other, "other", trajectory)
         self._reference = reference
         self._ref_frame = ref_frame
-        self._cutoff = cutoff
+        self._cutoff = None if cutoff is None else check_length("cutoff", cutoff, empty=0.0, doubtful=2.0)
         self._pbc = pbc
 
     @property
     def other(self) -> "AtomGroup":
         """The atoms to which they are measured, where that is no reference."""
         return self._second
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
+            whole=not self._pbc,
+            paths=not self._pbc and self._reference is not None,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what measures distances in a frame; the reference is read now."""

@@ -8,6 +8,8 @@ import numpy as np
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.analysis import Analysis, Trajectory
 from mdreel.analysis.backbone import Backbone
+from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import selected
 from mdreel.analysis.tally import Tally
@@ -141,6 +143,8 @@ class DSSP(Analysis):
         self._backbone = backbone
         self._method: Method = method
         self._longest_bond = longest_bond
+        if longest_bond is not None:
+            check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
         self._pbc = pbc
 
     @property
@@ -162,6 +166,14 @@ class DSSP(Analysis):
     def residue_labels(self) -> list[str]:
         """A label of each residue."""
         return self.labels.texts
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            whole=not self._pbc,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what assigns the states of a frame."""

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.reference import is_group
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
@@ -72,12 +74,23 @@ class EndToEnd(Analysis):
                 raise MismatchError(f"chain {number} is of another Universe than chain 0")
         ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
         super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
+        self._molecules = np.unique(np.concatenate([chain.ix for chain in chains])).astype(np.uint32)
         self._ends = self._selection.places.astype(np.uint32).reshape(-1, 2)
 
     @property
     def n_chains(self) -> int:
         """Number of chains."""
         return len(self._ends)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("vectors are those from atom to atom as they lie", whole=True)
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """All atoms of the chains: their ends alone do not show whether a chain is whole."""
+        return self._molecules
 
     def computation(self, source: Source) -> Computation:
         """Return what computes the vectors of a frame."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, fold, function
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.checked import Checked
 from mdreel.analysis.own_code import Fold, name_of, whole_of
 from mdreel.analysis.reducers import (
@@ -77,6 +78,11 @@ class FunctionAnalysis(Analysis):
         self._edges, self._is_even = edges_of(bins, limits) if reduce == "histogram" else (np.empty(0), False)
         super().__init__(atomgroup, trajectory)
         self._function, self._per, self._reduce = given, per, reduce
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut: only the user knows."""
+        return Boundaries("what the function of the user requires is not known")
 
     def computation(self, source: Source) -> Computation:
         """Call the function for the first frame, to see what it returns, and return what calls it for every frame."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mdreel._core import Computation, Source, helix_eigenvalues
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError
@@ -101,6 +102,11 @@ class HelixEigenvalues(Analysis):
     def squared(self) -> bool:
         """Whether distances are squared."""
         return self._squared
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return what computes the eigenvalues of a frame."""

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, hydrogen_bonds
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_angle, check_length
 from mdreel.analysis.survival import survival
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
+_LEAST_DISTANCE = 1.0  # Å: no nearer acceptor counts
 _MOST_PAIRS = 32  # of groups in `between`: two bits of 64 each
 
 
@@ -56,7 +59,7 @@ class HydrogenBondAnalysis(Analysis):
     SelectionError
         If there are no donors, hydrogens or acceptors, or they cannot be found.
     MismatchError
-        If a criterion is no distance or angle, or `between` has no pairs.
+        If a criterion is no distance or angle, or no hydrogen bond can meet it, or `between` has no pairs.
     UnsupportedError
         If selections are to be updated, or `between` has more than 32 pairs.
 
@@ -99,6 +102,11 @@ class HydrogenBondAnalysis(Analysis):
             raise UnsupportedError("selections cannot be updated: every frame needs the same atoms")
         if between is not None and not len(between):
             raise MismatchError("between has no pairs of selections")
+        d_h_cutoff = check_length("d_h_cutoff", d_h_cutoff, empty=0.5, doubtful=0.9)
+        criteria = (
+            check_length("d_a_cutoff", d_a_cutoff, empty=_LEAST_DISTANCE, doubtful=2.0),
+            check_angle("d_h_a_angle_cutoff", d_h_a_angle_cutoff),
+        )
         found = _found(universe, donors_sel, hydrogens_sel, acceptors_sel, between, d_h_cutoff)
         # It says what it has found in no other way.
         groups = (found._donors, found._hydrogens, found._acceptors)  # noqa: SLF001
@@ -116,8 +124,13 @@ class HydrogenBondAnalysis(Analysis):
         super().__init__(universe.atoms[np.unique(np.concatenate(indices))], trajectory)
         places = [np.searchsorted(self.atoms, each).astype(np.uint32) for each in indices]
         self._donors, self._acceptors = np.stack(places[:2], axis=1), places[2]
-        self._criteria = float(d_a_cutoff), float(d_h_a_angle_cutoff)
+        self._criteria = criteria
         self._universe = universe
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances and angles are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what looks for hydrogen bonds in a frame."""

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, linear_density
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
@@ -106,6 +107,14 @@ class LinearDensity(Analysis):
         self._has_charges = charges is not None
         self._charges = np.zeros(len(each)) if charges is None else np.asarray(charges, np.float64)
         self._labels = None if grouping == "atoms" else _labels(each, grouping)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "atoms are moved into the cell, each on its own; compounds with their centre of mass",
+            whole=self._labels is not None,
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what adds up the densities of a frame; bins are laid along the axes now."""

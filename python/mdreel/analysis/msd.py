@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.correlation import fft_length
 from mdreel.analysis.diffusion import Diffusion, diffusion_of
+from mdreel.analysis.jumps import Jump, find_jump_in
+from mdreel.analysis.periodic_cell import PeriodicCell
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import Scheme
 from mdreel.errors import MismatchError
@@ -42,7 +45,7 @@ class EinsteinMSD(Analysis):
         Most frames between two positions; by default all.
     nojump : {"lattice", "toroidal"}, optional
         How jumps across boundaries are undone, atom by atom; see `mdreel.nojump`. Works on every executor. By default
-        positions are taken as they are: they must not be wrapped.
+        positions are taken as they are: they must not be wrapped, and a `JumpWarning` says so where they are.
     per_particle : bool
         Whether the displacements of each particle are kept.
     trajectory : path, sequence of paths, or Source, optional
@@ -116,9 +119,32 @@ class EinsteinMSD(Analysis):
         values = Column("msd", "Å^2", self.results.timeseries)
         return [Column("lag_time", "ps", self.results.delta_t_values), values]
 
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "displacements are those of each atom on its own",
+            paths=self._nojump is None,
+            remedy='EinsteinMSD(..., nojump="toroidal") in Python, --unwrap-jumps toroidal on the command line',
+        )
+
     def computation(self, source: Source) -> Computation:
         """Return what keeps positions."""
         return kept_positions(len(self.atoms))
+
+    @property
+    def keeps_positions(self) -> bool:
+        """Whether a run keeps the positions of all frames: it does."""
+        return True
+
+    def jump_in(self, tally: Tally) -> Jump | None:
+        """Return the first jump of a particle in the positions of all frames."""
+        frames, n_numbers = tally.values.view(np.float32), 3 * len(self.atoms)
+
+        def cell_of(place: int) -> PeriodicCell | None:
+            return PeriodicCell.of_dimensions(frames[place, n_numbers : n_numbers + 6])
+
+        return find_jump_in(frames[:, :n_numbers], cell_of)
 
     def conclude(self, tally: Tally) -> None:
         """Compute displacements of all particles, some at a time."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mdreel._core import Pass
+from mdreel.analysis.boundary_check import BoundaryCheck
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.blocks import select_frames
@@ -92,6 +93,7 @@ def run(
 
     leaving = [analysis for analysis in analyses if analysis.leaves_file]
     boards: list[NoticeBoard] = []  # not returned: it is of one process
+    checks: list[BoundaryCheck] = []  # nor is this: one process warns
 
     def compute() -> tuple[Outcome, Pass]:
         for analysis in leaving:
@@ -100,6 +102,8 @@ def run(
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened)
+        check = BoundaryCheck(analyses, opened)
+        check.before(start)
         board = NoticeBoard(opened, shown_of(analyses))
         with board:
             outcome = run_job(
@@ -116,6 +120,8 @@ def run(
                 heard=board.hear if board.is_seen else None,
             )
         boards.append(board)
+        check.after(outcome, job.kernel)
+        checks.append(check)
         return outcome, job.kernel
 
     outcome, kernel = executor.share(compute)
@@ -125,6 +131,8 @@ def run(
         board.tell(len(outcome.rows), seconds_of(analyses[0].timing))
         board.end("finished")
     warn_of_damage(outcome.damage, on_error)
+    for check in checks:
+        check.warn()
     if leaving:
         executor.share(lambda: _leave_files(leaving))
     return tuple(analyses)

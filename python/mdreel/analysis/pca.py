@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.reference import read_frame
@@ -105,6 +106,11 @@ class PCA(Analysis):
             raise MismatchError(f"n_components must be 1 to {3 * len(atoms)}, not {n_components}")
         self._n_components = n_components
         self._reference: NDArray[np.float64] | None = None
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self._align)
 
     def computation(self, source: Source) -> Computation:
         """Return what adds up displacements from the first frame, and their products."""

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, projection
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError
 
@@ -57,6 +58,11 @@ class Projection(Analysis):
         if not np.array_equal(self._selection.places, np.arange(len(self.atoms))):
             raise MismatchError("atoms must be in the order of the topology, each once, as select_atoms gives them")
         self._origin, self._directions, self._fitted = origin, directions, fitted
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
         """Return what projects a frame."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mdreel.analysis.plausible import check_radius
 from mdreel.errors import MismatchError, SelectionError
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
         found = np.array(radii, np.float64)
         if found.shape != (len(atomgroup),):
             raise MismatchError(f"radii must have the shape ({len(atomgroup)},), got {found.shape}")
+    given = np.array([*radii.values()] if isinstance(radii, Mapping) else [] if radii is None else radii, np.float64)
+    if given.size and np.isfinite(given).all() and given.min() >= 0:
+        check_radius("the largest of the radii", float(given.max()), doubtful=0.5)
     is_length = np.isfinite(found) & (found >= 0)
     if not is_length.all():
         raise MismatchError(f"a radius is {found[~is_length][0]} Å: expected 0 or more")

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_length
 from mdreel.analysis.selection import Selection
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.two_groups import OfTwoGroups
@@ -123,6 +125,11 @@ class InterRDF(OfTwoGroups):
         self._norm = norm
         self._block = exclusion_block
         self._labels = self._labels_of(exclude_same)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return what counts pairs in bins."""
@@ -248,6 +255,11 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self._edges = _edges_of(nbins, range)
         self._norm = norm
 
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances are those of the shortest images")
+
     def computation(self, source: Source) -> Computation:
         """Return what counts the frames of each pair in bins."""
         pairs = [
@@ -296,6 +308,7 @@ def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
     low, high = limits
     if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
         raise MismatchError(f"expected one bin at least, and a range that ascends, got {nbins} bins, {low} to {high}")
+    check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
     return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
 
 

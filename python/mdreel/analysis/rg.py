@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, gyration
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.weights import weights_of
 
@@ -67,6 +68,11 @@ class Rg(Analysis):
     ) -> None:
         super().__init__(atomgroup, trajectory)
         self._weights = self._selection.add_up(weights_of(atomgroup, weights))
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("distances from the centre are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return what computes the radii of a frame."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, Transformation, group_rmsd, rmsd, superposed
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.groups import ComparedAtoms, GroupSelection, Weights, compared_groups
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.tally import Tally
@@ -135,6 +136,13 @@ class RMSD(Analysis):
     def atoms(self) -> NDArray[np.uint32]:
         """The atoms that are read: those of the main selection and of the groups."""
         return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "atoms are compared with the reference as they lie", whole=True, paths=not self._superposition
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what compares a frame with the reference, which is read now."""

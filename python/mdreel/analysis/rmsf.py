@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, fluctuation
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.groups import ComparedAtoms
 from mdreel.analysis.matching import MASS_TOLERANCE, Matching
@@ -110,6 +111,11 @@ class RMSF(Analysis):
         if self._fitted is None:
             return self._selection.atoms
         return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
         """Return what adds up displacements from a frame."""

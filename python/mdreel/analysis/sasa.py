@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.analysis import Analysis, Trajectory
+from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.plausible import check_radius
 from mdreel.analysis.radii import radii_of
 from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.analysis.selection import Selection
@@ -125,7 +127,8 @@ class SASA(Analysis):
             raise MismatchError("there is no average of mode 'total', which keeps one number for each frame")
         if n_sphere_points < 1:
             raise MismatchError(f"n_sphere_points must be 1 or more, not {n_sphere_points}")
-        self._probe_radius, self._n_sphere_points = float(probe_radius), int(n_sphere_points)
+        self._probe_radius = check_radius("probe_radius", probe_radius, doubtful=0.5)
+        self._n_sphere_points = int(n_sphere_points)
         self._mode, self._average, self._pbc = mode, average, pbc
         covering = atomgroup if surface is None else surface
         self._surface = Selection.of(covering, "surface")
@@ -156,6 +159,13 @@ class SASA(Analysis):
     def residue_labels(self) -> list[str]:
         """A label of each residue of the group, in the order of ``atomgroup.residues``."""
         return ResidueLabels.of(self.atomgroup.residues).texts
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What it requires of molecules that the boundary of the cell may cut."""
+        return Boundaries(
+            "atoms are covered by others as they lie, or with pbc=True by periodic images", whole=not self._pbc
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return what measures the areas of a frame."""

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
 from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.boundary_check import BoundaryCheck
 from mdreel.analysis.one_pass import job_of, leader_of, shown_of
 from mdreel.analysis.tally import Tally
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.blocks import select_frames
 from mdreel.crew import Watch
 from mdreel.errors import FrameIndexError, UnsupportedError
-from mdreel.executors.job import Job
+from mdreel.executors.job import Job, Outcome
 from mdreel.executors.threads import Threads
 from mdreel.notices.notice_board import NoticeBoard, Shown
 from mdreel.notices.timing import seconds_of, shares_of
@@ -81,6 +82,7 @@ class Turns:
         start, self._stop, step = window
         self._next, self._step = start or 0, 1 if step is None else step
         self._job: Job = job_of(analyses, opened)
+        self._check = BoundaryCheck(analyses, opened)
         self._whole = Part.empty(0, self._job.kernel)
         self._opening_ns = perf_counter_ns() - self._begun_ns
         self._watch = Watch()
@@ -89,6 +91,7 @@ class Turns:
         self._free_since_ns = self._ended_ns = self._begun_ns + self._opening_ns
         self._waits: list[tuple[int, int, int]] = []  # start and end of each, and the block that ended it
         self._has_results = False
+        self._outcome: Outcome | None = None
         self.n_frames = 0
         self.is_over = False
         self.has_news = False
@@ -127,6 +130,9 @@ class Turns:
         end = n_there if self._stop is None else min(n_there, self._stop)
         n_frames = len(range(self._next, end, self._step))
         if n_frames:
+            if not self.n_frames:
+                self._check.before(self._next)  # it is there
+                self._check.warn()
             self._look_at(FrameSet.range(self._next, self._step, n_frames))
             self._next += n_frames * self._step
             self.n_frames += n_frames
@@ -157,6 +163,7 @@ class Turns:
             self.board.tell(self.n_frames, self.seconds)
         if self.is_over:
             self.board.end("finished")
+            self._warn_of_all()
 
     def _take(self) -> None:
         so_far = Part.empty(0, self._job.kernel)  # which understands what users' code has made
@@ -167,6 +174,7 @@ class Turns:
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.take(outcome, tally)
+        self._outcome = outcome
         self._has_results = True
         self.has_news = False
 
@@ -182,6 +190,13 @@ class Turns:
         since_ns = self._begun_ns + self._opening_ns
         added["start_ns"], added["stop_ns"] = starts - since_ns, stops - since_ns
         return np.concatenate([spans, added.ravel()])
+
+    def _warn_of_all(self) -> None:
+        """Look at what the analyses have kept of all frames, once."""
+        if self._outcome is not None:
+            self._check.after(self._outcome, self._job.kernel)
+            self._check.warn()
+        self._outcome = None
 
     def end(self) -> None:
         """Let others see all results; raise if there was no frame at all."""

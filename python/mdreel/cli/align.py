@@ -29,6 +29,8 @@ def align(
     start: options.Start = None,
     stop: options.Stop = None,
     step: options.Step = None,
+    transforms: options.Transforms = None,
+    center_on: options.CenterOn = "protein",
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -41,6 +43,7 @@ def align(
     check_usage(output, None, topology, None)
 
     from mdreel.cli.system import open_topology, select
+    from mdreel.cli.transforming import transformed
     from mdreel.sources.open import open_source
     from mdreel.storage.align import AlignTraj
 
@@ -48,6 +51,7 @@ def align(
         source = open_source(trajectories)
         universe = open_topology(topology)
         select(universe, selection, topology)
+        source = transformed(source, universe, transforms, center_on, topology)
         frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)
         aligned = AlignTraj(
             universe,

@@ -1,10 +1,13 @@
 """Options that several commands share, spelled once."""
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mdreel.errors import BrokenMoleculeWarning, JumpWarning, UnitWarning
 
 INPUT = "Input"
 BOUNDARIES = "Periodic boundaries"
@@ -204,9 +207,25 @@ Parts = Annotated[
         help="Number of blocks to cut the trajectory into; changes no result.",
     ),
 ]
+
+
+def _without_advice(is_quiet: bool) -> bool:
+    """Ignore the warnings that concern what was asked; those of damaged frames stay."""
+    if is_quiet:
+        for category in (BrokenMoleculeWarning, JumpWarning, UnitWarning):
+            warnings.simplefilter("ignore", category)
+    return is_quiet
+
+
 Quiet = Annotated[
     bool,
-    typer.Option("-q", "--quiet", rich_help_panel=OUTPUT, help="No progress and no timing."),
+    typer.Option(
+        "-q",
+        "--quiet",
+        callback=_without_advice,
+        rich_help_panel=OUTPUT,
+        help="No progress, no timing, and no warnings of boundaries and units.",
+    ),
 ]
 Verbose = Annotated[
     bool,

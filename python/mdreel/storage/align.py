@@ -1,16 +1,19 @@
 """Alignment: a trajectory written with each frame superposed on a reference."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mdreel._core import Transformation
 from mdreel.analysis.analysis import Frames, Stored
 from mdreel.analysis.groups import Weights
 from mdreel.analysis.matching import MASS_TOLERANCE
 from mdreel.analysis.rmsd import RMSD
 from mdreel.analysis.selection import select_both
+from mdreel.analysis.transformations import transformed
 from mdreel.errors import MismatchError
 from mdreel.executors.executor import Executor
 from mdreel.results.results import Results
@@ -127,12 +130,13 @@ class AlignTraj:
         n_workers: int | None = None,
         progress: bool = False,
         on_error: str = "raise",
+        transformations: Sequence[Transformation] = (),
     ) -> Self:
         """Superpose and write frames.
 
         Parameters
         ----------
-        start, stop, step, frames, n_workers, progress, on_error
+        start, stop, step, frames, n_workers, progress, on_error, transformations
             As of `Analysis.run`.
         backend : str or Executor
             Who computes the RMSD; threads write.
@@ -148,9 +152,17 @@ class AlignTraj:
             As of `Analysis.run` and `convert`: nothing is left under the file's name then.
         """
         rmsd = self._rmsd.run(
-            start, stop, step, frames, backend=backend, n_workers=n_workers, progress=progress, on_error=on_error
+            start,
+            stop,
+            step,
+            frames,
+            backend=backend,
+            n_workers=n_workers,
+            progress=progress,
+            on_error=on_error,
+            transformations=transformations,
         )
-        source = rmsd.open()
+        source = transformed(rmsd.open(), transformations)
         self.written = convert(
             source.with_transformations([rmsd.fitting(source)]),
             self._path,

@@ -1,0 +1,55 @@
+"""The periodic cell of a frame: its heights, and differences of positions up to whole cells."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class PeriodicCell:
+    """A periodic cell.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (3, 3), float64
+        Its vectors, a row each, Å.
+    height : float
+        The least distance of two opposite faces, Å.
+    """
+
+    vectors: NDArray[np.float64]
+    height: float
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.floating]) -> Self | None:
+        """Return the cell of these vectors, shape (3, 3), Å; None where they span no volume."""
+        rows = np.asarray(vectors, np.float64)
+        volume = abs(float(np.linalg.det(rows))) if np.isfinite(rows).all() else 0.0
+        if volume <= 0:
+            return None
+        areas = [np.linalg.norm(np.cross(rows[i - 2], rows[i - 1])) for i in range(3)]
+        return cls(rows, volume / float(max(areas)))
+
+    @classmethod
+    def of_dimensions(cls, dimensions: NDArray[np.floating]) -> Self | None:
+        """Return the cell of these lengths (Å) and angles (degrees), shape (6,); None where they span no volume."""
+        a, b, c = np.asarray(dimensions[:3], np.float64)
+        if not min(a, b, c) > 0:
+            return None
+        alpha, beta, gamma = np.cos(np.radians(np.asarray(dimensions[3:6], np.float64)))
+        of_c = (alpha - beta * gamma) / np.sqrt(1 - gamma**2)
+        last = np.sqrt(max(1 - beta**2 - of_c**2, 0.0))
+        return cls.of(np.array([[a, 0, 0], [b * gamma, b * np.sqrt(1 - gamma**2), 0], [c * beta, c * of_c, c * last]]))
+
+    def nearest(self, differences: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return differences, shape (n, 3), less as many whole cells as brings them nearest to 0, Å.
+
+        Notes
+        -----
+        Exact for those that are then shorter than half of `height`, in cells of any shape.
+        """
+        given = np.asarray(differences, np.float64)
+        found: NDArray[np.float64] = given - np.rint(given @ np.linalg.inv(self.vectors)) @ self.vectors
+        return found
