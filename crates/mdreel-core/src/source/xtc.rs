@@ -4,6 +4,7 @@ pub mod alone;
 pub mod coded;
 pub mod control;
 pub mod decode;
+mod extremes;
 pub mod gather;
 pub mod header;
 pub mod radix;
@@ -27,6 +28,8 @@ use header::{Compression, Header, Storage};
 pub struct Xtc {
     frames: LocatedFile<Header>,
     level: Level,
+    /// Whether coordinates are held against the extremes of the header, where all atoms of a frame are read.
+    checks_extremes: bool,
 }
 
 /// What `info` tells about an XTC file.
@@ -44,7 +47,7 @@ impl Xtc {
     /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
     /// `keep` has an index of the file.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
-        Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect() })
+        Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect(), checks_extremes: false })
     }
 
     /// The file.
@@ -52,10 +55,11 @@ impl Xtc {
         &self.frames.file
     }
 
-    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`]. Readers of all atoms also hold the
+    /// coordinates of each frame against the extremes in its header.
     #[must_use]
     pub fn past_damage(&self) -> Self {
-        Xtc { frames: self.frames.past_damage(), level: self.level }
+        Xtc { frames: self.frames.past_damage(), level: self.level, checks_extremes: true }
     }
 
     /// The file's path.

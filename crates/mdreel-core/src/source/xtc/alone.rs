@@ -3,6 +3,7 @@
 use super::coded::Coded;
 use super::control::Wanted;
 use super::decode::{Decoded, Decoder};
+use super::extremes;
 use super::header::{Header, Storage};
 use super::reader::decode_plain;
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
@@ -39,11 +40,12 @@ pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
             padded.resize(coded.len() + MARGIN, 0);
             let coded = Coded::new(compression, n_atoms, &padded);
             let mut ends = Vec::new();
-            let columns = std::slice::from_mut(&mut columns);
-            Decoder::new(Level::detect()).decode(&Wanted::new(atoms.indices()), &[coded], columns, &mut ends);
+            let lane = std::slice::from_mut(&mut columns);
+            Decoder::new(Level::detect()).decode(&Wanted::new(atoms.indices()), &[coded], lane, &mut ends);
             if let Some(Decoded::Corrupt(fault)) = ends.pop() {
                 return Err(Fault::new(header.header_len as u64 + fault.byte, fault.message));
             }
+            extremes::check(compression, &columns)?;
         }
     }
     let columns = batch.columns(0);

@@ -6,6 +6,7 @@ use super::Xtc;
 use super::coded::Coded;
 use super::control::{LANES, Wanted};
 use super::decode::{Decoded, Decoder};
+use super::extremes;
 use super::header::{Header, MAX_HEADER_LEN, Storage};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
@@ -55,6 +56,7 @@ pub(super) struct XtcReader<'a> {
     wanted: Wanted,
     bytes: ByteReader<'a>,
     decoder: Decoder,
+    checks_extremes: bool,
     rest: Rest,
     located: LocatedFrames,
     /// Frames whose bytes are in memory; those from `next` on have not been decoded yet.
@@ -74,6 +76,7 @@ impl<'a> XtcReader<'a> {
             wanted: Wanted::new(atoms.indices()),
             bytes: xtc.frames.file.reader(),
             decoder: Decoder::new(xtc.level),
+            checks_extremes: xtc.checks_extremes && atoms.len() == xtc.frames.n_atoms(),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
@@ -249,6 +252,12 @@ impl<'a> XtcReader<'a> {
             }
         }
         self.ends = ends;
+        if self.checks_extremes {
+            for (frame, columns) in frames.iter().zip(batch.columns_from_mut(at)) {
+                let Storage::Compressed(compression) = &frame.header.storage else { continue };
+                extremes::check(compression, &columns).map_err(|fault| self.error(frame, &fault))?;
+            }
+        }
         Ok(())
     }
 
