@@ -5,16 +5,16 @@
 
 use super::gather::angstrom;
 use super::header::{Compression, MIN_AT};
-use crate::frame::ColumnsMut;
+use crate::frame::Columns;
 use crate::source::fault::Fault;
 
 /// Checks the coordinates, Å, of all atoms of a frame. The byte of a fault is counted from the start of the frame.
 ///
 /// Integers and coordinates are in the same order, so that the least coordinate is that of the least integer. Integers
 /// above 2^24 may share a coordinate with their neighbours: these cannot be told apart, and need not be.
-pub(super) fn check(compression: &Compression, columns: &ColumnsMut<'_>) -> Result<(), Fault> {
+pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<(), Fault> {
     let inverse_precision = compression.inverse_precision();
-    for (axis, column) in [&columns.x, &columns.y, &columns.z].into_iter().enumerate() {
+    for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {
         let (least, largest) = extremes(column);
         let min = compression.min[axis];
         // Sizes are at least 1, and the sum is the largest integer of the header, which has 32 bits.
