@@ -1,8 +1,8 @@
 """Damage XTC files and count what mdreel notices: ``python validation/damaged_xtc.py``.
 
-Each file has one piece of damage in the compressed coordinates of one of its frames. A plain decoder says whether a reader
-without further checks accepts the frame although its coordinates are others. Of these files, the table has those whose frame
-mdreel leaves out with ``on_error="skip"``.
+Each file has one piece of damage in the compressed coordinates of one of its frames. A plain decoder says whether a
+reader without further checks accepts the frame although its coordinates are others. The table counts these files, and
+those of them whose frame mdreel leaves out with ``on_error="skip"`` and reports in a check.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def insert(random: np.random.Generator, content: bytes, start: int, end: int) ->
 
 
 def overwrite(random: np.random.Generator, content: bytes, start: int, end: int) -> bytes:
-    """Overwrite 1 to 64 bytes with random ones."""
+    """Overwrite 16 to 128 bytes with random ones."""
     at = int(random.integers(start, end))
-    patch = random.bytes(int(random.integers(1, 1 + min(64, end - at))))
+    patch = random.bytes(min(int(random.integers(16, 129)), end - at))
     return content[:at] + patch + content[at + len(patch) :]
 
 
@@ -146,7 +146,9 @@ def judge(path: Path, sound: Sound, start: int) -> Counter[str]:
     words += ["bytes"] * (not after.has_all_bytes) + ["extremes"] * (not after.has_extremes)
     tolerant = open_source(path, index="none").with_on_error("skip")
     is_caught = set(frames_of(tolerant).values()) <= sound.positions
-    if is_caught == any(defect.kind == "damaged frame" and is_within(defect.byte, start) for defect in check(path).defects):
+    if is_caught == any(
+        defect.kind == "damaged frame" and is_within(defect.byte, start) for defect in check(path).defects
+    ):
         words += ["caught" if is_caught else "missed"]
     else:
         words += ["check and on_error disagree"]

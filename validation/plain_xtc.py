@@ -1,7 +1,7 @@
 """A plain decoder of XTC frames, which checks nothing that decoding does not need.
 
-It stands for a reader without further checks: it accepts a frame if its groups of atoms can be followed to the last atom
-within the compressed bytes. It also reports what a reader could compare with the header of the frame.
+It stands for a reader without further checks: it accepts a frame if its groups of atoms can be followed to the last
+atom within the compressed bytes. It also reports what a reader could compare with the header of the frame.
 """
 
 from __future__ import annotations

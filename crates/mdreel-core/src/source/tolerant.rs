@@ -189,7 +189,8 @@ impl Source for Tolerant {
         // Of several files, none behind the first torn one is read when the trajectory ends there.
         let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
         let n_atoms = self.inner.n_atoms();
-        let all = if atoms.len() < n_atoms { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
+        let all =
+            if atoms.len() < n_atoms { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
         Ok(Box::new(TolerantReader {
             inner: self.inner.reader(all.as_ref().unwrap_or(atoms), wanted)?,
             chosen: all.as_ref().map(|_| Chosen { atoms, n_atoms, frames: None }),

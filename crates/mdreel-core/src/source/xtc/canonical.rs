@@ -68,8 +68,10 @@ impl Canonical {
         if small_index == compression.small_index && packed.len() == coded.len() && differs.is_none() {
             return Ok(());
         }
-        let at = if small_index == compression.small_index { differs.unwrap_or(packed.len().min(coded.len())) } else { 0 };
-        let message = "the coordinates are not packed as in other frames of the file: other coordinates were stored here";
+        let at =
+            if small_index == compression.small_index { differs.unwrap_or(packed.len().min(coded.len())) } else { 0 };
+        let message =
+            "the coordinates are not packed as in other frames of the file: other coordinates were stored here";
         Err(Fault::new((header_len + at) as u64, message))
     }
 }

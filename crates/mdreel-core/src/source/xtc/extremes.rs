@@ -22,8 +22,9 @@ pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<
         let expected = [min, max].map(|value| angstrom(value, inverse_precision));
         if [least, largest] != expected {
             let (name, [from, to]) = (['x', 'y', 'z'][axis], expected);
-            let message =
-                format!("{name} runs from {least} to {largest} Å, but the header says that it runs from {from} to {to} Å");
+            let message = format!(
+                "{name} runs from {least} to {largest} Å, but the header says that it runs from {from} to {to} Å"
+            );
             return Err(Fault::new(MIN_AT + 4 * axis as u64, message));
         }
     }

@@ -91,7 +91,11 @@ impl<'a> XtcReader<'a> {
     /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some more.
     fn prefix(&self, frame_len: u64) -> u64 {
         let prefix = self.needed + self.needed / 16 + 256;
-        if self.checks.is_some() || self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 { frame_len } else { prefix }
+        if self.checks.is_some() || self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 {
+            frame_len
+        } else {
+            prefix
+        }
     }
 
     /// Whether a large frame is to be read alone, to see how much of the others is needed.
