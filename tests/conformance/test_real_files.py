@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import MDAnalysisTests
+import numpy as np
 import pytest
 
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
+from mdreel._core import FrameSet
 from mdreel.errors import FormatError
 from mdreel.sources.open import open_source
+from mdreel.storage.check import check
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
@@ -19,6 +22,13 @@ DATA = Path(MDAnalysisTests.__file__).parent / "data"
 ENDINGS = {".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".ncrst", ".h5md"}
 FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.suffix in ENDINGS)
 REFUSED = {"empty.dcd": "the file is empty"}
+# What a check reports of files that are as their writers left them, and of no damaged frame.
+KNOWN_DEFECTS = {
+    "Amber/bala.ncdf": {"time"},
+    "Amber/tz2.truncoct.nc": {"time"},
+    "adk_dims.dcd": {"frame count"},
+    "coordinates/test.dcd": {"frame count"},
+}
 # What MDAnalysis refuses because of what stands beside the particles, which mdreel does not look at.
 REFUSED_BY_MDANALYSIS = {"cu_malformed.h5md": "energy from observables"}
 
@@ -43,6 +53,19 @@ def test_file_has_the_bits_that_mdanalysis_reads(name: str) -> None:
     ours, theirs = frames_of_mdreel(path), frames_of_mdanalysis(path)
     assert differences(ours, theirs) == {}
     assert len(ours.times) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in REFUSED])
+def test_no_frame_of_a_sound_file_is_taken_for_damaged(name: str) -> None:
+    report = check(DATA / name)
+    assert {defect.kind for defect in report.defects} == KNOWN_DEFECTS.get(name, set())
+    source = open_source(DATA / name)
+    frames, atoms = FrameSet.range(0, 1, source.n_frames), np.arange(source.n_atoms, dtype=np.uint32)
+    whole, tolerant = source.read(frames, atoms), source.with_on_error("skip").read(frames, atoms)
+    assert report.n_frames == source.n_frames
+    assert np.array_equal(whole.positions, tolerant.positions, equal_nan=True)
+    few = source.with_on_error("stop").read(frames, atoms[::7])
+    assert np.array_equal(few.positions, whole.positions[:, ::7], equal_nan=True)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name in REFUSED])

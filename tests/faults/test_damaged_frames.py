@@ -84,12 +84,22 @@ def test_skip_and_stop_give_what_reading_frame_by_frame_finds_whole(sound: Sound
         if not skipped.damage:
             assert rows(analyse(path, "raise")) == rows(skipped)
             continue
-        for on_error in ["raise"] if first > 0 else ["raise", "stop"]:
-            with pytest.raises(FormatError) as error:
+        for on_error in ["stop"] if first == 0 else []:
+            with pytest.raises(FormatError):
                 analyse(path, on_error)
+        try:
+            taken = analyse(path, "raise")
+        except FormatError as raised:
+            message = str(raised)
+        else:
+            # A pass that looks for no damage compares less of an XTC frame, and nothing that needs every atom.
+            assert sound.path.suffix == ".xtc"
+            assert all("header says" in one.message or "packed" in one.message for one in skipped.damage)
+            assert set(rows(skipped)) < set(rows(taken))
+            continue
         # A header that lies about the length of its frame shows when the next one is not where it should be.
         lengths = [first + 1] if is_chained(sound) else []
-        assert any(f"frame {frame}, byte" in str(error.value) for frame in [first, *lengths]), byte
+        assert any(f"frame {frame}, byte" in message for frame in [first, *lengths]), byte
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])

@@ -257,6 +257,13 @@ impl FrameBatch {
         FrameBatch { headers: Vec::new(), coordinates: Vec::new(), ..*self }
     }
 
+    /// An empty batch for the same quantities of `n_atoms` atoms, of a size that suits the cache, and for no more frames.
+    #[must_use]
+    pub fn for_more_atoms(&self, n_atoms: usize) -> Self {
+        let suited = Self::for_quantities(n_atoms, self.wanted);
+        FrameBatch { capacity: suited.capacity.min(self.capacity), ..suited }
+    }
+
     /// The header of the `i`-th frame held.
     pub fn header(&self, i: usize) -> &FrameHeader {
         &self.headers[i]

@@ -71,11 +71,9 @@ impl Check {
         Check { n_atoms }
     }
 
-    /// The atoms of which `source` can hold anything. A frame of a box alone may claim any number of them, for which no
-    /// memory is to be taken: every atom that is there needs two bits, but for the nine of an XTC frame without.
+    /// The atoms of which `source` can hold anything: all, or none where it claims more than its bytes can hold.
     pub fn atoms(source: &dyn Source) -> AtomSelection {
-        let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
-        AtomSelection::all(if n_atoms as u64 > most { 0 } else { n_atoms })
+        AtomSelection::stored(source).unwrap_or_else(|| AtomSelection::all(0))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Tolerance: reading a damaged trajectory for what is whole in it, and saying what is not.
 //!
 //! What was found damaged is confirmed by reading that frame alone: which frames are left out depends neither on the
-//! blocks nor on the batches in which they were read. Only what a format says of a frame is tolerated
+//! blocks nor on the batches in which they were read. Nor does it depend on the atoms that are wanted: all atoms of every
+//! frame are decoded, so that all that its format says twice is compared. Only what a format says of a frame is tolerated
 //! ([`Error::Format`] with a frame); storage that fails, or a file that was cut meanwhile, stays an error.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -99,17 +100,19 @@ pub struct Tolerant {
     inner: Arc<dyn Source>,
     /// Whether the trajectory ends where damage begins.
     stops: bool,
+    /// All atoms, once a reader needs them; `None` where no frame can have so many.
+    all: OnceLock<Option<AtomSelection>>,
 }
 
 impl Tolerant {
     /// `inner` up to the first damaged frame that is asked for.
     pub fn stopping(inner: Arc<dyn Source>) -> Self {
-        Tolerant { inner, stops: true }
+        Tolerant { inner, stops: true, all: OnceLock::new() }
     }
 
     /// `inner` without its damaged frames. It should find frames behind damage as well as it can.
     pub fn skipping(inner: Arc<dyn Source>) -> Self {
-        Tolerant { inner, stops: false }
+        Tolerant { inner, stops: false, all: OnceLock::new() }
     }
 }
 
@@ -185,8 +188,12 @@ impl Source for Tolerant {
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         // Of several files, none behind the first torn one is read when the trajectory ends there.
         let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
+        let n_atoms = self.inner.n_atoms();
+        let all =
+            if atoms.len() < n_atoms { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
         Ok(Box::new(TolerantReader {
-            inner: self.inner.reader(atoms, wanted)?,
+            inner: self.inner.reader(all.as_ref().unwrap_or(atoms), wanted)?,
+            chosen: all.as_ref().map(|_| Chosen { atoms, n_atoms, frames: None }),
             stops: self.stops,
             end,
             extent: FrameSet::all(0),
@@ -201,7 +208,10 @@ impl Source for Tolerant {
 
 /// One worker's way through a source in which frames may be damaged.
 struct TolerantReader<'a> {
+    /// A reader of all atoms.
     inner: Box<dyn Reader + 'a>,
+    /// What is wanted of them; `None` where that is all.
+    chosen: Option<Chosen<'a>>,
     stops: bool,
     /// Where a file ends too early, if nothing behind that is wanted.
     end: Option<Damage>,
@@ -214,6 +224,24 @@ struct TolerantReader<'a> {
     /// Frames to be given to the inner reader at once: one where something is wrong, then more and more.
     trust: u64,
     damage: Vec<Damage>,
+}
+
+/// The wanted atoms of frames of which all atoms are read.
+struct Chosen<'a> {
+    atoms: &'a AtomSelection,
+    n_atoms: usize,
+    /// All atoms of some frames; made for the first batch that is to be filled.
+    frames: Option<FrameBatch>,
+}
+
+impl Chosen<'_> {
+    fn read(&mut self, reader: &mut dyn Reader, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+        let frames = self.frames.get_or_insert_with(|| batch.for_more_atoms(self.n_atoms));
+        batch.clear();
+        reader.read(frames, recorder)?;
+        batch.copy_atoms(frames, self.atoms.indices());
+        Ok(())
+    }
 }
 
 impl TolerantReader<'_> {
@@ -231,7 +259,10 @@ impl TolerantReader<'_> {
             self.trust = self.trust.saturating_mul(2);
             self.inner.start(&Extent::Frames(self.extent.slice(self.next..self.until)))?;
         }
-        self.inner.read(batch, recorder)
+        match &mut self.chosen {
+            None => self.inner.read(batch, recorder),
+            Some(chosen) => chosen.read(&mut *self.inner, batch, recorder),
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! XTC: GROMACS's compressed trajectories.
 
 pub mod alone;
+mod canonical;
 pub mod coded;
 pub mod control;
 pub mod decode;
+mod extremes;
+mod full_checks;
 pub mod gather;
 pub mod header;
 pub mod radix;
@@ -11,6 +14,7 @@ mod reader;
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
@@ -20,6 +24,7 @@ use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
 use crate::simd::Level;
+use full_checks::FullChecks;
 use header::{Compression, Header, Storage};
 
 /// An XTC file that has been opened.
@@ -27,6 +32,10 @@ use header::{Compression, Header, Storage};
 pub struct Xtc {
     frames: LocatedFile<Header>,
     level: Level,
+    /// Whether readers of all atoms check frames in full.
+    checks_in_full: bool,
+    /// Whether its first frames are packed as we pack them; found when it is first asked for.
+    is_canonical: OnceLock<bool>,
 }
 
 /// What `info` tells about an XTC file.
@@ -44,7 +53,26 @@ impl Xtc {
     /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
     /// `keep` has an index of the file.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
-        Ok(Xtc { frames: LocatedFile::open(file, keep)?, level: Level::detect() })
+        Ok(Xtc::new(LocatedFile::open(file, keep)?, Level::detect(), false))
+    }
+
+    fn new(frames: LocatedFile<Header>, level: Level, checks_in_full: bool) -> Self {
+        Xtc { frames, level, checks_in_full, is_canonical: OnceLock::new() }
+    }
+
+    /// The checks of a reader of `n_atoms` atoms.
+    fn full_checks(&self, n_atoms: usize) -> Result<Option<FullChecks>> {
+        if !self.checks_in_full || n_atoms < self.n_atoms() {
+            return Ok(None);
+        }
+        let is_canonical = match self.is_canonical.get() {
+            Some(&known) => known,
+            None => *self.is_canonical.get_or_init({
+                let found = canonical::is_kept(&self.frames)?;
+                move || found
+            }),
+        };
+        Ok(Some(FullChecks::new(is_canonical)))
     }
 
     /// The file.
@@ -52,10 +80,11 @@ impl Xtc {
         &self.frames.file
     }
 
-    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`]. Readers of all atoms also check
+    /// each frame in full.
     #[must_use]
     pub fn past_damage(&self) -> Self {
-        Xtc { frames: self.frames.past_damage(), level: self.level }
+        Xtc::new(self.frames.past_damage(), self.level, true)
     }
 
     /// The file's path.
@@ -138,6 +167,6 @@ impl Source for Xtc {
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms())?;
-        Ok(Box::new(reader::XtcReader::new(self, atoms)))
+        Ok(Box::new(reader::XtcReader::new(self, atoms, self.full_checks(atoms.len())?)))
     }
 }

@@ -12,6 +12,7 @@ mod bits;
 mod groups;
 mod integers;
 pub mod radices;
+pub mod repack;
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};

@@ -12,6 +12,8 @@ pub struct OracleFrame {
     pub coordinates: Vec<[f32; 3]>,
     /// For each atom, how many bytes of the frame must be there before it can be decoded.
     pub needed: Vec<usize>,
+    /// Whether some atom has each of the least and largest integers that the header gives.
+    pub reaches_its_extremes: bool,
 }
 
 /// Radix of a small index: the largest number whose cube does not exceed `2^index`, but for three slips that became
@@ -74,7 +76,16 @@ fn decode_frame(bytes: &[u8], start: usize) -> Option<OracleFrame> {
     if next()? != n_atoms || n_atoms == 0 || n_atoms > i32::MAX as u32 {
         return None;
     }
-    let mut frame = OracleFrame { start, end: 0, step, time, box_vectors, coordinates: Vec::new(), needed: Vec::new() };
+    let mut frame = OracleFrame {
+        start,
+        end: 0,
+        step,
+        time,
+        box_vectors,
+        coordinates: Vec::new(),
+        needed: Vec::new(),
+        reaches_its_extremes: true,
+    };
     if n_atoms <= 9 {
         for _ in 0..n_atoms {
             let mut coordinate = [0.0; 3];
@@ -177,6 +188,7 @@ fn decode_groups(
 ) -> Option<()> {
     let inverse_precision = (1.0 / f64::from(precision)) as f32;
     let mut bits = Bits { data, at: 0 };
+    let (mut least, mut largest) = ([i32::MAX; 3], [i32::MIN; 3]);
     let mut run = 0;
     while frame.coordinates.len() < n_atoms {
         let mut big = if sizes.iter().any(|&size| size >= 1 << 24) {
@@ -214,9 +226,17 @@ fn decode_groups(
             return None;
         }
         for atom in atoms {
+            for axis in 0..3 {
+                least[axis] = least[axis].min(atom[axis] as i32);
+                largest[axis] = largest[axis].max(atom[axis] as i32);
+            }
             frame.coordinates.push(atom.map(|v| v as i32 as f32 * inverse_precision * 10.0));
             frame.needed.push(header_len + bits.at.div_ceil(8));
         }
     }
-    Some(())
+    let max = [0, 1, 2].map(|axis| min[axis].wrapping_add_unsigned(sizes[axis] - 1));
+    frame.reaches_its_extremes = (least, largest) == (min, max);
+    // Nothing is left but the bits that fill the last byte.
+    let n_left = 8 * data.len() - bits.at;
+    (n_left < 8 && bits.field(n_left)? == 0).then_some(())
 }

@@ -3,6 +3,7 @@
 mod blocks;
 mod corrupt;
 mod decoding;
+mod full_checks;
 mod misled;
 #[path = "../support/reading.rs"]
 mod reading;

@@ -3,6 +3,7 @@
 use super::coded::Coded;
 use super::control::Wanted;
 use super::decode::{Decoded, Decoder};
+use super::extremes;
 use super::header::{Header, Storage};
 use super::reader::decode_plain;
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
@@ -15,6 +16,14 @@ use crate::source::located::ChainedHeader;
 /// The positions, Å, of a frame of `n_atoms` atoms that is all of `bytes`: three numbers an atom, and the bits that reading the file
 /// gives.
 pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
+    let (_, batch) = decode(bytes, n_atoms)?;
+    let columns = batch.columns(0);
+    let rows = columns.x.iter().zip(columns.y).zip(columns.z);
+    Ok(rows.flat_map(|((&x, &y), &z)| [x, y, z]).collect())
+}
+
+/// The header and all positions of such a frame. All that the header says of the positions is compared with them.
+pub(super) fn decode(bytes: &[u8], n_atoms: usize) -> Result<(Header, FrameBatch), Fault> {
     let cut = || Fault::new(bytes.len() as u64, "the frame ends in the middle of its header");
     let header = Header::parse(bytes)?.ok_or_else(cut)?;
     if header.n_atoms != n_atoms {
@@ -39,16 +48,15 @@ pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
             padded.resize(coded.len() + MARGIN, 0);
             let coded = Coded::new(compression, n_atoms, &padded);
             let mut ends = Vec::new();
-            let columns = std::slice::from_mut(&mut columns);
-            Decoder::new(Level::detect()).decode(&Wanted::new(atoms.indices()), &[coded], columns, &mut ends);
+            let lane = std::slice::from_mut(&mut columns);
+            Decoder::new(Level::detect()).decode(&Wanted::new(atoms.indices()), &[coded], lane, &mut ends);
             if let Some(Decoded::Corrupt(fault)) = ends.pop() {
                 return Err(Fault::new(header.header_len as u64 + fault.byte, fault.message));
             }
+            extremes::check(compression, &batch.columns(0))?;
         }
     }
-    let columns = batch.columns(0);
-    let rows = columns.x.iter().zip(columns.y).zip(columns.z);
-    Ok(rows.flat_map(|((&x, &y), &z)| [x, y, z]).collect())
+    Ok((header, batch))
 }
 
 #[cfg(test)]

@@ -38,7 +38,8 @@ impl Big {
 pub struct Coded<'a> {
     /// The compressed bytes and the margin behind them.
     bytes: &'a [u8],
-    whole: bool,
+    /// How many compressed bytes the header says there are.
+    n_claimed: u64,
     pub(super) min: [i32; 3],
     pub(super) sizes: [u32; 3],
     pub(super) big: Big,
@@ -60,13 +61,13 @@ impl<'a> Coded<'a> {
         let n_bytes = (bytes.len() - MARGIN).min(usize::try_from(compression.n_bytes).unwrap_or(usize::MAX));
         Coded {
             bytes: &bytes[..n_bytes + MARGIN],
-            whole: n_bytes as u64 == compression.n_bytes,
+            n_claimed: compression.n_bytes,
             min: compression.min,
             sizes: compression.sizes,
             big: Big::new(compression.sizes),
             radix: OnceCell::new(),
             small_index: compression.small_index,
-            inverse_precision: (1.0 / f64::from(compression.precision)) as f32,
+            inverse_precision: compression.inverse_precision(),
             n_atoms: n_atoms as u64,
         }
     }
@@ -84,7 +85,17 @@ impl<'a> Coded<'a> {
 
     /// Its compressed bytes that are at hand, and whether these are all.
     pub(super) fn extent(&self) -> (usize, bool) {
-        (self.bytes.len() - MARGIN, self.whole)
+        (self.bytes.len() - MARGIN, (self.bytes.len() - MARGIN) as u64 == self.n_claimed)
+    }
+
+    /// How many compressed bytes its header says that there are.
+    pub(super) fn n_claimed(&self) -> u64 {
+        self.n_claimed
+    }
+
+    /// The bits of the byte before `end` that stand behind its first `n_used` bits.
+    pub(super) fn unused_bits(&self, end: usize, n_used: u32) -> u8 {
+        (u32::from(self.bytes[end - 1]) << n_used) as u8
     }
 
     /// Number of its atoms.

@@ -3,6 +3,7 @@
 use super::coded::Coded;
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};
 use super::gather::Gather;
+use super::radix::SMALL_INDICES;
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
 use crate::source::fault::Fault;
@@ -83,6 +84,33 @@ fn judge(frame: &Coded<'_>, (end, bit, atom): (End, u64, u64)) -> Decoded {
         End::Reached if atom > frame.n_atoms() => {
             corrupt(format!("a run of atoms ends at atom {atom}, but the frame has {} atoms", frame.n_atoms()))
         }
-        End::Reached => Decoded::Whole(bit.div_ceil(8)),
+        End::Reached => match wrong_rest(frame, bit, atom) {
+            Some(message) => corrupt(message),
+            None => Decoded::Whole(bit.div_ceil(8)),
+        },
     }
+}
+
+/// What is wrong with the bits from `bit` on, where the groups of `atom` atoms end. Damage that changes how long any group
+/// is shows here. Costs one comparison a frame, whatever was decoded.
+fn wrong_rest(frame: &Coded<'_>, bit: u64, atom: u64) -> Option<String> {
+    let (n_claimed, n_used) = (frame.n_claimed(), bit.div_ceil(8));
+    if atom < frame.n_atoms() {
+        let (n_atoms, n_bits) = (frame.n_atoms() - atom, 8 * n_claimed - bit);
+        let big_bits = u64::from(frame.big.bits());
+        // Each of them is a big coordinate with 1 to 6 control bits, or a small one. Up to 7 bits fill the last byte.
+        let least = n_atoms * (big_bits + 1).min(u64::from(*SMALL_INDICES.start()));
+        let most = n_atoms * (big_bits + 6).max(u64::from(*SMALL_INDICES.end())) + 7;
+        return (n_bits < least || n_bits > most).then(|| {
+            format!("{n_bits} bits are left for the last {n_atoms} atoms, which take {least} to {most} bits")
+        });
+    }
+    if n_used != n_claimed {
+        return Some(format!(
+            "the compressed coordinates end after {n_used} bytes, but the header says {n_claimed} bytes"
+        ));
+    }
+    let (n_bits, end) = ((bit % 8) as u32, n_used as usize);
+    let is_filled = n_bits == 0 || frame.unused_bits(end, n_bits) == 0;
+    (!is_filled).then(|| "the bits behind the last compressed coordinate are not zero".into())
 }

@@ -105,7 +105,7 @@ impl Gather {
 /// An integer coordinate in Å. The two multiplications in float32 are those of the reference reader and of
 /// MDAnalysis, so that the bits agree.
 #[inline(always)]
-fn angstrom(value: i32, inverse_precision: f32) -> f32 {
+pub(super) fn angstrom(value: i32, inverse_precision: f32) -> f32 {
     value as f32 * inverse_precision * ANGSTROM_PER_NANOMETRE
 }
 

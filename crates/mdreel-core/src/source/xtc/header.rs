@@ -16,6 +16,8 @@ const MAGIC_2023: u32 = 2023;
 pub const MAX_PLAIN_ATOMS: usize = 9;
 /// Bytes up to and with the second atom count.
 const PLAIN_HEADER_LEN: usize = 56;
+/// Where the least integers of the axes stand, in bytes from the start of the frame.
+pub const MIN_AT: u64 = 60;
 /// Bytes of the longest header.
 pub const MAX_HEADER_LEN: usize = 96;
 
@@ -131,6 +133,11 @@ impl ChainedHeader for Header {
 }
 
 impl Compression {
+    /// nm of an integer, in the single precision that all readers have.
+    pub fn inverse_precision(&self) -> f32 {
+        (1.0 / f64::from(self.precision)) as f32
+    }
+
     /// Reads what stands behind the second atom count; `bytes` ends with `nbytes`.
     fn parse(bytes: &[u8], n_atoms: u32) -> Result<Compression, Fault> {
         let word = |k: usize| u32::from_be_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]);

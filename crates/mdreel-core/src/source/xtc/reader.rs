@@ -6,6 +6,7 @@ use super::Xtc;
 use super::coded::Coded;
 use super::control::{LANES, Wanted};
 use super::decode::{Decoded, Decoder};
+use super::full_checks::FullChecks;
 use super::header::{Header, MAX_HEADER_LEN, Storage};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
@@ -55,6 +56,8 @@ pub(super) struct XtcReader<'a> {
     wanted: Wanted,
     bytes: ByteReader<'a>,
     decoder: Decoder,
+    /// How frames are held against what their headers and other frames say, where they are.
+    checks: Option<FullChecks>,
     rest: Rest,
     located: LocatedFrames,
     /// Frames whose bytes are in memory; those from `next` on have not been decoded yet.
@@ -67,13 +70,14 @@ pub(super) struct XtcReader<'a> {
 }
 
 impl<'a> XtcReader<'a> {
-    pub fn new(xtc: &'a Xtc, atoms: &'a AtomSelection) -> Self {
+    pub fn new(xtc: &'a Xtc, atoms: &'a AtomSelection, checks: Option<FullChecks>) -> Self {
         XtcReader {
             file: &xtc.frames,
             atoms,
             wanted: Wanted::new(atoms.indices()),
             bytes: xtc.frames.file.reader(),
             decoder: Decoder::new(xtc.level),
+            checks,
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
             loaded: Vec::new(),
@@ -87,7 +91,11 @@ impl<'a> XtcReader<'a> {
     /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some more.
     fn prefix(&self, frame_len: u64) -> u64 {
         let prefix = self.needed + self.needed / 16 + 256;
-        if self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 { frame_len } else { prefix }
+        if self.checks.is_some() || self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 {
+            frame_len
+        } else {
+            prefix
+        }
     }
 
     /// Whether a large frame is to be read alone, to see how much of the others is needed.
@@ -249,7 +257,21 @@ impl<'a> XtcReader<'a> {
             }
         }
         self.ends = ends;
-        Ok(())
+        self.check_in_full(frames, batch, at)
+    }
+
+    /// Holds frames of which all atoms were decoded, from the `at`-th of `batch` on, against what their headers say.
+    fn check_in_full(&mut self, frames: &[Loaded], batch: &FrameBatch, at: usize) -> Result<()> {
+        let Some(mut checks) = self.checks.take() else { return Ok(()) };
+        let outcome = frames.iter().enumerate().try_for_each(|(i, frame)| {
+            let Storage::Compressed(compression) = &frame.header.storage else { return Ok(()) };
+            let start = frame.place.start + frame.header.header_len;
+            let coded = &self.bytes.get(frame.slot)[start..start + compression.n_bytes as usize];
+            let checked = checks.check(compression, frame.header.header_len, coded, batch.columns(at + i));
+            checked.map_err(|fault| self.error(frame, &fault))
+        });
+        self.checks = Some(checks);
+        outcome
     }
 
     /// Decodes a frame of which too little was brought, from all of its bytes.

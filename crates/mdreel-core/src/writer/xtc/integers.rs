@@ -36,13 +36,36 @@ impl Integers {
                 before_truncation(coordinate, scale, precision).to_int_unchecked::<i32>()
             };
             integers.extend(column.iter().map(truncated));
-            self.min[axis] = integers.iter().copied().fold(i32::MAX, i32::min);
-            self.max[axis] = integers.iter().copied().fold(i32::MIN, i32::max);
+            self.find_extremes(axis);
         }
+        self.join_columns();
+        self.check_extent()
+    }
+
+    /// Takes the nearest integer to each position times `scale`.
+    pub fn recover(&mut self, positions: Columns<'_>, scale: f64) {
+        for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
+            let integers = &mut self.columns[axis];
+            integers.clear();
+            integers.extend(column.iter().map(|&position| {
+                let scaled = f64::from(position) * scale;
+                (scaled + 0.5f64.copysign(scaled)) as i32
+            }));
+            self.find_extremes(axis);
+        }
+        self.join_columns();
+    }
+
+    fn find_extremes(&mut self, axis: usize) {
+        let integers = &self.columns[axis];
+        self.min[axis] = integers.iter().copied().fold(i32::MAX, i32::min);
+        self.max[axis] = integers.iter().copied().fold(i32::MIN, i32::max);
+    }
+
+    fn join_columns(&mut self) {
         let [x, y, z] = &self.columns;
         self.atoms.clear();
         self.atoms.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]));
-        self.check_extent()
     }
 
     /// Differences of coordinates must fit 31 bits.

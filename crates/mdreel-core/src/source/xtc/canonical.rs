@@ -1,0 +1,77 @@
+//! Canonical frames: whether a frame is packed as the library that defines the format packs its coordinates.
+//!
+//! The format leaves choices to the writer: which coordinates are stored as differences, how many in a row, in how many
+//! bits. All writers known to us make those of that library, and so do we, so that a frame that was read can be packed again
+//! and has the same bytes. Damage that gives other coordinates seldom gives those for which the same choices are right.
+//! Another writer may choose otherwise: a file is held to this only if frames at its beginning keep it.
+
+use super::alone;
+use super::header::{Compression, Header, Storage};
+use crate::error::{Error, Result};
+use crate::frame::Columns;
+use crate::source::fault::Fault;
+use crate::source::located::LocatedFile;
+use crate::units::ANGSTROM_PER_NANOMETRE;
+use crate::writer::xtc::repack::Repacker;
+
+/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged, and a
+/// single one of few atoms may be canonical by chance.
+const LOOKED_AT: u64 = 4;
+const ENOUGH: usize = 2;
+/// Integers below this are the nearest to their coordinates in single precision, which have lost half a bit twice.
+const MOST: u32 = 1 << 21;
+
+/// Whether the writer of `file` packs as we do, by its first frames.
+pub(super) fn is_kept(file: &LocatedFile<Header>) -> Result<bool> {
+    let mut canonical = Canonical::default();
+    let mut n_kept = 0;
+    for frame in 0..file.n_frames()?.min(LOOKED_AT) {
+        let range = match file.range(frame) {
+            Err(Error::Format { .. }) => continue,
+            range => range?,
+        };
+        let bytes = file.file.read_vec(range)?;
+        let Ok((header, batch)) = alone::decode(&bytes, file.n_atoms()) else { continue };
+        let Storage::Compressed(compression) = &header.storage else { continue };
+        let coded = &bytes[header.header_len..][..compression.n_bytes as usize];
+        n_kept += usize::from(canonical.check(compression, header.header_len, coded, batch.columns(0)).is_ok());
+    }
+    Ok(n_kept >= ENOUGH)
+}
+
+/// Packs frames again.
+#[derive(Debug, Default)]
+pub(super) struct Canonical {
+    repacker: Repacker,
+}
+
+impl Canonical {
+    /// Checks a frame, of which all coordinates, Å, have been decoded and have the extremes of the header. Frames with
+    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the frame.
+    pub fn check(
+        &mut self,
+        compression: &Compression,
+        header_len: usize,
+        coded: &[u8],
+        positions: Columns<'_>,
+    ) -> std::result::Result<(), Fault> {
+        let reaches = |axis: usize| {
+            let min = compression.min[axis];
+            min.unsigned_abs().max(min.wrapping_add_unsigned(compression.sizes[axis] - 1).unsigned_abs())
+        };
+        if (0..3).any(|axis| reaches(axis) >= MOST) {
+            return Ok(());
+        }
+        let nanometres = f64::from(compression.inverse_precision()) * f64::from(ANGSTROM_PER_NANOMETRE);
+        let (small_index, packed) = self.repacker.pack(positions, 1.0 / nanometres);
+        let differs = packed.iter().zip(coded).position(|(a, b)| a != b);
+        if small_index == compression.small_index && packed.len() == coded.len() && differs.is_none() {
+            return Ok(());
+        }
+        let at =
+            if small_index == compression.small_index { differs.unwrap_or(packed.len().min(coded.len())) } else { 0 };
+        let message =
+            "the coordinates are not packed as in other frames of the file: other coordinates were stored here";
+        Err(Fault::new((header_len + at) as u64, message))
+    }
+}
