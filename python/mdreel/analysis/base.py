@@ -242,6 +242,7 @@ class _Frames(Fold):
         by_batch: bool,
     ) -> None:
         self._given = analysis, topology, positions, atoms, by_batch
+        self._analysis: AnalysisBase | None = None
         # Of each thread. What Python keeps for a thread of the core (threading.local) ends whenever that leaves Python.
         self._workers: dict[int, AnalysisBase] = {}
 
@@ -255,7 +256,14 @@ class _Frames(Fold):
             positions[:] = ts.positions
         # MDAnalysis has no public name for it; it is what a Universe is made of.
         topology = packed(universe._topology, "the topology")  # noqa: SLF001
-        return cls(analysis.sent(), topology, positions, analysis.atoms, by_batch)
+        made = cls(analysis.sent(), topology, positions, analysis.atoms, by_batch)
+        made._analysis = analysis
+        return made
+
+    def digested(self) -> Any:
+        """Return what decides the results, for the digest of a checkpoint: pickles of classes differ each time."""
+        state = {name: value for name, value in vars(self._analysis).items() if name not in _STAYS}
+        return type(self._analysis), state, *self._given[2:]
 
     def added(self, value: list[_Block | _UnderWay] | None, batch: Batch) -> list[_Block | _UnderWay]:
         """Look at the frames of a batch."""

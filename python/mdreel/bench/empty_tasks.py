@@ -111,6 +111,7 @@ def _on_cluster(point: Point) -> Iterator[Submitted]:
         Client(cluster, set_as_default=False) as client,
     ):
         client.wait_for_workers(n_processes)
+        assert cluster.scheduler is not None
         cluster.scheduler.add_plugin(Watching(), name="watching")
         yield lambda: len(client.gather(client.map(nothing, range(point.n_tasks), pure=False))), done_ns
 
