@@ -185,7 +185,7 @@ def killed(
         for name, content in (("run.py", RUN), ("own.py", OWN), ("tools.py", TOOLS)):
             (folder / name).write_text(content)
         killed_runs[kind] = Killed(folder, kind)
-        done = killed_runs[kind].run(n_kept=3)
+        done = killed_runs[kind].run(n_kept=1)
         assert done.returncode == -9, done.stderr
     shutil.copytree(killed_runs[kind].folder, tmp_path / "copy")
     return Killed(tmp_path / "copy", kind)
@@ -215,7 +215,7 @@ CHANGES = [
     ("function", "own.py", "CUTOFF = 3.0", "CUTOFF = 3.5", "global value `CUTOFF` of the module own"),
     ("function", "own.py", '{"x": 1.5}', '{"x": 2.5}', "global value `SCALES` of the module own"),
     ("function", "own.py", '{"C", "N", "O"}', '{"C", "N"}', "global value `NAMES` of the module own"),
-    ("function", "own.py", "recursive(n - 1)", "recursive(n - 2)", "code of the function recursive (own)"),
+    ("function", "own.py", "n and recursive", "n or recursive", "code of the function recursive (own)"),
     ("function", "tools.py", "x + SHIFT", "x - SHIFT", "code of the function shifted (tools)"),
     ("function", "tools.py", "SHIFT = 0.25", "SHIFT = 0.5", "global value `SHIFT` of the module tools"),
     ("closure", "own.py", "made(0.5)", "made(0.6)", "value `threshold` that the function made.<locals>.inner (own)"),
@@ -251,8 +251,8 @@ def test_checkpoint_is_refused_by_name_of_what_has_changed(
     killed.change(file, old, new)
     again = killed.run()
     assert again.returncode == 1, again.stdout
-    (line,) = [line for line in again.stderr.splitlines() if "the checkpoint is of another run" in line]
-    assert line.startswith("mdreel.errors.MismatchError: ")
+    (line,) = [line for line in again.stderr.splitlines() if line.startswith("mdreel.errors.MismatchError: ")]
+    assert "the checkpoint is of another run" in line
     assert f"its {what} " in line
     assert "remove the file" in line
 

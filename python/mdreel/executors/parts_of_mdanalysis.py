@@ -17,10 +17,16 @@ def parts_of_mdanalysis(what: Any) -> list[Any] | None:
         return [type(what).__name__, what.ix, what.universe]
     if "Universe" in names:
         topology = what._topology  # noqa: SLF001 (it has no public name, and is what a Universe is made of)
-        attributes = sorted(topology.attrs, key=lambda one: str(one.attrname))
-        values = [(one.attrname, one.values) for one in attributes if one.attrname != "indices"]
+        # Those without values say which atoms there are, and which residues these are of: the table says so, too.
+        attributes = {str(one.attrname): one.values for one in topology.attrs if hasattr(one, "values")}
         table = topology.tt
-        return [table.size, table.atoms2residues(None), table.residues2segments(None), values, *_frame(what)]
+        return [
+            table.size,
+            table.atoms2residues(None),
+            table.residues2segments(None),
+            *[part for name in sorted(attributes) for part in (name, attributes[name])],
+            *_frame(what),
+        ]
     return None
 
 
