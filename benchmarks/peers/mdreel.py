@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,15 +40,13 @@ def prepare(job: Job) -> Work:
     if job.way == "dask":
         import distributed  # noqa: F401
     if job.way == "dask-cluster":  # one that is there
-        from dask import config
-        from distributed import Client, LocalCluster
+        from distributed import Client
 
         from mdreel import Dask
+        from mdreel.executors.dask_cluster import local_cluster
 
-        # As docs/clusters.md recommends.
-        config.set({"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"})
-        cluster = LocalCluster(n_workers=job.n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
-        backend = Dask(client=Client(cluster))
+        # It lasts as long as this process.
+        backend = Dask(client=Client(ExitStack().enter_context(local_cluster(job.n_workers))))
 
     def rmsd() -> Series:
         series: Series = analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]

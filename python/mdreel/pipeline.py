@@ -12,7 +12,8 @@ from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.crew import Member, Watch
 from mdreel.errors import FormatError, FrameIndexError, FunctionError, MismatchError
 from mdreel.executors.access import Access, check_access
-from mdreel.executors.checkpoint import Checkpoint, identity_of, remove_checkpoint
+from mdreel.executors.checkpoint import Checkpoint, remove_checkpoint
+from mdreel.executors.checkpoint_identity import identity_of
 from mdreel.executors.executor import Executor
 from mdreel.executors.job import Job, Outcome
 from mdreel.executors.work import Work

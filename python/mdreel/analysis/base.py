@@ -154,6 +154,7 @@ class AnalysisBase(Analysis):
         n_frames = None if by_batch else source.n_frames
         atoms = self.atoms
         frames = FramesFold.of(self.sent(), self.atomgroup.universe, atoms, self._known(source, n_frames), by_batch)
+        frames.origin = type(self), self._state()
         return fold(frames, len(atoms), np.arange(len(atoms), dtype=np.uint32))
 
     def conclude(self, tally: Tally) -> None:
@@ -211,5 +212,7 @@ class AnalysisBase(Analysis):
 
     def sent(self) -> bytes:
         """Return what a worker needs of it, without its Universe."""
-        state = {name: value for name, value in vars(self).items() if name not in _STAYS}
-        return sent((type(self), state), "the analysis", self.atomgroup.universe)
+        return sent((type(self), self._state()), "the analysis", self.atomgroup.universe)
+
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _STAYS}

@@ -116,7 +116,14 @@ class FramesFold(Fold):
     ----------
     task : Task
         What workers are sent.
+
+    Attributes
+    ----------
+    origin : object
+        In the process of the caller, what the analysis was made of: its class and its state.
     """
+
+    origin: object = None
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -129,6 +136,11 @@ class FramesFold(Fold):
         # MDAnalysis has no public name for it; it is what a Universe is made of.
         topology = packed(universe._topology, "the topology")  # noqa: SLF001
         return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch))
+
+    def digested(self) -> object:
+        """Return what decides the results, for the digest of a checkpoint: pickles of classes differ each time."""
+        task = self._task
+        return self.origin, task.start, task.atoms, task.known, task.by_batch
 
     def added(self, value: Sequence[Finishing] | None, batch: Batch) -> list[Finishing]:
         """Look at the frames of a batch."""

@@ -90,7 +90,9 @@ def _locally(point: Point) -> Iterator[Submitted]:
 @contextmanager
 def _on_cluster(point: Point) -> Iterator[Submitted]:
     """Give a cluster: a process for each worker, or one with a thread for each."""
-    from distributed import Client, LocalCluster, SchedulerPlugin
+    from distributed import Client, SchedulerPlugin
+
+    from mdreel.executors.dask_cluster import local_cluster
 
     done_ns: list[int] = []
 
@@ -105,12 +107,11 @@ def _on_cluster(point: Point) -> Iterator[Submitted]:
     n_processes = 1 if point.executor == "distributed-threads" else point.n_workers
     n_threads = point.n_workers // n_processes
     with (
-        LocalCluster(
-            n_workers=n_processes, threads_per_worker=n_threads, dashboard_address=":0", silence_logs=50
-        ) as cluster,
+        local_cluster(n_processes, n_threads) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         client.wait_for_workers(n_processes)
+        assert cluster.scheduler is not None
         cluster.scheduler.add_plugin(Watching(), name="watching")
         yield lambda: len(client.gather(client.map(nothing, range(point.n_tasks), pure=False))), done_ns
 

@@ -126,7 +126,7 @@ def status(
     ] = False,
 ) -> None:
     """Tell of each replica its state, its frames, and what has happened to it; `mdreel watch` shows those that run."""
-    task = read_ensemble(path)
+    task = read_ensemble(path, runs_commands=False)
     with failing_with(ExitCode.INPUT):
         facts = [_facts(task, number) for number in range(task.table.replicas)]
     if as_json:

@@ -52,8 +52,10 @@ class EnsembleTask:
         return self.path.absolute().parent
 
 
-def read_ensemble(path: Path) -> EnsembleTask:
+def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleTask:
     """Read a file of an ensemble and check all that can be checked before a frame is there.
+
+    Where its commands are run, other users must not be able to change it.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def read_ensemble(path: Path) -> EnsembleTask:
     """
     from mdreel.ensemble.table import EnsembleTable, table_of
 
-    content = read_toml(path)
+    content = read_toml(path, has_commands=runs_commands)
     known = [one.name.replace("_", "-") for one in fields(EnsembleTable)]
     for name in content:
         if name not in (*known, *_OF_ANALYSES):

@@ -17,6 +17,8 @@ from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.recording import ReportFile, TimingFile
 from mdreel.cli.say import say_json
+from mdreel.errors import UnsupportedError
+from mdreel.trusted_files import open_trusted
 
 EXAMPLES = """\b
 Examples:
@@ -109,11 +111,13 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
     return asked_in(path, read_toml(path), **of_command)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a file of TOML."""
+def read_toml(path: Path, *, has_commands: bool = False) -> dict[str, Any]:
+    """Read a file of TOML. One with commands that mdreel runs must be the user's or root's, and no other's to change."""
     try:
-        with path.open("rb") as file:
+        with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
             return tomllib.load(file)
+    except UnsupportedError as error:
+        raise CommandError(str(error), ExitCode.INPUT) from error
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}", ExitCode.INPUT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

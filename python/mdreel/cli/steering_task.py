@@ -63,7 +63,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Ste
 
     from mdreel.steering.plan import plan_of
 
-    content = read_toml(path)
+    content = read_toml(path, has_commands=True)
     with failing_with(ExitCode.INPUT):
         plan = plan_of(str(path), {name: content[name] for name in _TABLES if name in content})
     rest = {name: value for name, value in content.items() if name not in _TABLES}

@@ -1,32 +1,32 @@
 """Checkpoints: the finished parts of a run, in a file, so that a run that was killed goes on where it was.
 
-The file is only ever appended to: a record is its length, a checksum, and its bytes. What a kill leaves of the last one
-is seen by its checksum, and cut off when the run goes on. The first record says what the run is about, the second how
-it is cut into blocks, every other one is a part.
+The file is only ever appended to; `checkpoint_records` says what a record is. What a kill leaves of the last one is cut
+off when the run goes on. The first record says what the run is about, the second how it is cut into blocks, every other
+one is a part. Values of users' own code in a part are pickled. So mdreel reads no part unless the file is the user's
+alone, and the record carries a code that only the user's key makes.
 """
 
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
 import os
-import pickle
-import struct
-import zlib
+import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any, Self
+from typing import Self
 
-from mdreel._core import Blocks, FrameSet, Part, version
-from mdreel.errors import FormatError, MismatchError, UnsupportedError
-from mdreel.executors.job import Job
+from mdreel._core import Blocks, Part
+from mdreel.errors import FormatError, MismatchError
+from mdreel.executors.checkpoint_key import name_of_key, user_key
+from mdreel.executors.checkpoint_records import Records
 from mdreel.results.atomic import give_name
+from mdreel.trusted_files import open_trusted
 
-_MAGIC = b"mdreelC1"
-_HEAD = struct.Struct("<QI")
+_MAGIC = b"mdreelC2"
+_EARLIER = b"mdreelC1"
 _SYNC_SECONDS = 5.0
 
 
@@ -54,29 +54,30 @@ class Checkpoint:
     MismatchError
         If the file is of a run over another trajectory, or of another analysis.
     FormatError
-        If the file is no checkpoint.
+        If the file is no checkpoint, or if a record was not written with the user's key.
+    UnsupportedError
+        If other users can have written the file, or if there is no place for the user's key.
     OSError
         If it cannot be read or written.
 
     Notes
     -----
-    What is finished survives the end of the process at once, and that of the machine after a few seconds.
+    What is finished survives the end of the process at once, and that of the machine after a few seconds. A new file
+    can be read and written by its owner alone.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], blocks: Blocks) -> None:
         self.path = Path(path)
         self.identity = identity
         self._synced = monotonic()
+        self._key = user_key()
         try:
-            found = self.path.open("r+b")
+            self._file = open_trusted(self.path, write=True)
         except FileNotFoundError:
-            self.blocks = blocks
-            self._file = _begun(self.path, identity, blocks)
-            self._begin = self._file.tell()
-        else:
-            self._file = found
-            with self._closed_on_failure():
-                self.blocks = self._checked(identity)
+            _begin(self.path, identity, blocks, self._key)
+            self._file = open_trusted(self.path, write=True)
+        with self._closed_on_failure():
+            self.blocks = self._checked(identity)
         with self._closed_on_failure():
             for other in _of_ranks(self.path):
                 with closing(Checkpoint(other, identity, self.blocks)) as kept:
@@ -106,9 +107,8 @@ class Checkpoint:
 
     def own_parts(self) -> Iterator[Part]:
         """Read the parts of this file alone; see `parts`."""
-        self._file.seek(self._begin)
-        end = self._begin
-        while (content := _record(self._file)) is not None:
+        end = self._records.rewind()
+        while (content := self._records.read()) is not None:
             end = self._file.tell()
             part = Part.from_bytes(content)
             part.forget_spans()
@@ -118,8 +118,7 @@ class Checkpoint:
 
     def add(self, part: Part) -> None:
         """Keep a part."""
-        self._file.write(_framed(part.to_bytes()))
-        self._file.flush()
+        self._records.append(part.to_bytes())
         if monotonic() - self._synced > _SYNC_SECONDS:
             os.fdatasync(self._file.fileno())
             self._synced = monotonic()
@@ -137,20 +136,38 @@ class Checkpoint:
             raise
 
     def _checked(self, identity: dict[str, str]) -> Blocks:
-        if self._file.read(len(_MAGIC)) != _MAGIC:
+        magic = self._file.read(len(_MAGIC))
+        if magic == _EARLIER:
+            message = "an earlier mdreel has written this checkpoint, and nothing shows that no other user did"
+            raise FormatError(f"{self.path}: {message}: remove it")
+        if magic != _MAGIC:
             raise FormatError(f"{self.path}: byte 0: expected a checkpoint of mdreel")
-        head, blocks = _record(self._file), _record(self._file)
+        self._records = Records(self._file, self._key, self.path)
+        head = self._records.first(self._named_key)
+        blocks = None if head is None else self._records.read()
         if head is None or blocks is None:
             raise FormatError(f"{self.path}: the checkpoint is torn within its head")
-        self._begin = self._file.tell()
-        found = json.loads(head)
-        for name in {**identity, **found}:
-            if found.get(name) != identity.get(name):
-                was, now = found.get(name, "nothing"), identity.get(name, "nothing")
-                raise MismatchError(
-                    f"{self.path}: the checkpoint is of another run: its {name} is {was}, that of this run is {now}"
-                )
+        self._records.begin_here()
+        found = json.loads(head)["identity"]
+        changes = [
+            f"its {name} is {found.get(name, 'nothing')}, that of this run is {identity.get(name, 'nothing')}"
+            for name in {**identity, **found}
+            if found.get(name) != identity.get(name)
+        ]
+        if changes:
+            remedy = "to begin anew, remove the file or name another; to go on, undo the change"
+            raise MismatchError(f"{self.path}: the checkpoint is of another run: {'; '.join(changes)}: {remedy}")
         return Blocks.from_bytes(blocks)
+
+    def _named_key(self, head: bytes) -> None:
+        """Refuse a head that says that another key was used; whether it says the truth is seen by its code."""
+        try:
+            key = json.loads(head)["key"]
+        except (ValueError, KeyError, TypeError):
+            raise FormatError(f"{self.path}: byte {len(_MAGIC)}: expected the head of a checkpoint") from None
+        if key != name_of_key(self._key):
+            message = f"another user, or you with another key ({key}), have written this checkpoint"
+            raise FormatError(f"{self.path}: {message}: remove it, or name its key with MDREEL_KEY_FILE")
 
 
 def remove_checkpoint(path: Path) -> None:
@@ -163,86 +180,17 @@ def _of_ranks(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{glob.escape(path.name)}.rank*[0-9]"))
 
 
-def _begun(path: Path, identity: dict[str, str], blocks: Blocks) -> IO[bytes]:
+def _begin(path: Path, identity: dict[str, str], blocks: Blocks, key: bytes) -> None:
     """Begin a checkpoint; it has its head when it has its name."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    head = {"identity": identity, "key": name_of_key(key), "file": secrets.token_hex(16)}
     try:
-        with temporary.open("xb") as file:
-            file.write(_MAGIC + _framed(json.dumps(identity).encode()) + _framed(blocks.to_bytes()))
+        with os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w+b") as file:
+            file.write(_MAGIC)
+            records = Records(file, key, path)
+            records.append(json.dumps(head).encode())
+            records.append(blocks.to_bytes())
         give_name(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    made = path.open("r+b")
-    made.seek(0, os.SEEK_END)
-    return made
-
-
-def _framed(content: bytes) -> bytes:
-    return _HEAD.pack(len(content), zlib.crc32(content)) + content
-
-
-def _record(file: IO[bytes]) -> bytes | None:
-    """Read a record; None where there is no whole one."""
-    head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        return None
-    length, checksum = _HEAD.unpack(head)
-    if length > os.fstat(file.fileno()).st_size - file.tell():
-        return None
-    content = file.read(length)
-    return content if zlib.crc32(content) == checksum else None
-
-
-def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = False) -> dict[str, str]:
-    """Say what a run is about: what must be the same for a checkpoint to be of any use.
-
-    Parameters
-    ----------
-    job : Job
-        The source, the atoms and the kernel.
-    frames : FrameSet or None
-        The frames; None for all.
-    keep_to_segments : bool
-        Whether no block goes on in the next file.
-
-    Returns
-    -------
-    dict of str to str
-        Texts by name. Files are told apart by path, size and time of the last change.
-
-    Raises
-    ------
-    UnsupportedError
-        If the trajectory is in memory.
-    """
-    source = job.source
-    if frames is not None and frames == FrameSet.range(0, 1, source.n_frames):
-        frames = None
-    kernel = pickle.dumps(job.kernel, protocol=5)
-    return {
-        "trajectory": "; ".join(_file_identity(facts) for facts in source.describe()),
-        "treatment of damage": source.on_error,
-        "transformations": _digest(pickle.dumps(source.transformations, protocol=5)),
-        "set of frames": "all" if frames is None else f"{len(frames)} frames, {_digest(frames.numbers().tobytes())}",
-        "set of atoms": f"{len(job.atoms)} atoms, {_digest(job.atoms.tobytes())}",
-        "cut into blocks": "at the ends of files" if keep_to_segments else "anywhere",
-        "analysis": _digest(kernel),
-        "version of mdreel": version(),
-    }
-
-
-def _file_identity(facts: dict[str, Any]) -> str:
-    path = facts.get("path")
-    if path is None:
-        raise UnsupportedError("a trajectory in memory cannot have a checkpoint: it is gone with its process")
-    size = f"{facts.get('size', 'unknown')} bytes"
-    try:
-        changed = Path(path).stat().st_mtime_ns
-    except OSError:  # what is behind a network has no time
-        return f"{path}, {size}"
-    return f"{Path(path).resolve()}, {size}, changed {changed}"
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mdreel.errors import UnsupportedError, WorkerError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 START_SECONDS = 60.0
 """How long a worker may be waited for."""
@@ -21,7 +21,7 @@ _REACH_SECONDS = 1.0
 @contextmanager
 def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
     """Give a client: the one that there is, one of a scheduler, or one of a cluster made for it."""
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     if isinstance(client, Client):
         yield client
@@ -33,22 +33,65 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
         with found:
             yield found
     else:
-        from dask import config
-
-        # What is said of memory is ours to keep to; a dashboard would need a port and bokeh; who is profiled every few
-        # milliseconds loses 7 % of the time, and has spans besides.
-        quiet = {
-            "distributed.worker.memory.terminate": False,
-            "distributed.worker.memory.pause": False,
-            "distributed.worker.profile.enabled": False,
-            "distributed.admin.tick.interval": "1s",
-        }
-        with (
-            config.set(quiet),
-            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-            Client(cluster, set_as_default=False) as found,
-        ):
+        with local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as found:
             yield found
+
+
+@contextmanager
+def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
+    """Start a Dask cluster on this machine that takes commands from this process alone.
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of worker processes.
+    n_threads : int
+        Threads of each.
+
+    Raises
+    ------
+    UnsupportedError
+        If the package cryptography is not installed.
+
+    Notes
+    -----
+    A Dask scheduler runs the code that it is sent. Every port is therefore on the loopback interface, and scheduler and
+    workers accept only TLS connections with the certificate of this cluster. Key and certificate are made for it and
+    stay in the memory of its processes. Dask cannot do without its HTTP servers; they serve no page.
+    """
+    from dask import config
+    from distributed import LocalCluster, Security
+
+    try:
+        security = Security.temporary()
+    except ImportError as error:
+        message = "a Dask cluster on this machine needs the package cryptography, which protects it from other users"
+        raise UnsupportedError(f"{message}: pip install 'mdreel[dask]'") from error
+    # mdreel keeps to its own memory limits. Dask's profiler takes 7 % of the time, and mdreel records spans anyway.
+    quiet = {
+        "distributed.worker.memory.terminate": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+        "distributed.nanny.http.routes": [],
+    }
+    with (
+        config.set(quiet),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=n_threads,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=security,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            worker_dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+    ):
+        yield cluster
 
 
 def n_threads(client: Client) -> int:

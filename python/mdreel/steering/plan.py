@@ -11,6 +11,7 @@ from mdreel.checked import checked, entry, schema_of
 from mdreel.errors import FormatError, MismatchError
 from mdreel.steering.actions import ALONE, Action
 from mdreel.steering.rules import Rule
+from mdreel.trusted_files import open_trusted
 
 REQUESTS, SIGNALS = "requests", "signals"
 
@@ -166,11 +167,14 @@ def read_plan(path: Path) -> Plan:
         If it is not there.
     FormatError
         If it is no TOML.
+    UnsupportedError
+        If other users can change it: it may have commands.
     MismatchError
         As of `plan_of`.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        with open_trusted(path, root_may_own=True) as file:
+            content = tomllib.load(file)
     except ValueError as error:  # of TOML, and of bytes that are no text
         raise FormatError(f"{path}: no TOML: {error}") from error
     of_command = ("topology", "trajectory", "run", "analysis")

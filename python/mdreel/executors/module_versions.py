@@ -1,0 +1,81 @@
+"""Where a module comes from: Python, an installed distribution with a version, or a user's own files."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+import sysconfig
+from functools import lru_cache
+from pathlib import Path
+
+from mdreel._core import commit, version
+
+OWN_CODE = None
+"""The origin of a module whose code is a user's: nothing but the code itself says which version it is."""
+
+PYTHON = "Python"
+
+
+def own_version() -> str:
+    """Return the version of mdreel, with the commit that its extension was built from."""
+    built_from = commit()
+    return version() if built_from is None else f"{version()} ({built_from})"
+
+
+def version_of_python() -> str:
+    """Return implementation and version of Python: both decide what bytecode there is and what it does."""
+    return f"{platform.python_implementation()} {platform.python_version()}"
+
+
+def version_of(distribution: str) -> str:
+    """Return the version of an installed distribution."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def origin_of(module: str | None) -> str | None:
+    """Say what a module is part of.
+
+    Parameters
+    ----------
+    module : str or None
+        Its name; None for what has no module, as the types of the interpreter.
+
+    Returns
+    -------
+    str or None
+        `PYTHON`, the name of a distribution that is installed beside Python, or `OWN_CODE`. A distribution that is
+        installed as a link to its sources ("editable") is own code: the sources change, and the version does not.
+    """
+    if module is None:
+        return PYTHON
+    top = module.partition(".")[0]
+    if top == "mdreel":
+        return "mdreel"
+    if top != "__main__" and top in sys.stdlib_module_names:
+        return PYTHON
+    file = getattr(sys.modules.get(module) or sys.modules.get(top), "__file__", None)
+    if file is None or not _is_installed(file):
+        return OWN_CODE
+    return _distributions().get(top, OWN_CODE)
+
+
+def file_of_compiled(module: str | None) -> bytes | None:
+    """Return the file of a module of the user's that is machine code; None of one that is not."""
+    file = getattr(sys.modules.get(module or ""), "__file__", None)
+    return None if file is None or Path(file).suffix in (".py", ".pyc") else Path(file).read_bytes()
+
+
+def _is_installed(file: str) -> bool:
+    if {"site-packages", "dist-packages"} & {*Path(file).parts}:
+        return True
+    return any(Path(file).is_relative_to(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> dict[str, str]:
+    """Return the distribution of each importable name."""
+    return {name: min({*of}) for name, of in importlib.metadata.packages_distributions().items()}

@@ -1,0 +1,131 @@
+"""Places that unpickle bytes or run code and commands: each has a reason why nobody else can have written these."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from architecture.checkout import PACKAGE, package_files, syntax_tree
+
+RUNS = {
+    **dict.fromkeys(("exec", "eval", "compile", "__import__")),
+    **dict.fromkeys(("pickle", "cloudpickle", "dill", "marshal"), ("load", "loads", "Unpickler")),
+    **dict.fromkeys(("joblib", "shelve", "yaml", "torch"), ("load", "open", "unsafe_load", "full_load")),
+    **dict.fromkeys(("np", "numpy", "numpy.lib.format"), ("load", "fromregex", "read_array")),
+    "runpy": ("run_path", "run_module"),
+    "importlib": ("import_module", "reload"),
+    "importlib.util": ("spec_from_file_location", "module_from_spec"),
+    "ctypes": ("CDLL", "PyDLL"),
+    "subprocess": ("Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"),
+    "os": ("system", "popen", "execv", "execve", "execvp", "execvpe", "posix_spawn", "posix_spawnp"),
+}
+"""Calls that run what they are given: functions, or modules with their functions."""
+
+
+def risky_calls(tree: ast.Module) -> Iterator[str]:
+    """Give the calls of a module that run what they are given, under whichever name they were imported."""
+    modules, functions = imported(tree)
+    for node in ast.walk(tree):
+        # A class that is derived from, and a function that is handed on, are as good as called.
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in functions:
+            yield functions[node.id]
+        elif isinstance(node, ast.Attribute):
+            module = modules.get(ast.unparse(node.value))
+            if node.attr in (RUNS.get(module or "") or ()):
+                yield f"{module}.{node.attr}"
+
+
+def imported(tree: ast.Module) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what modules and functions are called here, and what they are."""
+    modules, functions = {name: name for name in RUNS}, {name: name for name, of in RUNS.items() if of is None}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found = {alias.asname or alias.name: (f"{node.module}.{alias.name}", alias.name) for alias in node.names}
+            modules |= {here: name for here, (name, _) in found.items() if name in RUNS}
+            known = RUNS.get(node.module or "") or ()
+            functions |= {here: name for here, (name, last) in found.items() if last in known}
+    return modules, functions
+
+
+PIPE = "pickled by a process of this run, and received through a pipe, a rank's message, or the user's Dask cluster"
+MEMORY = "pickled by the user's own process, and part of the job that a worker was sent"
+CHECKED = "as PIPE, or of a checkpoint: trusted_files has checked the file, and the user's key each record, before"
+PLAIN = "allow_pickle=False: arrays alone"
+CONSTANT = "a module of mdreel, or a package that a table of mdreel names"
+IMPORTED = "a module that the user's function imports, from where it does"
+TYPED = "a command that the user has typed, or that mdreel makes of constants and its own interpreter"
+NAMED = "a type of arguments: nothing is started"
+LIBC = "the C library of this process"
+FROM_FILE = "a command of rules or an ensemble: trusted_files has checked the file, or the caller's Python made it"
+
+PLACES = {
+    "__init__.py: importlib.import_module": CONSTANT,
+    "analysis/base.py: pickle.Unpickler": MEMORY,
+    "analysis/base.py: pickle.loads": MEMORY,
+    "analysis/checked.py: pickle.loads": MEMORY,
+    "analysis/own_code.py: pickle.loads": CHECKED,
+    "analysis/reducers.py: pickle.loads": MEMORY,
+    "bench/analyses.py: subprocess.Popen": TYPED,
+    "bench/analyses.py: subprocess.run": TYPED,
+    "bench/empty_tasks.py: importlib.import_module": CONSTANT,
+    "bench/exchange/catalogue.py: importlib.import_module": CONSTANT,
+    "bench/exchange/arrivals.py: ctypes.CDLL": LIBC,
+    "bench/exchange/nodes.py: subprocess.Popen": TYPED,
+    "bench/exchange/pairs.py: subprocess.Popen": TYPED,
+    "bench/exchange/places.py: subprocess.run": TYPED,
+    "bench/exchange/solutions/channel.py: subprocess.Popen": TYPED,
+    "bench/hosts.py: subprocess.Popen": TYPED,
+    "bench/hosts.py: subprocess.run": TYPED,
+    "bench/launch.py: subprocess.run": TYPED,
+    "bench/peers.py: subprocess.run": TYPED,
+    "cli/steer.py: subprocess.Popen": NAMED,
+    "ensemble/program.py: subprocess.Popen": FROM_FILE,
+    "ensemble/tables.py: numpy.load": PLAIN,
+    "executors/code_of_function.py: importlib.import_module": IMPORTED,
+    "executors/dask_worker.py: pickle.loads": PIPE,
+    "executors/find.py: importlib.import_module": CONSTANT,
+    "executors/mpi.py: pickle.loads": PIPE,
+    "executors/pieces.py: pickle.loads": PIPE,
+    "executors/processes.py: subprocess.Popen": TYPED,
+    "insitu/archiving.py: pickle.loads": PIPE,
+    "insitu/archiving.py: subprocess.Popen": TYPED,
+    "insitu/preload.py: subprocess.Popen": TYPED,
+    "mdanalysis/backend.py: pickle.loads": MEMORY,
+    "progress.py: importlib.import_module": CONSTANT,
+    "sources/foreign.py: pickle.loads": MEMORY,
+    "sources/hdf5.py: importlib.import_module": CONSTANT,
+    "steering/engine.py: subprocess.Popen": TYPED,
+    "steering/performer.py: subprocess.Popen": FROM_FILE,
+    "steering/reach.py: subprocess.Popen": NAMED,
+    "storage/target.py: importlib.import_module": CONSTANT,
+    "timing/page_cache.py: ctypes.CDLL": LIBC,
+}
+"""Why what is run there was written by nobody else."""
+
+
+def test_whatever_is_unpickled_or_run_is_known_to_be_trusted() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}: {call}" for path in package_files() for call in risky_calls(syntax_tree(path))
+    }
+    assert found - {*PLACES} == set(), "say in PLACES why nobody else can have written what is run here"
+    assert {*PLACES} - found == set(), "these are gone: take them out of PLACES"
+
+
+@pytest.mark.parametrize(
+    ("code", "calls"),
+    [
+        ("import pickle\npickle.loads(x)", ["pickle.loads"]),
+        ("from pickle import load as fetch\nfetch(x)", ["pickle.load"]),
+        ("import pickle as p\nclass A(p.Unpickler): pass", ["pickle.Unpickler"]),
+        ("import numpy as array\narray.load(x)", ["numpy.load"]),
+        ("from importlib import util\nutil.spec_from_file_location(x)", ["importlib.util.spec_from_file_location"]),
+        ("map(eval, x)", ["eval"]),
+        ("import subprocess\nsubprocess.run(x)", ["subprocess.run"]),
+        ("import json\njson.loads(x)", []),
+        ("import pickle\npickle.dumps(x)", []),
+    ],
+)
+def test_search_for_what_is_run_finds_it(code: str, calls: list[str]) -> None:
+    assert list(risky_calls(ast.parse(code))) == calls
