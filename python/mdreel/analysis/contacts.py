@@ -97,8 +97,8 @@ class Contacts(OfTwoGroups):
     The share of the contacts of a reference that is there; with ``"soft_cut"`` the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as of
     `MDAnalysis.analysis.contacts.Contacts`. Where the groups share atoms, MDAnalysis's Q has more contacts: an atom and
-    itself are always in contact (1/2 with ``"soft_cut"``), and pairs of these count twice; ``pairs="all"`` gives it. Groups
-    that share no atom have one Q. In float64; the peer's single precision can find a contact on the edge on
+    itself are always in contact (1/2 with ``"soft_cut"``), and pairs of these count twice; ``pairs="all"`` gives it.
+    Groups that share no atom have one Q. In float64; the peer's single precision can find a contact on the edge on
     the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
     into cells.
 
