@@ -20,7 +20,7 @@ const HEADER_LEN: usize = 92;
 /// Atoms in molecules of three, and some between them, Å.
 fn positions(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<[f32; 3]> {
     let mut place = [0.0f32; 3];
-    let mut draw = |reach: f32, dice: &mut Dice<'_>| {
+    let draw = |reach: f32, dice: &mut Dice<'_>| {
         [0; 3].map(|_| dice.between(-(reach * 1000.0) as i64, (reach * 1000.0) as i64) as f32 / 1000.0)
     };
     (0..n_atoms)
@@ -82,7 +82,7 @@ fn every_frame_that_our_writer_packs_passes_all_checks() {
 }
 
 #[test]
-fn altered_frames_are_refused_whatever_atoms_are_wanted_unless_another_frame_has_these_bytes() {
+fn which_altered_frames_are_refused_does_not_depend_on_the_atoms_wanted() {
     let (n_atoms, n_frames) = (60, 6);
     let mut dice = Dice::new(&[5]);
     let bytes = written(&mut dice, n_atoms, n_frames, 1000.0);

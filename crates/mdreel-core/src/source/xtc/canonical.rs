@@ -18,8 +18,9 @@ use crate::writer::xtc::repack::Repacker;
 /// single one of few atoms may be canonical by chance.
 const LOOKED_AT: u64 = 4;
 const ENOUGH: usize = 2;
-/// Integers below this are the nearest to their coordinates in single precision, which have lost half a bit twice.
-const MOST: u32 = 1 << 21;
+/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to them
+/// and back, which moves an integer by less than a quarter.
+const MOST: u32 = 1 << 20;
 
 /// Whether the writer of `file` packs as we do, by its first frames.
 pub(super) fn is_kept(file: &LocatedFile<Header>) -> Result<bool> {
@@ -63,11 +64,11 @@ impl Canonical {
             return Ok(());
         }
         let nanometres = f64::from(compression.inverse_precision()) * f64::from(ANGSTROM_PER_NANOMETRE);
-        let (small_index, packed) = self.repacker.pack(positions, 1.0 / nanometres);
-        let differs = packed.iter().zip(coded).position(|(a, b)| a != b);
-        if small_index == compression.small_index && packed.len() == coded.len() && differs.is_none() {
+        let (small_index, packed) = self.repacker.pack(positions, (1.0 / nanometres) as f32);
+        if small_index == compression.small_index && packed == coded {
             return Ok(());
         }
+        let differs = packed.iter().zip(coded).position(|(a, b)| a != b);
         let at =
             if small_index == compression.small_index { differs.unwrap_or(packed.len().min(coded.len())) } else { 0 };
         let message =

@@ -37,11 +37,12 @@ fn extremes(column: &[f32]) -> (f32, f32) {
     let (mut least, mut largest) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
     let (vectors, rest) = column.as_chunks::<LANES>();
     // Comparisons, not `min` and `max`: these make one vector instruction each. There is no NaN among the numbers.
-    let mut take = |lane: usize, value: f32| {
-        least[lane] = if value < least[lane] { value } else { least[lane] };
-        largest[lane] = if value > largest[lane] { value } else { largest[lane] };
-    };
-    vectors.iter().for_each(|vector| (0..LANES).for_each(|lane| take(lane, vector[lane])));
-    rest.iter().enumerate().for_each(|(lane, &value)| take(lane, value));
-    (least.into_iter().fold(f32::INFINITY, f32::min), largest.into_iter().fold(f32::NEG_INFINITY, f32::max))
+    for vector in vectors {
+        for lane in 0..LANES {
+            least[lane] = if vector[lane] < least[lane] { vector[lane] } else { least[lane] };
+            largest[lane] = if vector[lane] > largest[lane] { vector[lane] } else { largest[lane] };
+        }
+    }
+    let (least, largest) = (least.iter().chain(rest), largest.iter().chain(rest));
+    (least.copied().fold(f32::INFINITY, f32::min), largest.copied().fold(f32::NEG_INFINITY, f32::max))
 }
