@@ -1,7 +1,7 @@
 """A program for tests: ``python every_writer.py FOLDER`` writes a file with each writer of mdreel into a folder.
 
-Writers are found by the tables in which mdreel itself looks them up, so that a new one is among them. It says the names of
-the files.
+Writers are found by the tables in which mdreel itself looks them up, so that a new one is among them. It says the names
+of the files.
 """
 
 import json

@@ -1,5 +1,8 @@
-//! The frame index: kept, found again, extended, and given up when it does not belong to the data any more.
+//! The frame index: kept, found again, and given up when it does not belong to the data any more.
 
+#[allow(dead_code, reason = "shared with other tests, which use the rest")]
+#[path = "support/indexed_file.rs"]
+mod indexed_file;
 #[allow(dead_code, reason = "shared with the tests of XTC, which use the rest")]
 #[path = "support/xtc_oracle.rs"]
 mod xtc_oracle;
@@ -7,127 +10,27 @@ mod xtc_oracle;
 #[path = "support/xtc_stream.rs"]
 mod xtc_stream;
 
-use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Barrier;
 use std::time::Instant;
 
+use indexed_file::{Trajectory, changed, names};
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::bytes::{Access, FileBytes};
-use mdreel_core::source::frame_index::{FrameIndex, Keep, SAMPLE, place};
+use mdreel_core::source::frame_index::{FrameIndex, Keep};
 use mdreel_core::source::xtc::Xtc;
-use mdreel_core::source::{AtomSelection, FrameLocation, Source};
+use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
-use tempfile::TempDir;
 use xtc_oracle::decode_file;
-use xtc_stream::{Coverage, Dice, random_file};
 
 /// Says to a process made by a test which file it shall open.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
-
-/// An index like another, with other frames.
-fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) -> FrameIndex {
-    let mut frames: Vec<_> = index.frames().collect();
-    change(&mut frames);
-    let mut changed = FrameIndex::default();
-    changed.end = index.end;
-    changed.extend(frames);
-    changed
-}
-
-struct Trajectory {
-    directory: TempDir,
-    bytes: Vec<u8>,
-}
-
-impl Trajectory {
-    fn new(n_frames: usize) -> Self {
-        Trajectory::of_atoms(100, n_frames)
-    }
-
-    fn of_atoms(n_atoms: usize, n_frames: usize) -> Self {
-        let bytes = random_file(&mut Dice::new(&[3]), n_atoms, n_frames, &mut Coverage::default());
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        fs::write(directory.path().join("run.xtc"), &bytes).expect("room for a small file");
-        Trajectory { directory, bytes }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.directory.path().join("run.xtc")
-    }
-
-    fn file(&self) -> FileBytes {
-        FileBytes::open(&self.path(), Access::Auto).expect("it is there")
-    }
-
-    fn open(&self) -> Xtc {
-        Xtc::open(self.file(), Keep::Beside).expect("a valid file")
-    }
-
-    fn index_path(&self) -> PathBuf {
-        place(&self.path(), Keep::Beside).expect("a place beside the data")
-    }
-
-    /// Opens the file, locates its frames and says their times.
-    fn times(&self) -> Vec<f64> {
-        self.open().times().expect("located")
-    }
-
-    fn true_times(&self) -> Vec<f64> {
-        decode_file(&self.bytes).expect("a valid stream").iter().map(|frame| f64::from(frame.time)).collect()
-    }
-
-    /// Keeps an index whose times are all wrong by 1,000,000 ps: who shows them has used it.
-    fn doctor_index(&self) -> Vec<f64> {
-        let file = self.file();
-        let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
-        let index = changed(&index, |frames| frames.iter_mut().for_each(|frame| frame.time += 1e6));
-        index.save(&file, Keep::Beside).expect("room for a small file");
-        index.frames().map(|frame| frame.time).collect()
-    }
-
-    fn modified(&self) -> std::time::SystemTime {
-        fs::metadata(self.path()).expect("it is there").modified().expect("a time")
-    }
-
-    fn set_modified(&self, time: std::time::SystemTime) {
-        let file = OpenOptions::new().write(true).open(self.path()).expect("it is there");
-        file.set_times(FileTimes::new().set_modified(time)).expect("our own file");
-    }
-
-    /// Replaces bytes in place, and sets the modification time back to what it was. Nobody can set the change time.
-    fn write_over(&self, at: u64, bytes: &[u8]) {
-        let before = fs::metadata(self.path()).expect("it is there");
-        let mut file = OpenOptions::new().write(true).open(self.path()).expect("our own file");
-        file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes)).expect("our own file");
-        // Its clock may be so coarse that it takes some writes until it shows another time.
-        while {
-            self.set_modified(before.modified().expect("a time"));
-            let now = fs::metadata(self.path()).expect("it is there");
-            (now.ctime(), now.ctime_nsec()) == (before.ctime(), before.ctime_nsec())
-        } {}
-        let after = fs::metadata(self.path()).expect("it is there");
-        assert_eq!((after.len(), after.modified().ok()), (before.len(), before.modified().ok()));
-    }
-
-    /// All names in the directory, sorted.
-    fn names(&self) -> Vec<String> {
-        names(self.directory.path())
-    }
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).expect("a directory");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
 
 #[test]
 fn an_index_comes_back_as_it_was_kept() {
@@ -198,109 +101,6 @@ fn an_index_is_given_up_when_either_end_has_changed_under_the_same_size_and_time
         let index = FrameIndex::load(&trajectory.file(), Keep::Beside).expect("a new index");
         assert_eq!(index.get(if at_end { 8 } else { 0 }).expect("nine frames").step, 77);
     }
-}
-
-#[test]
-fn an_index_is_given_up_when_the_middle_has_changed_under_the_same_size_time_and_ends() {
-    let trajectory = Trajectory::new(60);
-    trajectory.times();
-    let frames = decode_file(&trajectory.bytes).expect("a valid stream");
-    let middle = frames[30].start as u64;
-    assert!(
-        middle > 8192 && middle + 8192 < trajectory.bytes.len() as u64,
-        "not among the bytes of which there is a sum"
-    );
-    let mut expected = trajectory.true_times();
-    // The time stands behind magic number, atoms and step.
-    trajectory.write_over(middle + 12, &123.5f32.to_be_bytes());
-    expected[30] = 123.5;
-    assert!(trajectory.open().unlocated_bytes().is_some());
-    assert_eq!(trajectory.times(), expected);
-    // And from now on there is an index of what is there.
-    assert_eq!(trajectory.open().unlocated_bytes(), None);
-    assert_eq!(trajectory.times(), expected);
-}
-
-#[test]
-fn an_index_is_made_anew_when_only_the_change_time_is_another() {
-    let trajectory = Trajectory::new(9);
-    trajectory.times();
-    trajectory.doctor_index();
-    let same = trajectory.bytes[0];
-    trajectory.write_over(0, &[same]);
-    assert_eq!(trajectory.times(), trajectory.true_times());
-}
-
-#[test]
-fn an_index_is_given_up_when_an_older_frame_has_changed_while_the_file_has_grown() {
-    let mut trajectory = Trajectory::new(60);
-    trajectory.times();
-    let more = random_file(&mut Dice::new(&[4]), 100, 3, &mut Coverage::default());
-    let mut file = OpenOptions::new().append(true).open(trajectory.path()).expect("our own file");
-    file.write_all(&more).expect("room for a small file");
-    let middle = decode_file(&trajectory.bytes).expect("a valid stream")[30].start;
-    trajectory.bytes[middle + 12..middle + 16].copy_from_slice(&123.5f32.to_be_bytes());
-    trajectory.bytes.extend(&more);
-    fs::write(trajectory.path(), &trajectory.bytes).expect("room for a small file");
-    assert_eq!(trajectory.times(), trajectory.true_times());
-    assert_eq!(trajectory.times()[30], 123.5);
-}
-
-#[test]
-fn an_index_is_not_believed_when_the_file_was_written_to_before_it_was_kept() {
-    let trajectory = Trajectory::new(60);
-    trajectory.times();
-    let file = trajectory.file();
-    let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
-    let middle = decode_file(&trajectory.bytes).expect("a valid stream")[30].start as u64;
-    // Its frames were located in the file that was opened before.
-    trajectory.write_over(middle + 12, &123.5f32.to_be_bytes());
-    index.save(&file, Keep::Beside).expect("room for a small file");
-    assert_eq!(FrameIndex::load(&trajectory.file(), Keep::Beside), None);
-    assert_eq!(trajectory.times()[30], 123.5);
-}
-
-#[test]
-fn an_index_is_extended_from_its_end_when_the_file_has_grown() {
-    // More frames than are looked at: who shows the doctored time of the others has not looked at all of them again.
-    let mut trajectory = Trajectory::of_atoms(3, 2 * SAMPLE);
-    trajectory.times();
-    let file = trajectory.file();
-    let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
-    let index = changed(&index, |frames| frames[1].time += 1e6);
-    index.save(&file, Keep::Beside).expect("room for a small file");
-    let doctored: Vec<_> = index.frames().map(|frame| frame.time).collect();
-    let n_frames = doctored.len();
-    let more = random_file(&mut Dice::new(&[4]), 3, 3, &mut Coverage::default());
-    let mut torn = more.clone();
-    torn.extend_from_slice(&trajectory.bytes[..50]);
-    let mut file = OpenOptions::new().append(true).open(trajectory.path()).expect("our own file");
-    file.write_all(&torn).expect("room for a small file");
-    trajectory.bytes.extend(&more);
-    // Old frames show the doctored times: they were not looked at again. New ones show their own.
-    let mut grown = doctored.clone();
-    grown.extend(&trajectory.true_times()[n_frames..]);
-    let xtc = trajectory.open();
-    assert_eq!(xtc.times().expect("located"), grown);
-    xtc.check_end().expect_err("a torn frame");
-    // The rest of the torn frame comes.
-    file.write_all(&trajectory.bytes[50..decode_file(&trajectory.bytes).expect("valid")[0].end]).expect("room");
-    let xtc = trajectory.open();
-    assert_eq!(xtc.n_frames().expect("located"), n_frames as u64 + 4);
-    assert_eq!(xtc.times().expect("located")[..n_frames + 3], grown);
-    xtc.check_end().expect("whole frames");
-}
-
-#[test]
-fn an_index_is_given_up_when_the_file_has_grown_and_is_another() {
-    let trajectory = Trajectory::new(9);
-    trajectory.times();
-    trajectory.doctor_index();
-    let other = random_file(&mut Dice::new(&[9]), 90, 30, &mut Coverage::default());
-    assert!(other.len() > trajectory.bytes.len());
-    fs::write(trajectory.path(), &other).expect("room for a small file");
-    let times: Vec<_> = decode_file(&other).expect("valid").iter().map(|frame| f64::from(frame.time)).collect();
-    assert_eq!(trajectory.times(), times);
 }
 
 #[test]
