@@ -116,10 +116,10 @@ def check(
     Notes
     -----
     Every atom of every frame is decoded: positions, velocities and forces. What formats say twice is compared: headers,
-    record markers, lengths, checksums; of XTC frames also the number of compressed bytes, the extremes of each axis, and the
-    bytes that the coordinates have when they are packed again. Damage that changes none of these passes:
-    ``docs/damage.md`` lists it for each format. Costs as much as reading all atoms, of XTC also as much as writing them;
-    memory grows by 16 bytes a frame.
+    record markers, lengths, checksums; of XTC frames also the number of compressed bytes, the extremes of each axis,
+    and the bytes that the coordinates have when they are packed again. Damage that changes none of these passes:
+    ``docs/damage.md`` lists it for each format. Costs as much as reading all atoms, of XTC also as much as writing
+    them; memory grows by 16 bytes a frame.
     """
     name = path.url if isinstance(path, RemoteFile) else fspath(path)
     try:
