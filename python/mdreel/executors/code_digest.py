@@ -31,6 +31,7 @@ _NOT_OF_A_CLASS = frozenset(
         "__dataclass_fields__",
         "_abc_impl",
         "__abstractmethods__",
+        "__slotnames__",
         "__parameters__",
         "__orig_bases__",
         "__match_args__",
@@ -109,6 +110,8 @@ class CodeDigest:
             return _hashed(type(what).__name__.encode(), *sorted(self._of(one) for one in what))
         if type(what) is np.ndarray or isinstance(what, np.generic):
             return self._array(np.asarray(what))
+        if type(what) in (tuple, list) and all(type(one) in _PLAIN for one in what):  # maybe one for each atom
+            return _hashed(type(what).__name__.encode(), repr(what).encode())
         parts = _parts(what)
         return self._instance(what) if parts is None else self._all(type(what).__name__, parts)
 
@@ -117,7 +120,7 @@ class CodeDigest:
 
     def _array(self, array: np.ndarray[Any, Any]) -> bytes:
         if array.dtype.hasobject:
-            return self._all(f"array {array.dtype} {array.shape}", array.ravel().tolist())
+            return self._all(f"array {array.dtype} {array.shape}", [array.ravel().tolist()])
         return _hashed(f"array {array.dtype.descr} {array.shape}".encode(), array.tobytes())
 
     def _in_c(self, what: Any) -> bytes:
