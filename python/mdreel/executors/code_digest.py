@@ -110,12 +110,13 @@ class CodeDigest:
             return _hashed(type(what).__name__.encode(), *sorted(self._of(one) for one in what))
         if type(what) is np.ndarray or isinstance(what, np.generic):
             return self._array(np.asarray(what))
-        if type(what) in (tuple, list) and all(type(one) in _PLAIN for one in what):  # maybe one for each atom
-            return _hashed(type(what).__name__.encode(), repr(what).encode())
         parts = _parts(what)
         return self._instance(what) if parts is None else self._all(type(what).__name__, parts)
 
     def _all(self, kind: str, parts: Iterable[Any]) -> bytes:
+        parts = [*parts]
+        if all(type(part) in _PLAIN for part in parts):  # maybe one for each atom
+            return _hashed(kind.encode(), b"plain", repr(parts).encode())
         return _hashed(kind.encode(), *(self._of(part) for part in parts))
 
     def _array(self, array: np.ndarray[Any, Any]) -> bytes:
