@@ -149,9 +149,13 @@ class CodeDigest:
         if origin_of(module) is not OWN_CODE:
             # Its name stands for its code, but for what it closes over: a function that was made for some values.
             named = self._library(module, function.__qualname__)
-            if function.__closure__ is None:
+            if function.__closure__ is None or id(function) in self._under_way:
                 return named
-            return _hashed(named, *(self._of(cell) for cell in function.__closure__))
+            self._under_way[id(function)] = len(self._under_way)
+            try:
+                return _hashed(named, *(self._of(cell) for cell in function.__closure__))
+            finally:
+                del self._under_way[id(function)]
         name, is_new = self._name("function", function)
         if is_new:
             self._describe_function(name, function)
