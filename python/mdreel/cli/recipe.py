@@ -112,7 +112,7 @@ def read_recipe(path: Path | None, **of_command: Any) -> tuple[Request, list[Ask
 
 
 def read_toml(path: Path, *, has_commands: bool = False) -> dict[str, Any]:
-    """Read a file of TOML. If mdreel runs commands from it, no other user but root may be able to change it."""
+    """Read a file of TOML; refuse one with commands that mdreel runs if other users can change it."""
     try:
         with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
             return tomllib.load(file)

@@ -31,6 +31,7 @@ _NOT_OF_A_CLASS = frozenset(
         "__dataclass_fields__",
         "_abc_impl",
         "__abstractmethods__",
+        "__slotnames__",
         "__parameters__",
         "__orig_bases__",
         "__match_args__",
@@ -113,11 +114,14 @@ class CodeDigest:
         return self._instance(what) if parts is None else self._all(type(what).__name__, parts)
 
     def _all(self, kind: str, parts: Iterable[Any]) -> bytes:
+        parts = [*parts]
+        if all(type(part) in _PLAIN for part in parts):  # maybe one for each atom
+            return _hashed(kind.encode(), b"plain", repr(parts).encode())
         return _hashed(kind.encode(), *(self._of(part) for part in parts))
 
     def _array(self, array: np.ndarray[Any, Any]) -> bytes:
         if array.dtype.hasobject:
-            return self._all(f"array {array.dtype} {array.shape}", array.ravel().tolist())
+            return self._all(f"array {array.dtype} {array.shape}", [array.ravel().tolist()])
         return _hashed(f"array {array.dtype.descr} {array.shape}".encode(), array.tobytes())
 
     def _in_c(self, what: Any) -> bytes:
@@ -145,9 +149,13 @@ class CodeDigest:
         if origin_of(module) is not OWN_CODE:
             # Its name stands for its code, but for what it closes over: a function that was made for some values.
             named = self._library(module, function.__qualname__)
-            if function.__closure__ is None:
+            if function.__closure__ is None or id(function) in self._under_way:
                 return named
-            return _hashed(named, *(self._of(cell) for cell in function.__closure__))
+            self._under_way[id(function)] = len(self._under_way)
+            try:
+                return _hashed(named, *(self._of(cell) for cell in function.__closure__))
+            finally:
+                del self._under_way[id(function)]
         name, is_new = self._name("function", function)
         if is_new:
             self._describe_function(name, function)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def parts_of_mdanalysis(what: Any) -> list[Any] | None:
     """Return what a group of atoms, or a Universe, is made of; None of anything else.
@@ -24,10 +26,18 @@ def parts_of_mdanalysis(what: Any) -> list[Any] | None:
             table.size,
             table.atoms2residues(None),
             table.residues2segments(None),
-            *[part for name in sorted(attributes) for part in (name, attributes[name])],
+            *[part for name in sorted(attributes) for part in (name, _as_array(attributes[name]))],
             *_frame(what),
         ]
     return None
+
+
+def _as_array(values: Any) -> Any:
+    """Return bonds and the like as an array: they are as many as the atoms."""
+    try:
+        return np.array(values, np.int64) if isinstance(values, (list, tuple)) else values
+    except (ValueError, TypeError):  # they are of different lengths, or no numbers
+        return values
 
 
 def _frame(universe: Any) -> list[Any]:
