@@ -42,8 +42,19 @@ from mdreel.watch.steering import NAME, SteeringLog
 from mdreel.watch.terminal import Room, view
 from steering_lines import line
 
-ODD_JSON = (b"1e400", b"-1e400", b"NaN", b"Infinity", b"-Infinity", b"9" * 400, b"9" * 5000, b"[" * 2000 + b"]" * 2000)
-"""What ``json`` reads, or has limits for, and what no number or list of ours is."""
+ODD_JSON = (
+    b"1e400",
+    b"-1e400",
+    b"NaN",
+    b"Infinity",
+    b"-Infinity",
+    b"0",
+    b"-1",
+    b"9" * 400,
+    b"9" * 5000,
+    b"[" * 2000 + b"]" * 2000,
+)
+"""What ``json`` reads, or has limits for, and what seldom is a number or list of ours."""
 
 Refusals = tuple[type[Exception], ...]
 
@@ -75,6 +86,11 @@ class Decoder:
 
 def _message(content: bytes, _: Path) -> object:
     return decode(content)
+
+
+def _accepted(content: bytes, folder: Path) -> None:
+    """Read what a server says of its channel, and look whether there is room for that."""
+    LocalChannel(folder / "there", None, None, 1 << 20).accept(Answer.decode(content))
 
 
 def _request(content: bytes, folder: Path) -> object:
@@ -248,9 +264,10 @@ DECODERS = {
         ("insitu/nodes/messages.py:_said",),
     ),
     "answer of a server": Decoder(
-        lambda content, _: Answer.decode(content),
-        (Answer("a-b-c", 8, 4096, _MANIFEST).encode(),),
+        _accepted,
+        (Answer("a-b-c", 8, 4096, _MANIFEST).encode(), Answer("a-b-c", 8, 1, _MANIFEST).encode()),
         ("insitu/nodes/messages.py:_manifest",),
+        (FormatError, MismatchError),
     ),
     "frame of a server": Decoder(_frame, (), is_json=False),
     "where a relay's channel comes from": Decoder(

@@ -76,6 +76,7 @@ def test_refusal_is_an_error_with_its_reason(tmp_path: Path, asking: ThreadPoolE
         taken(producer)[0].refuse("never learnt it")
         with pytest.raises(StreamError, match="the simulation refuses: never learnt it"):
             said.result(LONGEST_SECONDS)
+        assert left(producer.path) == []
 
 
 def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:

@@ -249,6 +249,9 @@ def _answer(request: Path) -> Answer | None:
         said = answer_of(path)
     except FileNotFoundError:
         return None
+    except BaseException:
+        _remove(path)
+        raise
     _remove(path)
     return said
 

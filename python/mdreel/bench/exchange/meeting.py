@@ -14,7 +14,7 @@ from mdreel.bench.exchange.work import PATIENCE, Work
 _TRY_AGAIN_SECONDS = 0.02
 _TOKEN_SECONDS = 2.0
 _TOKEN_BYTES = 32
-_SHARED_FILE = "meeting.token"
+_TOKEN_FILE = "meeting.token"  # noqa: S105 - its name
 """A file of the user's alone in the folder that both see: who connects and does not show it is no partner."""
 
 
@@ -59,7 +59,7 @@ class Meeting:
 
 
 def _accepted(work: Work) -> socket.socket:
-    token = _made(work.folder / _SHARED_FILE)
+    token = _made(work.folder / _TOKEN_FILE)
     until = monotonic() + PATIENCE
     with socket.create_server((work.address, work.port)) as server:
         while True:
@@ -101,7 +101,7 @@ def _connected(work: Work) -> socket.socket:
     while True:
         try:
             connection = socket.create_connection((work.address, work.port), timeout=1.0)
-            connection.sendall((work.folder / _SHARED_FILE).read_bytes())
+            connection.sendall((work.folder / _TOKEN_FILE).read_bytes())
         except OSError:
             if monotonic() > until:
                 raise

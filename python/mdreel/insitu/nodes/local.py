@@ -89,9 +89,12 @@ class LocalChannel:
         if self._identity is not None and answer.identity != self._identity:
             message = "the channel on the other node was made anew, and frames of the one before are here"
             raise MismatchError(f"{self.path}: {message}: remove this one (mdreel channels {self.path.name} --remove)")
+        if answer.slot_bytes < 1 or answer.manifest.n_atoms < 1:
+            found = f"{answer.manifest.n_atoms:,} atoms and {answer.slot_bytes:,} bytes"
+            raise MismatchError(f"{self.path}: expected frames of 1 atom and 1 byte or more, got {found}")
         self.answer = answer
         n_bytes = self.n_slots * answer.slot_bytes
-        if answer.slot_bytes < 1 or answer.manifest.n_atoms < 1 or n_bytes > self._most_bytes:
+        if n_bytes > self._most_bytes:
             message = f"{self.n_slots} frames of {answer.slot_bytes:,} bytes take more than {self._most_bytes:,} bytes"
             raise MismatchError(f"{self.path}: {message}: allow more memory, or fewer slots")
 

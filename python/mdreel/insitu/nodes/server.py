@@ -196,8 +196,13 @@ class Server:
         """Messages that were not understood, or could not be answered."""
         return self._rejects.n
 
-    def _taking(self, kind: str, name: str) -> Callable[[object], None]:
-        def take(said: object) -> None:
+    def _taking(self, kind: str, name: str) -> "Callable[[zenoh.Query | zenoh.Sample], None]":
+        def take(said: "zenoh.Query | zenoh.Sample") -> None:
+            n_bytes = 0 if said.payload is None else len(said.payload)
+            if n_bytes > MOST_RELAY_BYTES:  # not even kept: what waits takes a limited memory
+                message = f"expected a message of at most {MOST_RELAY_BYTES:,} bytes, got {n_bytes:,}"
+                self._rejects.note(f"{name}: not understood: {message}")
+                return
             try:
                 self._inbox.put_nowait((f"{kind} {name}", said))
             except queue.Full:
@@ -232,7 +237,7 @@ class Server:
     def _answer(self, session: "zenoh.Session", name: str, query: "zenoh.Query") -> None:
         """Say what the channel is, and if a relay wants to join, send to it."""
         try:
-            asked = _bytes_of(query.payload)
+            asked = b"" if query.payload is None else query.payload.to_bytes()
             join = Join.decode(asked) if asked else None
             answer = answer_of(self.paths[name])
             if join is not None:
@@ -276,7 +281,7 @@ class Server:
         self._report(f"{name}: relay on {join.host} has joined")
 
     def _hear(self, name: str, sample: "zenoh.Sample") -> None:
-        session, message = decode(_bytes_of(sample.payload))
+        session, message = decode(sample.payload.to_bytes())
         relay = str(sample.key_expr).rpartition("/")[2]
         if not isinstance(message, Credit | Bye):
             raise FormatError(f"a relay does not say {type(message).__name__}")
@@ -326,15 +331,6 @@ def answer_of(path: Path) -> Answer:
     made = (path / "manifest").stat()  # written once, when the channel is made
     identity = f"{made.st_dev:x}-{made.st_ino:x}-{made.st_mtime_ns:x}"
     return Answer(identity, status["n_slots"], status["slot_bytes"], Manifest.of(status["manifest"]))
-
-
-def _bytes_of(payload: "zenoh.ZBytes | None") -> bytes:
-    """Copy a message out of the network's memory, unless it is larger than any may be."""
-    if payload is None:
-        return b""
-    if len(payload) > MOST_RELAY_BYTES:
-        raise FormatError(f"expected a message of at most {MOST_RELAY_BYTES:,} bytes, got {len(payload):,}")
-    return payload.to_bytes()
 
 
 def _status_of(name: str, sender: Sender) -> RelayStatus:
