@@ -16,6 +16,7 @@ from mdreel.analysis.residue_labels import ResidueLabels
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Request
 from mdreel.cli.dihedrals import FeatureKind
+from mdreel.cli.exits import CommandError
 from mdreel.cli.sasa import Mode
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -164,3 +165,11 @@ def test_residues_are_counted_on_an_axis_where_numbers_repeat() -> None:
     one = ResidueLabels.of(homodimer().atoms[:30])
     assert one.axis == "Residue"
     np.testing.assert_array_equal(one.positions, one.resids)
+
+
+def test_helix_of_both_halves_of_a_homodimer_is_refused() -> None:
+    system = dimer_system()
+    request = Request(Path("dimer.psf"), (Path("dimer.xtc"),), "name CA")
+    question = ANALYSES["helices"].ask(request, segments=["1:6"])
+    with pytest.raises(CommandError, match=r"--segment 1:6: .* 2 segments \(A, B\): .*--select 'segid A'"):
+        question.prepare(system.universe.select_atoms("name CA"), system.trajectory)
