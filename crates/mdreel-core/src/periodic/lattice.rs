@@ -47,7 +47,7 @@ impl Lattice {
     pub fn shorten(&self, mut d: [f64; 3]) -> [f64; 3] {
         let mut least = square(d);
         loop {
-            let before = least;
+            let mut is_shorter = false;
             for (face, half_square) in self.faces.iter().zip(self.half_squares) {
                 let along = dot(d, *face);
                 if along.abs() > half_square {
@@ -56,12 +56,11 @@ impl Lattice {
                     let length = square(image);
                     // What rounding takes for shorter is not: each image must be shorter than the one before.
                     if length < least {
-                        (d, least) = (image, length);
+                        (d, least, is_shorter) = (image, length, true);
                     }
                 }
             }
-            // Not `==`, so that what is no number ends this too.
-            if !(least < before) {
+            if !is_shorter {
                 return d;
             }
         }
