@@ -18,11 +18,13 @@ TREE = {
     errors.WorkerError: (errors.MdreelError, RuntimeError),
 }
 
+WARNINGS = {errors.BrokenMoleculeWarning, errors.DamagedFrameWarning, errors.JumpWarning, errors.UnitWarning}
+
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
-    assert defined == {errors.MdreelError, errors.DamagedFrameWarning, *TREE}
-    assert issubclass(errors.DamagedFrameWarning, UserWarning)
+    assert defined == {errors.MdreelError, *WARNINGS, *TREE}
+    assert all(one.__bases__ == (UserWarning,) for one in WARNINGS)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())
