@@ -18,13 +18,21 @@ TREE = {
     errors.WorkerError: (errors.MdreelError, RuntimeError),
 }
 
-WARNINGS = {errors.AtomOrderWarning, errors.DamagedFrameWarning}
+WARNINGS = {
+    errors.AtomOrderWarning,
+    errors.BrokenMoleculeWarning,
+    errors.DamagedFrameWarning,
+    errors.JumpWarning,
+    errors.RangeWarning,
+    errors.UnansweredRequestWarning,
+    errors.UnitWarning,
+}
 
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
     assert defined == {errors.MdreelError, *WARNINGS, *TREE}
-    assert all(issubclass(warning, UserWarning) for warning in WARNINGS)
+    assert all(one.__bases__ == (UserWarning,) for one in WARNINGS)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())

@@ -191,8 +191,8 @@ def test_remote_netcdf_water_is_left_on_the_server(uploaded: int) -> None:
     source = open_source(f"s3://{BUCKET}/water.nc")
     np.testing.assert_array_equal(rmsd(protein, source, n_workers=1, n_parts=1), rmsd(protein, XTC))
     assert source.n_fetched is not None
-    # From the first to the last of the atoms it is 7 % of each of 10 frames; the first is read once more as the reference,
-    # and once for the check of boundaries.
+    # From the first to the last of the atoms it is 7 % of each of 10 frames; the first is read once more as the
+    # reference, and once for the check of boundaries.
     assert 0.07 * source.n_bytes < source.n_fetched < 0.09 * source.n_bytes
 
 
