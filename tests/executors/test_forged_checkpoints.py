@@ -5,7 +5,6 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,13 @@ import pytest
 import mdreel
 from mdreel.analysis.own_code import Fold
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.executors.checkpoint_key import KEY_VARIABLE, key_path, user_key
 
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the key of each test apart."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    monkeypatch.delenv("MDREEL_KEY_FILE", raising=False)
     monkeypatch.setattr("mdreel.executors.stretches.STRETCH_SECONDS", 0.0)  # each block has a record of its own
     return tmp_path / "state"
 
@@ -87,7 +85,7 @@ def test_value_that_runs_code_is_not_unpickled(
     monkeypatch.setattr(Fold, "pack", lambda self, value: pickle.dumps(Evil(mark)))
     evil = tmp_path / "evil"
     other_key = tmp_path / "other.key"
-    monkeypatch.setenv(KEY_VARIABLE, str(other_key))
+    monkeypatch.setenv("MDREEL_KEY_FILE", str(other_key))
     own = mdreel.from_function(extent, universe.select_atoms("name CA"), reduce=mdreel.Reducer(max), trajectory=adk_xtc)
     own.run(backend="serial", n_parts=9, checkpoint=evil)
     monkeypatch.undo()
@@ -101,15 +99,18 @@ def test_value_that_runs_code_is_not_unpickled(
     assert run(universe, adk_xtc, path) == value
 
 
-def test_checkpoint_is_made_for_its_owner_alone(universe: mda.Universe, adk_xtc: Path, tmp_path: Path) -> None:
+def test_checkpoint_is_made_for_its_owner_alone(
+    universe: mda.Universe, adk_xtc: Path, tmp_path: Path, state: Path
+) -> None:
     before = os.umask(0)
     try:
         run(universe, adk_xtc, tmp_path / "kept")
     finally:
         os.umask(before)
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o600
-    assert key_path().stat().st_mode & 0o777 == 0o600
-    assert len(key_path().read_bytes()) == 32
+    key = state / "mdreel" / "checkpoint.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert len(key.read_bytes()) == 32
 
 
 def changed(records: list[bytes]) -> list[bytes]:
@@ -200,35 +201,3 @@ def test_checkpoint_of_an_earlier_mdreel_is_refused(universe: mda.Universe, adk_
     (tmp_path / "kept").write_bytes(b"mdreelC1" + bytes(100))
     with pytest.raises(FormatError, match="an earlier mdreel has written this checkpoint"):
         run(universe, adk_xtc, tmp_path / "kept")
-
-
-def test_key_is_one_when_many_make_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ThreadPoolExecutor(16) as threads:
-        keys = {*threads.map(lambda _: user_key(), range(64))}
-    assert len(keys) == 1
-    assert [path.name for path in key_path().parent.iterdir()] == ["checkpoint.key"]
-    assert user_key() in keys
-
-
-def test_key_that_others_may_read_is_refused() -> None:
-    user_key()
-    key_path().chmod(0o640)
-    with pytest.raises(UnsupportedError, match="others may read the secret key"):
-        user_key()
-
-
-@pytest.mark.parametrize("content", [b"", b"short", bytes(33)])
-def test_file_that_is_no_key_is_refused(content: bytes) -> None:
-    user_key()
-    key_path().write_bytes(content)
-    with pytest.raises(UnsupportedError, match="expected a key of 32 bytes"):
-        user_key()
-
-
-def test_key_without_a_place_is_an_error_that_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(UnsupportedError, match=f"set {KEY_VARIABLE} to a file that all nodes of the run can read"):
-        user_key()
-    monkeypatch.setenv(KEY_VARIABLE, str(tmp_path / "own.key"))
-    assert user_key() == (tmp_path / "own.key").read_bytes()
