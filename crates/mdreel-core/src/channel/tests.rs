@@ -1,6 +1,7 @@
 //! The ring with its files: what a producer publishes is what its consumers see, whoever comes, goes or dies.
 
 mod catch_up;
+mod garbage;
 mod groups;
 mod restart;
 

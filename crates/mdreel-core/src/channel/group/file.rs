@@ -121,7 +121,7 @@ pub(super) fn number(member: &str) -> u64 {
     checksum(member.as_bytes())
 }
 
-pub(super) fn read_facts(directory: &Directory, group: &str) -> Result<Option<Facts>> {
+pub(in crate::channel) fn read_facts(directory: &Directory, group: &str) -> Result<Option<Facts>> {
     record::read_if_there(directory, &facts_name(group), FACTS_MAGIC)
 }
 
@@ -130,7 +130,11 @@ pub(super) fn write_facts(directory: &Directory, group: &str, facts: &Facts, is_
 }
 
 /// What a member has committed, and the file that says it, which is another one after the next commit.
-pub(super) fn read_state(directory: &Directory, group: &str, member: &str) -> Result<Option<(State, File)>> {
+pub(in crate::channel) fn read_state(
+    directory: &Directory,
+    group: &str,
+    member: &str,
+) -> Result<Option<(State, File)>> {
     record::read_if_there_with_file(directory, &state_name(group, member), STATE_MAGIC)
 }
 
