@@ -12,7 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +37,15 @@ def insert(random: np.random.Generator, content: bytes, start: int, end: int) ->
     return content[:at] + random.bytes(int(random.integers(1, 65))) + content[at:]
 
 
-def overwrite(random: np.random.Generator, content: bytes, start: int, end: int) -> bytes:
-    """Overwrite 16 to 128 bytes with random ones."""
-    at = int(random.integers(start, end))
-    patch = random.bytes(min(int(random.integers(16, 129)), end - at))
-    return content[:at] + patch + content[at + len(patch) :]
+def overwrite(*lengths: int) -> Damage:
+    """Return what overwrites as many bytes with random ones, with one of these lengths."""
+
+    def damage(random: np.random.Generator, content: bytes, start: int, end: int) -> bytes:
+        at = int(random.integers(start, end))
+        patch = random.bytes(min(int(random.choice(lengths)), end - at))
+        return content[:at] + patch + content[at + len(patch) :]
+
+    return damage
 
 
 def flip(random: np.random.Generator, content: bytes, start: int, end: int) -> bytes:
@@ -69,8 +73,15 @@ class Kind:
     required: float
 
 
-# The counts of the bytes alone catch 18 of 18, 50 of 67 and 18 of 128.
-KINDS = (Kind("insertion", insert, 18 / 18), Kind("noise patch", overwrite, 50 / 67), Kind("bit flip", flip, 18 / 128))
+KINDS = (
+    Kind("insertion", insert, 18 / 18),
+    Kind("noise patch", overwrite(16, 32, 64), 50 / 67),
+    Kind("bit flip", flip, 18 / 128),
+)
+"""What must be noticed is what another experiment, with files of its own, has noticed by the counts of the bytes alone."""
+
+LENGTHS = (4, 8, 16, 32, 64)
+"""Lengths of patches that are compared with one another on request, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -160,14 +171,14 @@ def is_within(byte: int | None, start: int) -> bool:
     return byte is not None and start <= byte < start + 2**15
 
 
-def experiment(folder: Path, n_files: int, seed: int) -> dict[str, Counter[str]]:
-    """Damage as many files, a third of them in each way."""
+def experiment(folder: Path, n_files: int, seed: int, kinds: Sequence[Kind] = KINDS) -> dict[str, Counter[str]]:
+    """Damage as many files, as many of them in each way."""
     random = np.random.default_rng(seed)
     sound, path = write_sound(folder / "sound.xtc"), folder / "damaged.xtc"
     counts: dict[str, Counter[str]] = {}
-    for i, kind in enumerate(KINDS):
+    for i, kind in enumerate(kinds):
         counts[kind.name] = Counter()
-        for _ in range((n_files + i) // len(KINDS)):
+        for _ in range((n_files + i) // len(kinds)):
             start = sound.starts[int(random.integers(N_FRAMES))]
             size = plain_xtc.frame_bytes(sound.content[start:])
             damaged = kind.damage(random, sound.content, start + plain_xtc.HEADER_BYTES, start + size)
@@ -210,9 +221,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=N_FILES, help="damaged files")
     parser.add_argument("--seed", type=int, default=SEED, help="of the random numbers")
+    parser.add_argument(
+        "--lengths", action="store_true", help="compare patches of several lengths; nothing is required"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.lengths:
+            kinds = [Kind(f"patch of {length} bytes", overwrite(length), 0.0) for length in LENGTHS]
+            print(table(experiment(Path(folder), arguments.files, arguments.seed, kinds)))
+            return 0
         counts = experiment(Path(folder), arguments.files, arguments.seed)
     print(table(counts))
     wrong = failures(counts)
