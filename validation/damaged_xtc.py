@@ -78,7 +78,7 @@ KINDS = (
     Kind("noise patch", overwrite(16, 32, 64), 50 / 67),
     Kind("bit flip", flip, 18 / 128),
 )
-"""What must be noticed is what another experiment, with files of its own, has noticed by the counts of the bytes alone."""
+"""What must be noticed is what an earlier experiment, with other files, has noticed by the counts of bytes alone."""
 
 LENGTHS = (4, 8, 16, 32, 64)
 """Lengths of patches that are compared with one another on request, in bytes."""

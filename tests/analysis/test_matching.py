@@ -71,6 +71,7 @@ PAIRED: dict[str, Paired] = {
 NOT_PAIRED = {
     "FunctionAnalysis(atomgroup)": "the atoms that it is about",
     "from_function(atomgroup)": "the atoms that it is about",
+    "AnalysisBase(reads)": "atoms of which the positions are read besides",
     "Contacts(select)": "each atom of one group is compared with all of the other, in the same frame",
     "DistanceArray(other)": "distances from all atoms to all others",
     "DistanceArray(reference)": "distances from all atoms to all atoms of the reference",
@@ -86,7 +87,8 @@ def parameters_with_atoms() -> Iterator[str]:
     """Every parameter of what is public that takes atoms, or another analysis, besides those that it is about."""
     public = {name: getattr(mdreel, name) for name in mdreel.__all__} | {kind.__name__: kind for kind in analyses()}
     for name, one in public.items():
-        if not (inspect.isclass(one) or inspect.isfunction(one)):
+        is_class = inspect.isclass(one) and not issubclass(one, Warning)
+        if not (is_class or inspect.isfunction(one)):
             continue
         calls = {name: one}
         if inspect.isclass(one):

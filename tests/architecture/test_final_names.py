@@ -15,6 +15,8 @@ PYTHON = {
     "insitu/requests.py:take": "a request of a living process to another one",
     "insitu/requests.py:_appear": "a request of a living process to another one",
     "insitu/nodes/local.py:open": "of a channel, which lives in memory",
+    "insitu/nodes/local_token.py:make_token": "the token of a server that lives, made anew when it is gone",
+    "executors/checkpoint_key.py:_make": "linked, so that the first of many processes wins, and synced there",
     "notices/file.py:begin": "what a living analysis says of itself",
     "bench": "data of benchmarks, which are made anew",
 }

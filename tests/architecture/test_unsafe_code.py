@@ -105,17 +105,19 @@ SOUND: dict[str, dict[str, str]] = {
     },
     "mdreel-preload/src/c.rs": {
         "errno set_errno": "the address of this thread's own error number",
-        "facts lock_as_writer lock_as_last unlock is_locked set_mode read_start copy target_of notices_of sleep": CALL,
+        "facts lock_as_writer lock_as_last unlock is_locked set_mode read_start target_of notices_of sleep": CALL,
         "is_interruptible process flush_all at_exit": CALL,
+        "has_failed_standard": "the standard streams of the C library, which stay",
         "variable": "called once, before the program begins; the environment must not change meanwhile",
-        "descriptor_of has_failed": PROGRAM,
+        "descriptor_of has_failed flush": PROGRAM,
     },
     "mdreel-preload/src/intercept.rs": {"rename_unseen": PROGRAM},
-    "mdreel-preload/src/looks.rs": {"unseen": PROGRAM},
+    "mdreel-preload/src/looks.rs": {"written": PROGRAM},
     "mdreel-preload/src/next.rs": {"get": "the name ends with a zero, by its type"},
     "mdreel-preload/src/open.rs": {"opened": PROGRAM},
     "mdreel-preload/src/parts.rs": {"add with": "a slot is touched only by who has taken it"},
     "mdreel-preload/src/streams.rs": {"open open_again": PROGRAM},
+    "mdreel-preload/src/writes.rs": {"total": PROGRAM},
     "mdreel-py/src/allocator.rs": {"keep_freed_memory": "numbers for the C library's allocator"},
 }
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mdreel.errors import UnsupportedError
+from mdreel.results.atomic import sync_directory
 from mdreel.trusted_files import check_trusted
 
 KEY_VARIABLE = "MDREEL_KEY_FILE"
@@ -81,6 +82,7 @@ def _make(path: Path) -> None:
             os.close(descriptor)
         with suppress(FileExistsError):
             os.link(temporary, path)
+            sync_directory(path.parent)
     finally:
         temporary.unlink()
 
