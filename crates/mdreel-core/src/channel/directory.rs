@@ -61,7 +61,7 @@ impl Directory {
     }
 
     /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name. A file that must survive
-    /// the machine is synced by `fill`, and the directory afterwards by [`Directory::sync`].
+    /// the machine is synced by `fill`, and the directory afterwards by `sync`.
     pub fn place_file(&self, name: &str, length: u64, fill: impl FnOnce(&Path, &File) -> Result<()>) -> Result<()> {
         let part = format!("{name}.new");
         let (path, part_path) = (self.join(name), self.join(&part));
