@@ -110,12 +110,16 @@ fn an_index_is_kept_and_extended_from_its_end_when_the_file_has_grown() {
     assert!(open().unlocated_bytes().is_some());
     assert_eq!(open().n_frames().expect("located"), 7);
     assert!(open().unlocated_bytes().is_none(), "kept");
-    // A header in the middle is damaged, away from the ends that the index checks: who looks at it again, sees it.
-    let damaged = decode_file(&bytes).expect("a valid file")[2].start;
-    assert!(damaged > 4096 && damaged + 4096 < bytes.len());
-    bytes[damaged] ^= 1;
     bytes.extend(file_bytes(&frames(300, &[2, 3], 7)));
     std::fs::write(&path, &bytes).expect("room for a small file");
     assert_eq!(open().n_frames().expect("located"), 9);
     open().check_end().expect("whole frames");
+    // A header in the middle is damaged, away from the ends that the index checks, and the file grows: it is looked at again.
+    let damaged = decode_file(&bytes).expect("a valid file")[2].start;
+    assert!(damaged > 4096 && damaged + 4096 < bytes.len());
+    bytes[damaged] ^= 1;
+    bytes.extend(file_bytes(&frames(300, &[1], 9)));
+    std::fs::write(&path, &bytes).expect("room for a small file");
+    assert_eq!(open().n_frames().expect("located"), 2);
+    assert!(open().check_end().is_err());
 }
