@@ -35,7 +35,7 @@ def transformations() -> Iterator[Compared]:
         ("Wrapped atoms", some, mdreel.wrap(some), peer.wrap),
         ("Wrapped residues", protein, mdreel.wrap(protein, "residues"), lambda atoms: peer.wrap(atoms, "residues")),
         ("Centred group", protein, mdreel.center_in_box(protein), peer.center_in_box),
-        ("Jumps undone", some, mdreel.nojump(), lambda _: peer.NoJump()),
+        ("Jumps undone", protein, mdreel.nojump(), lambda _: peer.NoJump()),
     ):
         analysis = mdreel.from_function(lambda positions: positions, atoms)
         found = analysis.run(transformations=[ours]).results.timeseries

@@ -199,7 +199,7 @@ def test_frame_that_has_lost_its_cell_is_named(make: Callable[[Any, Any], Analys
     positions = peptide_positions()[:N_FRAMES]
     make(peptide(), in_memory(positions, cells)).run()
     cells[4] = lost
-    with pytest.raises(MismatchError, match=r"frame 4 .*cell"):
+    with pytest.raises(MismatchError, match=r"frame 4.*cell"):
         make(peptide(), in_memory(positions, cells)).run()
 
 

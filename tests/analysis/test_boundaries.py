@@ -122,6 +122,8 @@ def test_analysis_warns_of_jumps_where_it_needs_paths(name: str) -> None:
 
 def test_declarations_of_own_analyses_are_kept() -> None:
     class Radius(mdreel.AnalysisBase):
+        _has_results = False
+
         @property
         def boundaries(self) -> mdreel.analysis.boundaries.Boundaries:
             return mdreel.analysis.boundaries.Boundaries("distances from the centre", whole=True)

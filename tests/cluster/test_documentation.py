@@ -23,8 +23,8 @@ def blocks(language: str) -> list[str]:
 
 
 def recipe(name: str) -> str:
-    """The one block of Python that has this word."""
-    (found,) = [block for block in blocks("python") if name in block]
+    """The one block of Python that imports this name."""
+    (found,) = [block for block in blocks("python") if f"import {name}" in block]
     return found
 
 

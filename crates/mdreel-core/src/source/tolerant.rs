@@ -189,8 +189,9 @@ impl Source for Tolerant {
         // Of several files, none behind the first torn one is read when the trajectory ends there.
         let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
         let n_atoms = self.inner.n_atoms();
-        let all =
-            if atoms.len() < n_atoms { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
+        // Of no atom, headers alone are wanted: these are checked as they are read.
+        let is_part = (1..n_atoms).contains(&atoms.len());
+        let all = if is_part { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
         Ok(Box::new(TolerantReader {
             inner: self.inner.reader(all.as_ref().unwrap_or(atoms), wanted)?,
             chosen: all.as_ref().map(|_| Chosen { atoms, n_atoms, frames: None }),
