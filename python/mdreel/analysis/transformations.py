@@ -242,10 +242,10 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     Each frame needs the one before: the run is one block, read in order by one worker. Atoms must not go further than
     half a cell from one frame that is read to the next. ``"lattice"`` takes the nearest image, in fractions of the cell
     (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds fractions: in cells with
-    angles far from 90 degrees it differs for atoms that move more than half the least height of the cell. At constant pressure it lets an atom that is many cells away move with the
-    fluctuations of the cell; ``"toroidal"`` does not (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)
-    021101; Bullerjahn et al., J. Chem. Theory Comput. 19 (2023) 3406), but moves the atoms of a molecule apart unless
-    they are whole.
+    angles far from 90 degrees it differs for atoms that move more than half the least height of the cell. At constant
+    pressure ``"lattice"`` lets an atom that is many cells away move with the fluctuations of the cell; ``"toroidal"``
+    does not (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020) 021101; Bullerjahn et al., J. Chem. Theory
+    Comput. 19 (2023) 3406), but moves the atoms of a molecule apart unless they are whole.
     """
     return without_jumps(scheme)
 
