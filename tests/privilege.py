@@ -1,5 +1,6 @@
 """Tests of permissions that mean something to root, too."""
 
+import encodings.idna  # noqa: F401 - of names of hosts; who has no privilege may not read the library of Python
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -23,8 +23,8 @@ def blocks(language: str) -> list[str]:
 
 
 def recipe(name: str) -> str:
-    """The one block of Python that imports this name."""
-    (found,) = [block for block in blocks("python") if f"import {name}" in block]
+    """The one block of Python that has this text."""
+    (found,) = [block for block in blocks("python") if name in block]
     return found
 
 
@@ -59,7 +59,7 @@ def test_page_shows_the_script_that_its_command_writes(mdreel, tmp_path, schedul
     ],
 )
 def test_recipe_for_dask_makes_the_job(name, lines):
-    with cluster_of(recipe(name)) as cluster:
+    with cluster_of(recipe(f"import {name}")) as cluster:
         script = cluster.job_script().splitlines()
     assert set(lines) <= set(script)
     (worker,) = [line for line in script if "dask_worker" in line]
@@ -76,7 +76,7 @@ def test_recipe_for_dask_gives_the_bits_of_one_process(tmp_path, tmp_path_factor
     from mdreel.analysis.rmsd import RMSD
 
     monkeypatch.chdir(tmp_path)  # where Slurm puts the logs of the workers
-    code = recipe("SLURMCluster")
+    code = recipe("import SLURMCluster")
     for number in ("cores", "processes"):
         code = code.replace(f"{number}=64", f"{number}=1")
     names: dict[str, Any] = {"ca": mda.Universe(PSF, DCD).select_atoms("name CA")}

@@ -137,10 +137,11 @@ class Walks:
                 np.testing.assert_array_equal(self.table(f"{name}.csv"), np.concatenate(each))
 
     def table(self, name: str) -> np.ndarray:
-        """A table of results, shape (n_rows, n_columns)."""
+        """The numbers in a table of results, shape (n_rows, n_columns)."""
         with (self.place / "results" / name).open() as file:
-            rows = list(csv.reader(file))
-        return np.array(rows[1:], float)
+            head, *rows = csv.reader(file)
+        kept = [place for place, column in enumerate(head) if column not in ("segment", "resname")]
+        return np.array([[row[place] for place in kept] for row in rows], float)
 
 
 def wait_for(find: Callable[[], Any], what: str) -> Any:
