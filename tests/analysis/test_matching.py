@@ -71,7 +71,7 @@ PAIRED: dict[str, Paired] = {
 NOT_PAIRED = {
     "FunctionAnalysis(atomgroup)": "the atoms that it is about",
     "from_function(atomgroup)": "the atoms that it is about",
-    "AnalysisBase(reads)": "atoms of which the positions are read besides",
+    "AnalysisBase(reads)": "further atoms whose positions the worker reads",
     "Contacts(select)": "each atom of one group is compared with all of the other, in the same frame",
     "DistanceArray(other)": "distances from all atoms to all others",
     "DistanceArray(reference)": "distances from all atoms to all atoms of the reference",

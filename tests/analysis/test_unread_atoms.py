@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 
 
 def _looked(look: Look, at: Any, group: Any, frame: int | None = None) -> Any:
-    """What somebody sees who looks at something, and where a group is afterwards; or what is raised."""
+    """Return the value of an access and the positions of the group after it, or the error that the access raises."""
     before = group.positions
     try:
         found = _plain(look(at))

@@ -91,7 +91,7 @@ def files_that_listen() -> set[str]:
 
 
 def test_everything_that_listens_says_who_is_let_in() -> None:
-    assert files_that_listen() == set(DOORS), "say in the table who is let in, with a test that others are not"
+    assert files_that_listen() == set(DOORS), "add the file to DOORS, with a test that it refuses others"
 
 
 @pytest.mark.parametrize("place", DOORS)

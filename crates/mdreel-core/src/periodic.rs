@@ -19,8 +19,8 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// The images of a cell; `None` where there is none, which files also say by three lengths of zero. Fails where the lengths
-    /// and angles span no volume.
+    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of zero. Returns an
+    /// error if the lengths and angles span no volume.
     pub fn new(cell: Option<&UnitCell>) -> Result<Option<Self>> {
         let Some(cell) = cell else { return Ok(None) };
         // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ from these

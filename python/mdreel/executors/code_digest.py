@@ -59,7 +59,7 @@ class CodeDigest:
     Attributes
     ----------
     parts : dict of str to str
-        Digests of functions, classes, and of values that these refer to, by what they are.
+        The digest of each function, each class and each value that they refer to, by its description.
     distributions : set of str
         The installed distributions that this code refers to. Their versions stand for their code.
 

@@ -227,7 +227,7 @@ struct TolerantReader<'a> {
     damage: Vec<Damage>,
 }
 
-/// The wanted atoms of frames of which all atoms are read.
+/// Selects the wanted atoms from frames that the inner reader decodes in full.
 struct Chosen<'a> {
     atoms: &'a AtomSelection,
     n_atoms: usize,

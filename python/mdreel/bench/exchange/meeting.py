@@ -80,7 +80,7 @@ def _made(path: Path) -> bytes:
 
 
 def _shows(connection: socket.socket, token: bytes) -> bool:
-    """Whether somebody who has connected shows the token, all of it in a short time."""
+    """Return whether the connected process sends the whole token before the timeout."""
     shown = b""
     until = monotonic() + _TOKEN_SECONDS
     with suppress(OSError):

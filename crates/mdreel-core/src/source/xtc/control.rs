@@ -76,7 +76,7 @@ pub struct Wanted {
     bits: Vec<u8>,
     /// The first wanted atom.
     first: u64,
-    /// The last wanted atom, plus 1: nothing behind it is looked at. `bits` is read without a check up to here.
+    /// The index of the last wanted atom, plus 1. The walk stops there, and reads `bits` up to there without a bounds check.
     limit: u64,
     /// Whether every atom before `limit` is wanted.
     pub all: bool,
