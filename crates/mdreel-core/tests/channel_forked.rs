@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use channel_processes::{LONG, N_STEPS, check, kill, publish, role, start, try_open};
+use channel_processes::{LONG, N_STEPS, check, kill, publish, role, staged, start, try_open};
 use mdreel_core::channel::catch_up::CatchUp;
 use mdreel_core::channel::consumer::{Consumer, Next, Start};
 use mdreel_core::channel::end::End;
@@ -130,7 +130,14 @@ fn killed_producer_is_missed_and_succeeded_while_its_forked_child_lives() {
     let mut producer = try_open(place.path(), N_STEPS, true).expect("the locks are free, that of staging as well");
     assert!(child.lives());
     publish(&mut producer, N_STEPS);
-    assert!(matches!(consumer.next(LONG), Ok(Next::Frame(frame)) if check(&frame) == N_STEPS));
+    let mut next = || match consumer.next(LONG).unwrap() {
+        Next::Frame(frame) => check(&frame),
+        Next::End(end) => panic!("{end:?}"),
+    };
+    let step = next();
+    // The killed producer may have staged a frame that it did not publish. Its successor publishes that frame first.
+    let is_late = staged(place.path()).iter().rev().nth(1) == Some(&step);
+    assert_eq!(if is_late { next() } else { step }, N_STEPS);
 }
 
 #[test]
