@@ -6,10 +6,11 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mdreel_lab.bench import data
+
 import measure
 import results
 from contender import job, python
-from mdreel.bench import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable

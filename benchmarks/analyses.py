@@ -10,7 +10,7 @@ from cases import Case, Goal, Plan
 from contender import Contender, job, python
 
 if TYPE_CHECKING:
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 
 @dataclass(frozen=True)

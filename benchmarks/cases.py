@@ -11,7 +11,7 @@ from contender import Contender, example, job, ours, python, rust
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def floors(system: System, form: str) -> list[Contender]:
 
 
 def _dcd_layout(system: System) -> tuple[int, ...]:
-    """Say where the frames of a DCD file made by `mdreel.bench.data` lie.
+    """Say where the frames of a DCD file made by `mdreel_lab.bench.data` lie.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def _dcd_layout(system: System) -> tuple[int, ...]:
 
 
 def _netcdf_layout(system: System) -> tuple[int, ...]:
-    """Say where the frames of a NetCDF file made by `mdreel.bench.data` lie; see `_dcd_layout`."""
+    """Say where the frames of a NetCDF file made by `mdreel_lab.bench.data` lie; see `_dcd_layout`."""
     size, stride = system.trajectory("ncdf").stat().st_size, 4 + 12 * _n_atoms(system)  # the atoms, and the time
     if size >= system.n_frames * (stride + 48):
         stride += 48  # a cell

@@ -140,7 +140,7 @@ RENAMED = Peer("renamed", "write, rename, inotify", "ctypes")
 TCP = Peer("tcp", "TCP and nothing else", "socket")
 BETWEEN_NODES = (
     TCP,
-    Peer("nodes", "mdreel, serve and relay", "mdreel.insitu.nodes zenoh"),
+    Peer("nodes", "mdreel, serve and relay", "mdreel.live.nodes zenoh"),
     Peer("sst", "ADIOS2 SST", "adios2"),
     Peer("zenoh", "Zenoh raw", "zenoh"),
     Peer("nats", "NATS", "nats", program="nats-server"),
@@ -294,7 +294,7 @@ def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
 
 
 def _between_nodes(systems: dict[str, Frames], seconds: float, log: Callable[[str], None]) -> list[dict[str, Any]]:
-    from mdreel.bench.hosts import network_hosts, why_there_are_none
+    from mdreel_lab.bench.hosts import network_hosts, why_there_are_none
 
     if problem := why_there_are_none():
         log(f"  skipped two nodes: {problem}")

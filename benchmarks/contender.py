@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from peers.job import Job
 
 if TYPE_CHECKING:
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent

@@ -15,7 +15,7 @@ from measure import launch
 from peers.straggler import QUOTA_US, SLOWED_QUOTA_US
 
 if TYPE_CHECKING:
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 N_WORKERS = 4
 LEFT = (N_WORKERS - 1 + SLOWED_QUOTA_US / QUOTA_US) / N_WORKERS

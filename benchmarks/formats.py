@@ -10,7 +10,7 @@ from cases import Case, Goal, Plan, floors, molly
 from contender import Contender, job, ours, python
 
 if TYPE_CHECKING:
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 PEERS = {
     "xtc": ("MDAnalysis", "mdtraj", "chemfiles"),

@@ -9,7 +9,7 @@ from cases import Case, Goal, Plan, floors
 from contender import Contender, job, python
 
 if TYPE_CHECKING:
-    from mdreel.bench.data import System
+    from mdreel_lab.bench.data import System
 
 CONVERTERS = {
     "mdreel": "python:mdreel",

@@ -56,17 +56,17 @@ def simulate(options: argparse.Namespace) -> None:
     simulation = make_simulation(options.seed)
     if options.restart:
         simulation.loadCheckpoint(str(options.restart))
-    with mdreel.Producer(
+    with mdreel.live.Producer(
         options.simulate,
         N_BEADS,
         time_step=STEP_PS,
         stride=INTERVAL,
-        staging=mdreel.Staging(options.staging) if options.staging else None,
+        staging=mdreel.live.Staging(options.staging) if options.staging else None,
         archive=options.archive,
         resume_step=simulation.currentStep + INTERVAL if options.restart else None,
     ) as producer:
         producer.await_consumers(1)  # the analyses see the first frame
-        reporter = mdreel.OpenMMReporter(
+        reporter = mdreel.live.OpenMMReporter(
             producer, INTERVAL, "state.checkpoint", checkpoint_frames=FRAMES_PER_CHECKPOINT
         )
         simulation.reporters.append(reporter)

@@ -153,7 +153,7 @@ def follow(engine: str, folder: Path, n_frames: int) -> bool:
     silent = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=folder, stdout=silent, stderr=silent) as process:
         live = rdf_of(mdreel.follow(folder / name, process=process.pid))
-        for _ in mdreel.live([live], every=0.2):
+        for _ in mdreel.live.stream_results([live], every=0.2):
             peak = live.results.bins[np.argmax(live.results.rdf)]
             print(f"{engine}: {live.n_frames:6d} frames, the largest peak of g(r) at {peak:.2f} Å", flush=True)
     written = rdf_of(folder / name).run()

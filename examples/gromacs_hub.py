@@ -104,7 +104,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder, n_frames)
-        engine = mdreel.Engine(
+        engine = mdreel.live.Engine(
             f"127.0.0.1:{port}",
             wait=60,
             n_atoms=N_BEADS,
@@ -115,10 +115,10 @@ def main() -> None:
             n_consumers=1,
         )
         with start_gromacs(folder, port) as gromacs:
-            with mdreel.Hub(folder / "channel", "127.0.0.1:0", engine, report=print) as hub:
+            with mdreel.live.Hub(folder / "channel", "127.0.0.1:0", engine, report=print) as hub:
                 print(f"clients of IMD, such as VMD, are served at {hub.address}", flush=True)
-                live = torsions_of(folder, mdreel.channel(folder / "channel", wait=60))
-                for _ in mdreel.live([live], every=0.2):
+                live = torsions_of(folder, mdreel.live.channel(folder / "channel", wait=60))
+                for _ in mdreel.live.stream_results([live], every=0.2):
                     trans = np.mean(np.abs(live.results.angles) > 120)
                     print(f"{live.n_frames:6d} frames  {live.times[-1]:8.2f} ps  {trans:6.1%} trans", flush=True)
                 print(f"the channel has {hub.wait()}")

@@ -88,7 +88,7 @@ def main() -> None:
     has_reader = find_spec("imdclient") is not None
     with tempfile.TemporaryDirectory() as name, start_lammps(Path(name), port) as lammps:
         folder = Path(name)
-        engine = mdreel.Engine(
+        engine = mdreel.live.Engine(
             f"127.0.0.1:{port}",
             wait=60,
             n_atoms=N_ATOMS,
@@ -96,17 +96,17 @@ def main() -> None:
             dialect="metal",
             n_consumers=1 + has_reader,
         )
-        with mdreel.Hub(folder / "channel", "127.0.0.1:0", engine, report=print) as hub:
+        with mdreel.live.Hub(folder / "channel", "127.0.0.1:0", engine, report=print) as hub:
             reader = threading.Thread(target=subprocess.run, args=([sys.executable, __file__, hub.address],))
             if has_reader:
                 reader.start()
-            live = rdf_of(mdreel.channel(folder / "channel", wait=60))
+            live = rdf_of(mdreel.live.channel(folder / "channel", wait=60))
             print(f"the channel has {hub.wait()}")
             if has_reader:
                 reader.join()
         lammps.wait()
         # LAMMPS writes the frame before the first step as well, and sends it to nobody.
-        written = rdf_of(mdreel.open_source(folder / "argon.dcd"), start=1)
+        written = rdf_of(mdreel.read(folder / "argon.dcd"), start=1)
     same = np.array_equal(live.count, written.count)
     peak = live.bins[np.argmax(live.rdf)]
     print(f"{N_FRAMES} frames; the largest peak of g(r) lies at {peak:.2f} Å")

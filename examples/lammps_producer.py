@@ -57,8 +57,8 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float, restart: P
     lmp.commands_string(ARGON if restart is None else f"read_restart {restart}")
     lmp.command(f"velocity all create {TEMPERATURE} {seed}")
     lmp.commands_string(FORCES.format(temperature=TEMPERATURE, interval=interval, trajectory=folder / f"{name}.dcd"))
-    with mdreel.Producer(folder / name, lmp.get_natoms(), time_step=0.002, stride=interval) as producer:
-        reporter = mdreel.LAMMPSReporter(producer, lmp, interval, folder / f"{name}.restart")
+    with mdreel.live.Producer(folder / name, lmp.get_natoms(), time_step=0.002, stride=interval) as producer:
+        reporter = mdreel.live.LAMMPSReporter(producer, lmp, interval, folder / f"{name}.restart")
         if restart is None:
             producer.await_consumers(1, timeout=120)
         n_runs = n_frames if pace else 1
@@ -97,12 +97,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         words = [f"--frames={options.frames}", f"--interval={options.interval}", f"--pace={options.pace}"]
         with subprocess.Popen([sys.executable, __file__, "--simulate", name, *words]) as simulation:
-            live = distances(mdreel.channel(Path(name) / "run", wait=60))
-            for _ in mdreel.live([live], every=0.2):
+            live = distances(mdreel.live.channel(Path(name) / "run", wait=60))
+            for _ in mdreel.live.stream_results([live], every=0.2):
                 frame, time, distance = live.results.rmsd[-1]
                 print(f"{frame + 1:6.0f} frames  {time:8.3f} ps  {distance:7.3f} Å", flush=True)
         # LAMMPS writes the frame before the first step as well, which is not published.
-        written = distances(mdreel.open_source(Path(name) / "run.dcd"), first=1).run(start=1)
+        written = distances(mdreel.read(Path(name) / "run.dcd"), first=1).run(start=1)
     same = np.array_equal(live.results.rmsd[:, 2], written.results.rmsd[:, 2])
     print(f"{live.n_frames} frames; {'the same' if same else 'NOT the same'} as of the file of LAMMPS, to the bit")
     sys.exit(0 if same and simulation.returncode == 0 else 1)

@@ -64,16 +64,16 @@ def simulate(folder: Path, n_frames: int, interval: int) -> None:
         simulation.reporters.append(app.DCDReporter(str(folder / OWN_FILE), interval))
     first = simulation.currentStep + interval
     print(f"the simulation publishes steps from {first} on", flush=True)
-    with mdreel.Producer(
+    with mdreel.live.Producer(
         folder / "channel",
         N_ATOMS,
         time_step=STEP_PS,
         stride=interval,
-        staging=mdreel.Staging(folder / "staging"),
+        staging=mdreel.live.Staging(folder / "staging"),
         archive=folder / "live.h5md",
         resume_step=first,
     ) as producer:
-        reporter = mdreel.OpenMMReporter(producer, interval, checkpoint, checkpoint_frames=FRAMES_PER_CHECKPOINT)
+        reporter = mdreel.live.OpenMMReporter(producer, interval, checkpoint, checkpoint_frames=FRAMES_PER_CHECKPOINT)
         simulation.reporters.append(reporter)
         reporter.run(simulation, n_frames * interval - simulation.currentStep)
 
@@ -100,8 +100,8 @@ def make_analyses(trajectory: Any) -> tuple[mdreel.RMSD, mdreel.HelixEigenvalues
 
 def analyse(folder: Path) -> dict[str, NDArray[np.float64]]:
     """Follow RMSD and eigenvalues as frames come; return those of all frames."""
-    rmsd, helices = make_analyses(mdreel.channel(folder / "channel", wait=60, restart=60))
-    for _ in mdreel.live([rmsd, helices], every=0.2):
+    rmsd, helices = make_analyses(mdreel.live.channel(folder / "channel", wait=60, restart=60))
+    for _ in mdreel.live.stream_results([rmsd, helices], every=0.2):
         frame, time, value = rmsd.results.rmsd[-1]
         shapes = "  ".join(f"{value:7.2f} Å" for value in helices.results.eigenvalues[-1])
         print(f"{frame + 1:6.0f} frames  {time:8.3f} ps  RMSD {value:7.3f} Å  eigenvalues {shapes}", flush=True)

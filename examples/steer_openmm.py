@@ -71,11 +71,11 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float) -> None:
     simulation.minimizeEnergy(maxIterations=100)
     simulation.context.setVelocitiesToTemperature(TEMPERATURE)
     n_atoms = simulation.system.getNumParticles()
-    with mdreel.Producer(
+    with mdreel.live.Producer(
         folder / "channel", n_atoms, time_step=STEP_PS, stride=interval, archive=folder / "run.dcd"
     ) as producer:
         # Molecules are not wrapped: they are to be seen moving.
-        reporter = mdreel.OpenMMReporter(producer, interval, folder / "run.checkpoint", wrap=False)
+        reporter = mdreel.live.OpenMMReporter(producer, interval, folder / "run.checkpoint", wrap=False)
         simulation.reporters.append(reporter)
         producer.await_consumers(2, timeout=120)  # the archive, and who steers
         for _ in range(n_frames):
@@ -89,10 +89,10 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float) -> None:
 def go_on(folder: Path, checkpoint: Path, seed: int, interval: int) -> None:
     """Simulate from a checkpoint with new velocities; the first frame is that of the checkpoint."""
     simulation = make_simulation(folder)
-    mdreel.fork_openmm(simulation, checkpoint, TEMPERATURE, seed)
+    mdreel.live.fork_openmm(simulation, checkpoint, TEMPERATURE, seed)
     n_atoms = simulation.system.getNumParticles()
-    with mdreel.Producer(folder / "fork", n_atoms, time_step=STEP_PS, archive=folder / "fork.dcd") as producer:
-        reporter = mdreel.OpenMMReporter(producer, interval, folder / "fork.checkpoint", wrap=False)
+    with mdreel.live.Producer(folder / "fork", n_atoms, time_step=STEP_PS, archive=folder / "fork.dcd") as producer:
+        reporter = mdreel.live.OpenMMReporter(producer, interval, folder / "fork.checkpoint", wrap=False)
         reporter.report(simulation, simulation.context.getState(positions=True))
         simulation.reporters.append(reporter)
         reporter.run(simulation, FORK_FRAMES * interval)

@@ -28,6 +28,8 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     ),
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
+PIP_INSTALL = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
     "chromedriver": "chromium chromium-driver",  # the report is looked at in a browser
@@ -146,8 +148,7 @@ def need_venv() -> None:
 def need_packages(lock: Path) -> None:
     """Installs the locked packages, and no others, into `.venv`."""
     need_venv()
-    command = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
-    stamped(lock.stem, digest_of([lock]), lambda: run(*command, "--require-hashes", "-r", lock))
+    stamped(lock.stem, digest_of([lock]), lambda: run(*PIP_INSTALL, "--require-hashes", "-r", lock))
 
 
 def need_openmpi() -> None:
@@ -171,9 +172,14 @@ def need_mdreel(lock: Path) -> None:
     sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
     for folder in (ROOT / "crates", ROOT / "python"):
         sources += sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
-    command = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
-    build = ("--no-build-isolation", "--force-reinstall", ".")
-    stamped("mdreel", digest_of(sources), lambda: run(*command, *build, MATURIN_PEP517_ARGS="--locked"))
+    stamped("mdreel", digest_of(sources), lambda: run(*INSTALL, ".", MATURIN_PEP517_ARGS="--locked"))
+
+
+def need_lab() -> None:
+    """Install mdreel-lab from the source tree; do nothing when no source has changed."""
+    need_mdreel(DEVELOP_LOCK)
+    sources = sorted(p for p in (ROOT / "lab").rglob("*") if p.suffix in SOURCES)
+    stamped("lab", digest_of(sources), lambda: run(*INSTALL, "./lab"))
 
 
 def need_programs() -> None:

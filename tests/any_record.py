@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from MDAnalysisTests.datafiles import DCD, PSF
 
 from mdreel import RMSD
-from mdreel.crew import Member
-from mdreel.executors.find import executor_class
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
+from mdreel.execution.executors.resolve_executor import executor_class
+from mdreel.timing.crew import Member
 from mdreel.timing.environment import environment_of
 from mdreel.timing.files import Record
 from mdreel.timing.limits import Limits
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
 
 _COUNTS = st.integers(0, 2**40)

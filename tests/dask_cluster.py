@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mdreel.bench.hosts import Host, wait_until
+from mdreel_lab.bench.hosts import Host, wait_until
 
 
 class DaskCluster:

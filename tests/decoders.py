@@ -16,30 +16,30 @@ import numpy as np
 from rich.console import Console
 
 from mdreel._core import channel_frame_identity
-from mdreel.archives.committed import Committed
-from mdreel.ensemble.journal import past_of
+from mdreel.common.untrusted_input import content_of, object_of
 from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
-from mdreel.insitu.imd.access import Access as ImdAccess
-from mdreel.insitu.imd.address import Address
-from mdreel.insitu.imd.client import Client, Serving
-from mdreel.insitu.imd.engine import EngineLink
-from mdreel.insitu.imd.messages import HEADER, Kind, Session, Unpacker, header, session_of, version_of
-from mdreel.insitu.manifest import Manifest
-from mdreel.insitu.nodes.local import LocalChannel
-from mdreel.insitu.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
-from mdreel.insitu.producer import Producer
-from mdreel.insitu.rejects import Rejects
-from mdreel.insitu.requests import FOLDER, Requests, answer_of
-from mdreel.notices.file import process_of
-from mdreel.notices.reader import NoticeReader
-from mdreel.received import content_of, object_of
-from mdreel.watch.access import Access
-from mdreel.watch.facts import facts_of
-from mdreel.watch.lines import lines
-from mdreel.watch.metrics import metrics
-from mdreel.watch.seen import Seen, SeenAnalysis
-from mdreel.watch.steering import NAME, SteeringLog
-from mdreel.watch.terminal import Room, view
+from mdreel.live.archives.committed import Committed
+from mdreel.live.channels.manifest import Manifest
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.requests import FOLDER, Requests, answer_of
+from mdreel.live.engines.imd.access import Access as ImdAccess
+from mdreel.live.engines.imd.address import Address
+from mdreel.live.engines.imd.client import Client, Serving
+from mdreel.live.engines.imd.engine import EngineLink
+from mdreel.live.engines.imd.messages import HEADER, Kind, Session, Unpacker, header, session_of, version_of
+from mdreel.live.ensemble.journal import past_of
+from mdreel.live.nodes.local import LocalChannel
+from mdreel.live.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
+from mdreel.live.notices.file import process_of
+from mdreel.live.notices.reader import NoticeReader
+from mdreel.live.watch.access import Access
+from mdreel.live.watch.facts import facts_of
+from mdreel.live.watch.lines import lines
+from mdreel.live.watch.metrics import metrics
+from mdreel.live.watch.seen import Seen, SeenAnalysis
+from mdreel.live.watch.steering import NAME, SteeringLog
+from mdreel.live.watch.terminal import Room, view
 from steering_lines import line
 
 ODD_JSON = (

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mdreel.insitu.nodes import Relay
-from mdreel.insitu.nodes.arrivals import ChunkOrder
-from mdreel.insitu.nodes.local import LocalChannel
-from mdreel.insitu.nodes.messages import Chunk, Epoch, decode
-from mdreel.insitu.nodes.passing import Passing
+from mdreel.live.nodes import Relay
+from mdreel.live.nodes.arrivals import ChunkOrder
+from mdreel.live.nodes.local import LocalChannel
+from mdreel.live.nodes.messages import Chunk, Epoch, decode
+from mdreel.live.nodes.passing import Passing
 
 
 def is_later_epoch(_: Passing, received: bytes) -> bool:

@@ -21,7 +21,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 import mdreel.analysis
 from mdreel._core import Source
-from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 
 N_RESIDUES = 14

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import mdreel
 from every_analysis import CASES, System, everything, peptide
-from mdreel.analysis.analysis import Analysis
-from mdreel.launcher import launched
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.execution.executors.mpi.launcher import launched
 
 if TYPE_CHECKING:
-    from mdreel.executors.executor import Executor
+    from mdreel.execution.executors.executor import Executor
 
 WAYS: list[dict[str, Any]] = [
     {"schedule": schedule, "communication": communication}

@@ -17,23 +17,23 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 from any_record import real_record
 from mdreel.analysis.rmsd import RMSD
-from mdreel.ensemble.journal import Journal
-from mdreel.insitu.obeying import _keep
-from mdreel.insitu.producer import Producer
-from mdreel.insitu.producing import Producing
-from mdreel.report.page import write_report
+from mdreel.live.channels.producer import Producer
+from mdreel.live.engines.engine_commands import _keep
+from mdreel.live.ensemble.journal import Journal
+from mdreel.live.managed.writer import Producing
+from mdreel.live.steering.log import AuditLog
 from mdreel.results import figure
 from mdreel.results.column import Column
 from mdreel.results.files import WRITERS as TABLES
 from mdreel.results.files import write
-from mdreel.steering.log import AuditLog
-from mdreel.storage.concat import concat
-from mdreel.storage.convert import convert
-from mdreel.storage.repack import repack
-from mdreel.storage.split import split
-from mdreel.storage.target import formats
 from mdreel.timing.files import WRITERS as RECORDS
 from mdreel.timing.files import write_record
+from mdreel.timing.report.page import write_report
+from mdreel.trajectory.concat import concat
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.output_file import formats
+from mdreel.trajectory.repack import repack
+from mdreel.trajectory.split import split
 
 
 def write_results(folder: Path) -> None:
@@ -68,7 +68,7 @@ def write_archives(folder: Path) -> None:
         with Producer(folder.parent / "channel", 5, n_slots=8) as producer:
             for frame in range(3):
                 producer.publish(np.full((5, 3), frame, np.float32), frame, float(frame), np.eye(3) * 50)
-        mdreel.archive(folder.parent / "channel", folder / f"archive{known.ending}")
+        mdreel.live.archive(folder.parent / "channel", folder / f"archive{known.ending}")
 
 
 def write_others(folder: Path) -> None:

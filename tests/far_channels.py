@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import StreamError
-from mdreel.insitu.consumer import Consumer
-from mdreel.insitu.nodes import Server
-from mdreel.insitu.producer import Producer
+from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.producer import Producer
+from mdreel.live.nodes import Server
 
 BOX = np.diag([50.0, 51.0, 52.0])
 PYTHON = [sys.executable, "-W", "error"]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import mdreel
-from mdreel.archives import archiver
-from mdreel.insitu.consumer import Consumer
+from mdreel.live.archives import archiver
+from mdreel.live.channels.consumer import Consumer
 
 ENDED = 0
 N_MOST = 200
@@ -40,7 +40,7 @@ def archive_until(channel: str, path: Path, group: str, operation: int | None) -
     for holder, name in ((os, "pwrite"), (os, "fdatasync"), (Consumer, "commit"), (Path, "replace"), (Path, "unlink")):
         setattr(holder, name, dying(getattr(holder, name)))
     try:
-        mdreel.archive(channel, path, group=group)
+        mdreel.live.archive(channel, path, group=group)
     except BaseException as error:  # noqa: BLE001 (the other process is told)
         print(f"{type(error).__name__}: {error}", flush=True)
         os._exit(1)

@@ -12,8 +12,8 @@ from typing import Any
 
 from imd_engines import file_of
 from mdreel.errors import MdreelError
-from mdreel.insitu.lammps import LAMMPSReporter
-from mdreel.insitu.producer import Producer
+from mdreel.live.channels.producer import Producer
+from mdreel.live.engines.lammps import LAMMPSReporter
 
 
 def start() -> Any:

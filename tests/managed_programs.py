@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdreel.insitu.managed import ManagedDirectory
-from mdreel.insitu.preload import managed_environment
+from mdreel.live.managed.preload import managed_environment
+from mdreel.live.managed.reader import ManagedDirectory
 
 SOURCE = Path(__file__).parent / "insitu" / "opening.c"
 LONG = 60.0  # what is waited for comes at once, but a test must not fail because a machine is busy

@@ -32,9 +32,9 @@ def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
     from every_analysis import CASES, System, everything, peptide
     from mdreel._core import FrameSet
-    from mdreel.sources.open import open_source
+    from mdreel.trajectory.read import read
 
-    case, source = CASES[name], open_source(trajectory)
+    case, source = CASES[name], read(trajectory)
     analysis = case.make(System(peptide(), source))
     source.read(FrameSet.range(0, 1, 1), analysis.atoms)  # from now on the file is mapped
     n_parts = source.n_frames // FRAMES_OF_A_BLOCK

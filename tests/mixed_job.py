@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, Source, fluctuation, hydrogen_bonds, rmsd
-from mdreel.executors.job import Job, Outcome
+from mdreel.execution.job import Job, Outcome
 
 
 def mixed_job(source: Source, atoms: NDArray[np.uint32]) -> Job:

@@ -12,7 +12,7 @@ from MDAnalysis.analysis.dihedrals import Ramachandran
 from MDAnalysisTests.datafiles import PSF
 
 import mdreel
-from mdreel.launcher import launched
+from mdreel.execution.executors.mpi.launcher import launched
 
 
 class CentreOfMass(mdreel.AnalysisBase):
@@ -32,7 +32,7 @@ def found(path: str, backend: str, folder: Path) -> dict[str, np.ndarray]:
     return {
         "average": average.run(backend=backend).results.positions,
         "centre": CentreOfMass(atoms).run(backend=backend).results.centre,
-        "angles": Ramachandran(atoms.residues).run(backend=mdreel.backend(backend)).results.angles,
+        "angles": Ramachandran(atoms.residues).run(backend=mdreel.mdanalysis.backend(backend)).results.angles,
         "numbers": np.array(numbers.run(backend=backend).results.value),
     }
 

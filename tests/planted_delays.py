@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from mdreel._core import FrameSet, Pass, Source, fold, foreign_source
-from mdreel.analysis.own_code import Batch, Fold
-from mdreel.executors import mpi_carrier
-from mdreel.executors.executor import Executor
-from mdreel.executors.job import Job, Outcome
-from mdreel.executors.mpi import Mpi
-from mdreel.launcher import launched
-from mdreel.pipeline import run
-from mdreel.sources.foreign import Frame
+from mdreel.analysis.user.user_functions import Batch, Fold
+from mdreel.execution.executors import mpi_carrier
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.mpi.executor import Mpi
+from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.execution.job import Job, Outcome
+from mdreel.execution.pipeline import run
+from mdreel.trajectory.mdanalysis_source import Frame
 
 N_FRAMES = 300
 

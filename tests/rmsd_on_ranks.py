@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdreel._core import FrameSet
-from mdreel.executors.executor import Executor
-from mdreel.executors.job import Outcome
-from mdreel.executors.mpi import Mpi
-from mdreel.executors.serial import Serial
-from mdreel.launcher import launched
-from mdreel.pipeline import run
-from mdreel.sources import parallel_hdf5
-from mdreel.sources.open import open_source
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
+from mdreel.execution.executors.mpi.executor import Mpi
+from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.execution.job import Outcome
+from mdreel.execution.pipeline import run
+from mdreel.trajectory import parallel_hdf5
+from mdreel.trajectory.read import read
 from mixed_job import bits_of, mixed_job
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
-    source = open_source(wanted.paths, index="none").with_on_error(wanted.on_error)
+    source = read(wanted.paths, index="none").with_on_error(wanted.on_error)
     atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
     frames = None
     if wanted.repeats > 1:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.observables import NAMES, Observables, observables_of
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 
 
 def assert_identities(spans: np.ndarray) -> Observables:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 _STEPS = ("wait", "read", "decompress", "compute")
 _TYPICAL_NS = np.array([20_000, 400_000, 300_000, 250_000])

@@ -8,14 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-from mdreel.bench.hosts import wait_until, why_there_are_none
+from mdreel_lab.bench.hosts import wait_until, why_there_are_none
 
 WHY_NOT = why_there_are_none()
 MAKE_HOSTS = """
 import subprocess, sys
 from pathlib import Path
-from mdreel.bench.hosts import network_hosts
+from mdreel_lab.bench.hosts import network_hosts
 
 with network_hosts(["anna", "bert"], Path(sys.argv[1])) as hosts:
     with subprocess.Popen(hosts[1].command("sleep", "1000")) as sleeper:

@@ -12,9 +12,9 @@ RUN = """
 import sys, time
 import numpy as np
 from mdreel._core import FrameSet, Pass, Source, rmsd
-from mdreel.executors.find import find_executor
-from mdreel.executors.job import Job
-from mdreel.executors.work import Work
+from mdreel.execution.executors.resolve_executor import find_executor
+from mdreel.execution.job import Job
+from mdreel.execution.work import Work
 from mdreel._core import plan
 
 positions = np.random.default_rng(1).normal(size=(100, 3_000, 3)).astype(np.float32)
@@ -40,11 +40,11 @@ def test_import_leaves_out_what_takes_long() -> None:
 def test_run_imports_no_other_executor() -> None:
     code = """
         import sys
-        from mdreel.executors.find import find_executor
+        from mdreel.execution.executors.resolve_executor import find_executor
         find_executor("threads")
-        import mdreel.pipeline
+        import mdreel.execution.pipeline
         others = ("dask", "mpi", "processes", "coordinator", "serial")
-        print([name for name in others if f"mdreel.executors.{name}" in sys.modules])
+        print([name for name in others if f"mdreel.execution.executors.{name}" in sys.modules])
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

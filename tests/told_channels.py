@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from mdreel.errors import StreamError, StreamTimeoutError
-from mdreel.insitu.consumer import Consumer
-from mdreel.insitu.producer import Producer
-from mdreel.insitu.staging import Staging
+from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.staging import Staging
 
 N_ATOMS = 20
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mdreel.notices.file import NoticeFile
-from mdreel.notices.notice_board import Shown, _Told
-from mdreel.notices.reader import NoticeReader, notices_of
+from mdreel.analysis.base.observer import ResultsView
+from mdreel.live.notices.file import NoticeFile
+from mdreel.live.notices.notice_board import _Told
+from mdreel.live.notices.reader import NoticeReader, notices_of
 from mdreel.results.column import Column
 
 
@@ -28,7 +29,7 @@ class Told:
 
     def __init__(self, channel: Path, series: Series, name: str = "RMSD") -> None:
         self.series = series
-        self.told = _Told(NoticeFile(channel, name), Shown(name, series.columns))
+        self.told = _Told(NoticeFile(channel, name), ResultsView(name, series.columns))
         before = set(notices_of(channel))
         self.say("running", has_results=False)
         (self.path,) = set(notices_of(channel)) - before

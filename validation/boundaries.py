@@ -31,11 +31,16 @@ def transformations() -> Iterator[Compared]:
     universe = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
     protein, some = universe.select_atoms("protein"), universe.select_atoms("not name MW")[::7]
     for title, atoms, ours, theirs in (
-        ("Whole molecules", protein, mdreel.unwrap(protein), peer.unwrap),
-        ("Wrapped atoms", some, mdreel.wrap(some), peer.wrap),
-        ("Wrapped residues", protein, mdreel.wrap(protein, "residues"), lambda atoms: peer.wrap(atoms, "residues")),
-        ("Centred group", protein, mdreel.center_in_box(protein), peer.center_in_box),
-        ("Jumps undone", protein, mdreel.nojump(), lambda _: peer.NoJump()),
+        ("Whole molecules", protein, mdreel.transformations.unwrap(protein), peer.unwrap),
+        ("Wrapped atoms", some, mdreel.transformations.wrap(some), peer.wrap),
+        (
+            "Wrapped residues",
+            protein,
+            mdreel.transformations.wrap(protein, "residues"),
+            lambda atoms: peer.wrap(atoms, "residues"),
+        ),
+        ("Centred group", protein, mdreel.transformations.center_in_box(protein), peer.center_in_box),
+        ("Jumps undone", protein, mdreel.transformations.nojump(), lambda _: peer.NoJump()),
     ):
         analysis = mdreel.from_function(lambda positions: positions, atoms)
         found = analysis.run(transformations=[ours]).results.timeseries

@@ -62,11 +62,14 @@ def _found(kind: Any, systems: Systems) -> list[str]:
     expected = run()
     parallel = "MDAnalysis cannot run it in parallel"
     if kind._analysis_algorithm_is_parallelizable:  # noqa: SLF001 (MDAnalysis has no other name for it)
-        ours, theirs = ({"backend": mdreel.backend("threads", 2)}, {"backend": "multiprocessing", "n_workers": 2})
+        ours, theirs = (
+            {"backend": mdreel.mdanalysis.backend("threads", 2)},
+            {"backend": "multiprocessing", "n_workers": 2},
+        )
         parallel = _compared(expected, lambda: run(n_parts=3, **ours))
         if parallel == "differs" and _likeness(run(n_parts=3, **theirs), run(n_parts=3, **ours)) == "same":
             parallel = "same as with MDAnalysis's multiprocessing, which gives something else than in one part"
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         return [parallel, _compared(expected, run)]
 
 
@@ -120,12 +123,12 @@ def page(lines: list[str]) -> str:
     return f"""# MDAnalysis's analyses with mdreel
 
 Written by `python validation/mdanalysis_analyses.py`; do not edit. Every class of `MDAnalysis.analysis` that is an
-`AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.backend("threads", 2)` with `n_parts=3`, and
-after `mdreel.accelerate()`. The table says whether results are the same, to the bit or but for rounding: sums of floats
+`AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.mdanalysis.backend("threads", 2)` with `n_parts=3`, and
+after `mdreel.mdanalysis.accelerate()`. The table says whether results are the same, to the bit or but for rounding: sums of floats
 in other groups of frames.
 [MDAnalysis on mdreel's readers](mdanalysis.md) says how to use both; a counterpart of our own is faster.
 
-| Class | Counterpart | `run(backend=mdreel.backend(...))` | under `mdreel.accelerate()` |
+| Class | Counterpart | `run(backend=mdreel.mdanalysis.backend(...))` | under `mdreel.mdanalysis.accelerate()` |
 |---|---|---|---|
 {chr(10).join(lines)}
 

@@ -17,7 +17,7 @@ from MDAnalysis.lib.distances import distance_array
 from MDAnalysisTests import datafiles
 
 import mdreel
-from mdreel.analysis.torsions import torsions_of
+from mdreel.analysis.topology.torsions import torsions_of
 
 
 def compare(folder: Path) -> Iterator[Compared]:

@@ -14,7 +14,7 @@ import numpy as np
 from comparison import Compared, apart, loaded_by_mdtraj, systems
 
 import mdreel
-from mdreel.analysis.radii import RADII, radii_of
+from mdreel.analysis.topology.radii import RADII, radii_of
 
 STEP = 25
 N_POINTS, PROBE = 960, 1.4

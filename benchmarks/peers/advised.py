@@ -14,7 +14,7 @@ def main() -> None:
     """Advise on the job named on the command line, run it, print one line of JSON."""
     warnings.simplefilter("ignore")
     job = Job(**json.loads(sys.argv[1]))
-    from mdreel.advise import advise
+    from mdreel.cluster.advice import advise
 
     analysis = _analysis(job)
     advice = advise(analysis, step=job.step, n_cores=job.n_workers, n_workers=job.n_workers)

@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 from multiprocessing import get_context
 
-from mdreel.sources import open_source
+from mdreel.trajectory import read
 from peers import mdreel
 from peers.job import Job, Series, Work, measure
 
@@ -24,7 +24,7 @@ def prepare(job: Job) -> Work:
     context = get_context("fork")
     start, end = context.Barrier(len(cores)), context.Barrier(len(cores))
     alone = mdreel.prepare(replace(job, n_workers=1))
-    analysis, middle = mdreel.analysis_of(job), open_source(job.trajectory).n_frames // 2
+    analysis, middle = mdreel.analysis_of(job), read(job.trajectory).n_frames // 2
 
     def run(core: int) -> Series:
         os.sched_setaffinity(0, {core})

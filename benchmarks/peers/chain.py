@@ -14,7 +14,7 @@ def prepare(job: Job) -> Work:
     """Cut the trajectory; make the Universe, for those who use one, and have the segments' frames located."""
     import MDAnalysis as mda
 
-    from mdreel.storage import split
+    from mdreel.trajectory import split
 
     folder = tempfile.TemporaryDirectory(dir=Path(job.trajectory).parent)
     indices = job.indices()

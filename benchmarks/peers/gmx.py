@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mdreel.bench.peers import gmx_rmsd
+from mdreel_lab.bench.peers import gmx_rmsd
+
 from peers.job import Job, Work, measure
 
 

@@ -34,7 +34,7 @@ class Job:
     n_workers
         Threads or processes.
     topology, reference, trajectory, selection
-        Paths, see ``mdreel.bench.data.System``.
+        Paths, see ``mdreel_lab.bench.data.System``.
     n_times
         How often the trajectory is read, one time after another, as a chain of segments.
     step

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mdreel.bench.peers import mdanalysis_rmsd
+from mdreel_lab.bench.peers import mdanalysis_rmsd
+
 from peers.job import Job, Read, Work, measure
 
 

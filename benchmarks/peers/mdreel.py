@@ -19,13 +19,13 @@ BATCH_BYTES = 2**22
 def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory."""
     from mdreel._core import FrameSet
-    from mdreel.sources import open_source
+    from mdreel.trajectory import read
 
     if job.what != "rmsd":
         chosen = None if job.what == "read" else job.indices().astype(np.uint32)
 
-        def read() -> Read:
-            source = open_source(job.trajectory)
+        def read_frames() -> Read:
+            source = read(job.trajectory)
             wanted = np.arange(source.n_atoms, dtype=np.uint32) if chosen is None else chosen
             reader = source.reader(wanted)
             n_frames, batch = source.n_frames, max(1, BATCH_BYTES // (12 * len(wanted)))
@@ -43,7 +43,7 @@ def prepare(job: Job) -> Work:
         from distributed import Client
 
         from mdreel import Dask
-        from mdreel.executors.dask_cluster import local_cluster
+        from mdreel.execution.executors.dask.cluster import local_cluster
 
         # It lasts as long as this process.
         backend = Dask(client=Client(ExitStack().enter_context(local_cluster(job.n_workers))))

@@ -23,7 +23,7 @@ from every_analysis import (
     peptide_positions,
     spread,
 )
-from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 from mdreel.errors import FunctionError, MismatchError, SelectionError
 
@@ -166,7 +166,7 @@ def test_one_atom_has_a_clear_answer(name: str) -> None:
     [
         mdreel.RMSD,
         lambda atoms, other: mdreel.RMSF(atoms, superposition=True, reference=other),
-        mdreel.fit_rot_trans,
+        mdreel.transformations.fit_rot_trans,
     ],
     ids=["RMSD", "RMSF", "fit_rot_trans"],
 )

@@ -13,7 +13,7 @@ from MDAnalysisTests import datafiles
 
 import mdreel
 from every_analysis import CASES, CELL, System, analyses, in_memory, peptide, peptide_positions
-from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import BrokenMoleculeWarning, JumpWarning
 
 pytestmark = pytest.mark.filterwarnings(
@@ -88,7 +88,7 @@ def test_analysis_warns_of_broken_molecules_where_it_needs_whole_ones(name: str)
     assert analysis.boundaries.why
     for one in found:
         assert str(one.message).startswith(f"{type(analysis).__name__}: the periodic cell cuts a molecule: in frame 0,")
-        assert "run(transformations=[mdreel.unwrap(atoms)])" in str(one.message)
+        assert "run(transformations=[mdreel.transformations.unwrap(atoms)])" in str(one.message)
         assert "--transform whole" in str(one.message)
         assert one.filename == __file__
 
@@ -101,12 +101,12 @@ def test_analysis_does_not_warn_of_whole_molecules(name: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_analysis_does_not_warn_after_the_remedy(name: str) -> None:
     analysis = of_peptide(name, broken_positions())
-    unwrap = mdreel.unwrap(analysis.atomgroup.universe.atoms)
+    unwrap = mdreel.transformations.unwrap(analysis.atomgroup.universe.atoms)
     found = warned(lambda: analysis.run(transformations=[unwrap]))
     assert not [one for one in found if one.category is BrokenMoleculeWarning]
     # The first atom, which `unwrap` leaves where it is, may have been wrapped in some frames: that is a jump.
     analysis = of_peptide(name, jumping_positions())
-    assert not warned(lambda: analysis.run(transformations=[mdreel.nojump()], backend="serial"))
+    assert not warned(lambda: analysis.run(transformations=[mdreel.transformations.nojump()], backend="serial"))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -125,8 +125,8 @@ def test_declarations_of_own_analyses_are_kept() -> None:
         _has_results = False
 
         @property
-        def boundaries(self) -> mdreel.analysis.boundaries.Boundaries:
-            return mdreel.analysis.boundaries.Boundaries("distances from the centre", whole=True)
+        def boundaries(self) -> mdreel.analysis.periodic.boundaries.Boundaries:
+            return mdreel.analysis.periodic.boundaries.Boundaries("distances from the centre", whole=True)
 
         def _single_frame(self) -> None:
             pass
@@ -190,10 +190,10 @@ def test_wrapped_water_warns_of_jumps_until_they_are_undone() -> None:
     assert one.category is JumpWarning
     assert 'EinsteinMSD(..., nojump="toroidal")' in str(one.message)
     assert not warned(mdreel.EinsteinMSD(oxygens, nojump="toroidal").run)
-    assert not warned(lambda: mdreel.EinsteinMSD(oxygens).run(transformations=[mdreel.nojump()]))
+    assert not warned(lambda: mdreel.EinsteinMSD(oxygens).run(transformations=[mdreel.transformations.nojump()]))
     protein = universe.select_atoms("protein")
     radii = {}
-    for transformations in ((), (mdreel.unwrap(protein),)):
+    for transformations in ((), (mdreel.transformations.unwrap(protein),)):
         rg = mdreel.Rg(protein)
         found = warned(lambda rg=rg, given=transformations: rg.run(transformations=given))
         assert len(found) == int(not transformations)
@@ -234,6 +234,6 @@ def test_warning_can_be_filtered_and_changes_nothing() -> None:
         expected = analysis.run().results.rgyr.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", mdreel.BrokenMoleculeWarning)
+        warnings.simplefilter("ignore", mdreel.errors.BrokenMoleculeWarning)
         found = of_peptide("Rg", broken_positions()).run().results.rgyr
     np.testing.assert_array_equal(found, expected)

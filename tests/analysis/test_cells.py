@@ -257,16 +257,16 @@ def are_images(found: np.ndarray, expected: np.ndarray, rows: np.ndarray) -> boo
 
 def unwrapped() -> Any:
     """Molecules made whole."""
-    return mdreel.unwrap(peptide().atoms)
+    return mdreel.transformations.unwrap(peptide().atoms)
 
 
 TRANSFORMATIONS: dict[str, tuple[Callable[[], Any], Callable[..., bool]]] = {
     "unwrap": (unwrapped, are_same),
-    "wrap": (lambda: mdreel.wrap(peptide().atoms), are_images),
-    "center_in_box": (lambda: mdreel.center_in_box(peptide().atoms, point=(1.0, 2.0, 3.0)), are_same),
-    "fit_rot_trans": (lambda: mdreel.fit_rot_trans(peptide().atoms, reference_universe()), are_same),
-    "nojump": (lambda: mdreel.nojump("lattice"), are_same),
-    "nojump, toroidal": (lambda: mdreel.nojump("toroidal"), are_same),
+    "wrap": (lambda: mdreel.transformations.wrap(peptide().atoms), are_images),
+    "center_in_box": (lambda: mdreel.transformations.center_in_box(peptide().atoms, point=(1.0, 2.0, 3.0)), are_same),
+    "fit_rot_trans": (lambda: mdreel.transformations.fit_rot_trans(peptide().atoms, reference_universe()), are_same),
+    "nojump": (lambda: mdreel.transformations.nojump("lattice"), are_same),
+    "nojump, toroidal": (lambda: mdreel.transformations.nojump("toroidal"), are_same),
 }
 
 

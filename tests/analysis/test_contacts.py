@@ -12,9 +12,9 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from every_analysis import analyses
-from mdreel.analysis.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACIDIC, BASIC = "(resname ASP GLU) and name OE* OD*", "(resname ARG LYS) and name NH* NZ"
@@ -165,7 +165,7 @@ def test_contacts_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None
     topology = MDAnalysis.Universe(PSF)
 
     def bits(**options: object) -> bytes:
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         soft = mdreel.Contacts(topology, (ACIDIC, BASIC), 0, "soft_cut", 8.0, trajectory=source).run(**options)
         count = mdreel.Contacts(topology, (ACIDIC, BASIC), method="count", trajectory=source).run(**options)
         return soft.results.timeseries.tobytes() + count.results.timeseries.tobytes()

@@ -22,12 +22,12 @@ def test_autocorrelation_is_that_of_the_formula(n_frames: int, max_lag: int, see
     values = np.random.default_rng(seed).normal(3, 2, (n_frames, 2, 3))
     plain = {"normalize": False, "subtract_mean": False, "max_lag": max_lag}
     n_lags = min(max_lag + 1, n_frames)
-    found = mdreel.autocorrelation(values, **plain)
+    found = mdreel.analysis.autocorrelation(values, **plain)
     np.testing.assert_allclose(found, direct(values, lambda a, b: a * b)[:n_lags], atol=1e-9)
-    found = mdreel.autocorrelation(values, vectors=True, **plain)
+    found = mdreel.analysis.autocorrelation(values, vectors=True, **plain)
     np.testing.assert_allclose(found, direct(values, lambda a, b: (a * b).sum(axis=-1))[:n_lags], atol=1e-9)
     deviations = values - values.mean(axis=0)
-    found = mdreel.autocorrelation(values, normalize=False)
+    found = mdreel.analysis.autocorrelation(values, normalize=False)
     np.testing.assert_allclose(found, direct(deviations, lambda a, b: a * b), atol=1e-9)
 
 
@@ -40,7 +40,7 @@ def test_directions_are_correlated_by_legendre_polynomials(n_frames: int, seed: 
     def cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         return (a * b).sum(axis=-1)
 
-    first, second = (mdreel.autocorrelation(values, legendre=order) for order in (1, 2))
+    first, second = (mdreel.analysis.autocorrelation(values, legendre=order) for order in (1, 2))
     np.testing.assert_allclose(first, direct(units, cosine), atol=1e-9)
     np.testing.assert_allclose(second, direct(units, lambda a, b: 1.5 * cosine(a, b) ** 2 - 0.5), atol=1e-9)
     np.testing.assert_allclose(first[0], 1)
@@ -64,9 +64,9 @@ def test_process_with_memory_has_its_inefficiency() -> None:
     values[0] = 0
     for t in range(1, len(noise)):
         values[t] = memory * values[t - 1] + noise[t]
-    found = mdreel.statistical_inefficiency(values)
+    found = mdreel.analysis.statistical_inefficiency(values)
     assert abs(found - 9.0) < 1.0
-    blocks = mdreel.block_averages(values)
+    blocks = mdreel.analysis.block_averages(values)
     assert blocks.lengths[:3].tolist() == [1, 2, 4]
     assert blocks.mean == values.mean()
     expected = np.sqrt(found * values.var() / len(values))
@@ -78,13 +78,13 @@ def test_process_with_memory_has_its_inefficiency() -> None:
 
 def test_what_has_no_correlation_is_refused() -> None:
     for call, expected in (
-        (lambda: mdreel.autocorrelation([]), "no frames"),
-        (lambda: mdreel.autocorrelation([1.0, np.nan]), "frame 1 of the series is not finite"),
-        (lambda: mdreel.autocorrelation(np.ones((3, 3)), legendre=3), "legendre must be"),
-        (lambda: mdreel.autocorrelation(np.zeros((3, 3)), legendre=1), "frame 0 .* vector without a length"),
-        (lambda: mdreel.statistical_inefficiency(np.ones(5)), "does not change"),
-        (lambda: mdreel.statistical_inefficiency(np.ones((5, 2))), "expected one quantity"),
-        (lambda: mdreel.block_averages([1.0, 2.0, 3.0]), "need 4 frames"),
+        (lambda: mdreel.analysis.autocorrelation([]), "no frames"),
+        (lambda: mdreel.analysis.autocorrelation([1.0, np.nan]), "frame 1 of the series is not finite"),
+        (lambda: mdreel.analysis.autocorrelation(np.ones((3, 3)), legendre=3), "legendre must be"),
+        (lambda: mdreel.analysis.autocorrelation(np.zeros((3, 3)), legendre=1), "frame 0 .* vector without a length"),
+        (lambda: mdreel.analysis.statistical_inefficiency(np.ones(5)), "does not change"),
+        (lambda: mdreel.analysis.statistical_inefficiency(np.ones((5, 2))), "expected one quantity"),
+        (lambda: mdreel.analysis.block_averages([1.0, 2.0, 3.0]), "need 4 frames"),
     ):
         with pytest.raises(MismatchError, match=expected):
             call()

@@ -11,9 +11,9 @@ from MDAnalysisTests.datafiles import DCD, GRO, PDB, PSF, TPR, XTC
 
 import mdreel
 from mdreel._core import Source
-from mdreel.analysis.torsions import TORSIONS, torsions_of
+from mdreel.analysis.topology.torsions import TORSIONS, torsions_of
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACCURACY = 1e-4  # degrees
@@ -116,7 +116,7 @@ def test_dihedrals_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> Non
         {"n_workers": 3},
         {"backend": "processes", "n_workers": 2},
     ):
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         assert mdreel.Dihedrals(protein, trajectory=source).run(**options).results.angles.tobytes() == expected, options
 
 

@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 CUTOFF = 9.0
@@ -64,7 +64,7 @@ def test_distances_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> Non
     alpha = MDAnalysis.Universe(PSF).select_atoms("name CA and resid 1:60")
 
     def bits(cutoff: float | None, **options: object) -> bytes:
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         results = mdreel.DistanceArray(alpha, cutoff=cutoff, trajectory=source).run(**options).results
         return b"".join(np.asarray(value).tobytes() for value in results.values())
 

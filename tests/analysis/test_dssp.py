@@ -110,9 +110,12 @@ def test_states_do_not_depend_on_images_of_atoms() -> None:
     protein = universe.select_atoms("protein")
     for method in ("simplified", "kabsch-sander"):
         found = mdreel.DSSP(universe, method=method).run(stop=4)
-        whole = mdreel.DSSP(universe, method=method).run(stop=4, transformations=[mdreel.unwrap(protein)])
+        whole = mdreel.DSSP(universe, method=method).run(
+            stop=4, transformations=[mdreel.transformations.unwrap(protein)]
+        )
         wrapped = mdreel.DSSP(universe, method=method).run(
-            stop=4, transformations=[mdreel.unwrap(protein), mdreel.wrap(universe.atoms)]
+            stop=4,
+            transformations=[mdreel.transformations.unwrap(protein), mdreel.transformations.wrap(universe.atoms)],
         )
         for other in (whole, wrapped):
             assert (found.results.dssp != other.results.dssp).mean() < SINGLE * 10

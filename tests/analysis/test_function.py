@@ -12,7 +12,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import FunctionError, MismatchError, UnsupportedError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_LONG = 12_400
@@ -62,7 +62,7 @@ def test_function_gives_the_same_bits_however_it_is_run(adk_xtc: Path, reduce: s
     atoms = MDAnalysis.Universe(PSF).select_atoms("name CA")
 
     def bits(**options: object) -> bytes:
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         results = (
             mdreel.from_function(centre_and_extent, atoms, reduce=reduce, trajectory=source).run(**options).results
         )
@@ -135,10 +135,10 @@ def test_what_a_function_should_not_return_is_an_error(long: Source, adk_xtc: Pa
             mdreel.from_function(given, atoms, trajectory=long, **options).run()
     # Of a file whose frames nobody has located, the frame is known all the same.
     with pytest.raises(FunctionError, match=r"adk.*\.xtc: frame 7: ZeroDivisionError"):
-        reference = open_source(adk_xtc).read(mdreel._core.FrameSet.range(7, 1, 1), np.arange(1, dtype=np.uint32))
+        reference = read(adk_xtc).read(mdreel._core.FrameSet.range(7, 1, 1), np.arange(1, dtype=np.uint32))
         at = reference.positions[0, 0, 0]
         universe = MDAnalysis.Universe(PSF)
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         mdreel.from_function(lambda p: 1 // int(p[0, 0] != at), universe.atoms[:1], trajectory=source).run()
 
 

@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 BACKBONE = ("name N", "name HN", "name O")
@@ -53,7 +53,7 @@ def test_bonds_are_those_of_mdanalysis(files: tuple, selections: tuple, between:
 
 def test_bonds_have_the_same_bits_however_they_are_run(adk: MDAnalysis.Universe, adk_xtc: Path) -> None:
     def bits(**options: object) -> bytes:
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         bonds = mdreel.HydrogenBondAnalysis(adk, trajectory=source)
         mdreel.run([mdreel.Rg(adk.select_atoms("name CA"), trajectory=source), bonds], **options)
         return bonds.results.hbonds.tobytes()

@@ -9,10 +9,10 @@ import pytest
 
 import mdreel
 from every_analysis import CASES, System, analyses, everything, in_memory, peptide, peptide_positions, write_peptide
-from mdreel.analysis.analysis import Analysis
-from mdreel.executors.processes import Processes
-from mdreel.executors.serial import Serial
-from mdreel.executors.threads import Threads
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.execution.executors.local.processes import Processes
+from mdreel.execution.executors.local.serial import Serial
+from mdreel.execution.executors.local.threads import Threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

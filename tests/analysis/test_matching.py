@@ -64,7 +64,7 @@ PAIRED: dict[str, Paired] = {
     "RMSD(reference)": mdreel.RMSD,
     "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, True, r, **o),
     "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], m, r, **o),
-    "fit_rot_trans(reference)": mdreel.fit_rot_trans,
+    "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
 """Whatever compares atoms of one group with those of another, place by place."""
 

@@ -70,7 +70,7 @@ def test_jumps_are_undone_on_any_executor(walk: NDArray[np.float64], tmp_path: P
         other = mdreel.EinsteinMSD(wrapped.atoms, nojump=scheme, trajectory=tmp_path / "wrapped.dcd").run(**options)
         assert other.results.timeseries.tobytes() == alone.results.timeseries.tobytes(), options
         assert other.results.msds_by_particle.tobytes() == alone.results.msds_by_particle.tobytes(), options
-    by_source = mdreel.EinsteinMSD(wrapped.atoms).run(transformations=[mdreel.nojump(scheme)]).results
+    by_source = mdreel.EinsteinMSD(wrapped.atoms).run(transformations=[mdreel.transformations.nojump(scheme)]).results
     np.testing.assert_allclose(by_source.timeseries, alone.results.timeseries, rtol=1e-5, atol=1e-4)
 
 

@@ -13,7 +13,7 @@ from MDAnalysis.analysis.base import AnalysisFromFunction
 from MDAnalysisTests.datafiles import PSF
 
 import mdreel
-from mdreel.analysis.reducers import REDUCERS
+from mdreel.analysis.user.reducers import REDUCERS
 from mdreel.errors import FunctionError, MismatchError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -153,7 +153,7 @@ def _ways(atoms: MDAnalysis.AtomGroup) -> dict[str, Callable[[dict[str, Any]], A
     }
 
     def backend(how: dict[str, Any]) -> dict[str, Any]:
-        return {"backend": mdreel.backend(**how), "n_parts": 2}
+        return {"backend": mdreel.mdanalysis.backend(**how), "n_parts": 2}
 
     ways["backend, AnalysisBase"] = lambda how: Theirs(atoms).run(**backend(how))
     of_function = AnalysisFromFunction(nothing, universe.trajectory, atoms)

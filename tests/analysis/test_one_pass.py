@@ -66,7 +66,7 @@ def test_one_pass_reads_each_frame_once(universe: mda.Universe) -> None:
         analyses = several(universe)[:n]
         mdreel.run(analyses, backend="serial")
         spans = analyses[0].timing.spans
-        assert spans["n_frames"][spans["kind"] == mdreel.spans.KINDS.index("compute")].sum() == 98
+        assert spans["n_frames"][spans["kind"] == mdreel.timing.spans.KINDS.index("compute")].sum() == 98
 
 
 def test_one_pass_keeps_a_checkpoint(universe: mda.Universe, tmp_path: Path) -> None:

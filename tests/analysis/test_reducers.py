@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import PSF
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import FunctionError, MismatchError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_LONG = 12_400
@@ -71,7 +71,7 @@ def test_reducers_give_the_same_bits_however_they_are_run(
 ) -> None:
     def bits(**options: Any) -> bytes:
         more = {"bins": EDGES} if reduce == "histogram" else {}
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         own = mdreel.from_function(centre_and_extent, atoms, reduce=reduce, trajectory=source, **more)
         return bytes(np.asarray(own.run(**options).results[reduce]).tobytes())
 

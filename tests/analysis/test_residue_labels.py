@@ -11,8 +11,8 @@ import pytest
 import mdreel
 from every_analysis import CASES
 from homodimer import N_RESIDUES, dimer_system, homodimer
-from mdreel.analysis.analysis import Analysis
-from mdreel.analysis.residue_labels import ResidueLabels
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.analysing import Request
 from mdreel.cli.dihedrals import FeatureKind

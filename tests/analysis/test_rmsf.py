@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACCURACY = 1e-6  # Å
@@ -47,7 +47,7 @@ def test_rmsf_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
         {"backend": "processes", "n_workers": 2, "n_parts": 5},
         {"frames": np.random.default_rng(1).permutation(98)},
     ):
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         results = mdreel.RMSF(atoms, trajectory=source).run(**options).results
         assert results.rmsf.tobytes() == expected.rmsf.tobytes(), options
         assert results.positions.tobytes() == expected.positions.tobytes(), options

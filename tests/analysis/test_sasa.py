@@ -12,9 +12,9 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from mdreel._core import Source
-from mdreel.analysis.radii import RADII, elements_of, radii_of
+from mdreel.analysis.topology.radii import RADII, elements_of, radii_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 MOVED = 3  # points of a sphere that single precision may put on the other side of an edge
@@ -117,7 +117,7 @@ def test_areas_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein and resid 1:15")
 
     def bits(mode: str, average: bool, **options: object) -> bytes:
-        source = open_source(adk_xtc, index="none")
+        source = read(adk_xtc, index="none")
         results = mdreel.SASA(atoms, 1.4, 92, mode, average=average, trajectory=source).run(**options).results
         return b"".join(np.ascontiguousarray(value).tobytes() for value in results.values())
 

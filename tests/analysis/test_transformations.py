@@ -11,9 +11,9 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 from numpy.typing import NDArray
 
 import mdreel
-from mdreel.analysis.spanning import SpanningForest
+from mdreel.analysis.topology.spanning_forest import SpanningForest
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.storage.convert import convert
+from mdreel.trajectory.convert import convert
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 SOME = "protein or (resname SOL and resid 215:260 and not name MW)"  # of which none is without mass
@@ -42,13 +42,18 @@ def agree(found: NDArray[np.float64], expected: NDArray[np.float64]) -> None:
 
 def test_unwrap_agrees_with_mdanalysis(universe: MDAnalysis.Universe) -> None:
     some = universe.select_atoms(SOME)
-    agree(positions(some, mdreel.unwrap(some)), as_peer(some, lambda u: peer.unwrap(u.select_atoms(SOME))))
+    agree(
+        positions(some, mdreel.transformations.unwrap(some)), as_peer(some, lambda u: peer.unwrap(u.select_atoms(SOME)))
+    )
     # What is asked for is a part of a fragment: the rest is read besides.
     alpha = some.select_atoms("name CA")
-    agree(positions(alpha, mdreel.unwrap(alpha)), as_peer(alpha, lambda u: peer.unwrap(u.select_atoms("protein"))))
+    agree(
+        positions(alpha, mdreel.transformations.unwrap(alpha)),
+        as_peer(alpha, lambda u: peer.unwrap(u.select_atoms("protein"))),
+    )
     for reference in ("com", "cog"):
         expected = [some.unwrap(reference=reference, inplace=False) for _ in universe.trajectory[:4]]
-        agree(positions(some, mdreel.unwrap(some, reference=reference)), np.array(expected))
+        agree(positions(some, mdreel.transformations.unwrap(some, reference=reference)), np.array(expected))
 
 
 @pytest.mark.parametrize("compound", ["atoms", "group", "residues", "segments", "molecules", "fragments"])
@@ -56,7 +61,7 @@ def test_unwrap_agrees_with_mdanalysis(universe: MDAnalysis.Universe) -> None:
 def test_wrap_agrees_with_mdanalysis(universe: MDAnalysis.Universe, compound: str, center: str) -> None:
     some = universe.select_atoms(SOME)
     expected = [some.wrap(compound=compound, center=center, inplace=False) for _ in universe.trajectory[:4]]
-    agree(positions(some, mdreel.wrap(some, compound, center)), np.array(expected))
+    agree(positions(some, mdreel.transformations.wrap(some, compound, center)), np.array(expected))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +69,17 @@ def test_wrap_agrees_with_mdanalysis(universe: MDAnalysis.Universe, compound: st
 )
 def test_center_in_box_agrees_with_mdanalysis(universe: MDAnalysis.Universe, options: dict) -> None:
     protein, some = universe.select_atoms("protein"), universe.atoms[::97]
-    found = positions(some, mdreel.center_in_box(protein, **options))
+    found = positions(some, mdreel.transformations.center_in_box(protein, **options))
     agree(found, as_peer(some, lambda u: peer.center_in_box(u.select_atoms("protein"), **options)))
 
 
 def test_transformations_come_one_after_the_other(universe: MDAnalysis.Universe) -> None:
     protein, some = universe.select_atoms("protein"), universe.select_atoms(SOME)
-    ours = (mdreel.unwrap(some), mdreel.center_in_box(protein, "mass"), mdreel.wrap(some, "fragments"))
+    ours = (
+        mdreel.transformations.unwrap(some),
+        mdreel.transformations.center_in_box(protein, "mass"),
+        mdreel.transformations.wrap(some, "fragments"),
+    )
     expected = as_peer(
         some,
         lambda u: peer.unwrap(u.select_atoms(SOME)),
@@ -82,20 +91,22 @@ def test_transformations_come_one_after_the_other(universe: MDAnalysis.Universe)
 
 def test_nojump_agrees_with_mdanalysis(universe: MDAnalysis.Universe) -> None:
     some = universe.atoms[::53]
-    agree(positions(some, mdreel.nojump()), as_peer(some, lambda u: peer.NoJump()))
+    agree(positions(some, mdreel.transformations.nojump()), as_peer(some, lambda u: peer.NoJump()))
     # Without jumps, and in a cell of constant size, the schemes are one.
     steps = np.random.default_rng(1).normal(0, 2, (200, 5, 3)).cumsum(axis=0).astype(np.float32)
     walk = MDAnalysis.Universe.empty(5, trajectory=True)
     walk.load_new((steps % 30).astype(np.float32), dimensions=[30, 30, 30, 90, 90, 90])
     for scheme in ("lattice", "toroidal"):
-        found = mdreel.from_function(lambda frame: frame, walk.atoms).run(transformations=[mdreel.nojump(scheme)])
+        found = mdreel.from_function(lambda frame: frame, walk.atoms).run(
+            transformations=[mdreel.transformations.nojump(scheme)]
+        )
         path = found.results.timeseries
         np.testing.assert_allclose(path - path[0], steps - steps[0], atol=1e-3)
 
 
 def test_results_have_the_same_bits_however_they_are_run(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
-    transformations = [mdreel.unwrap(protein), mdreel.center_in_box(protein, wrap=True)]
+    transformations = [mdreel.transformations.unwrap(protein), mdreel.transformations.center_in_box(protein, wrap=True)]
     alone = mdreel.RMSD(protein).run(transformations=transformations, backend="serial").results.rmsd.tobytes()
     for options in ({"n_parts": 5}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2}):
         found = mdreel.RMSD(protein).run(transformations=transformations, **options).results.rmsd
@@ -108,29 +119,31 @@ def test_results_have_the_same_bits_however_they_are_run(universe: MDAnalysis.Un
 
 def test_molecules_that_are_whole_have_the_shape_that_they_have(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
-    radii = mdreel.Rg(protein).run(transformations=[mdreel.unwrap(protein)]).results.rgyr[:, 2]
+    radii = mdreel.Rg(protein).run(transformations=[mdreel.transformations.unwrap(protein)]).results.rgyr[:, 2]
     other = universe.copy()
     whole = other.select_atoms("protein")
     other.trajectory.add_transformations(peer.unwrap(whole))
     expected = [whole.radius_of_gyration() for _ in other.trajectory]
     np.testing.assert_allclose(radii, expected, rtol=0, atol=1e-4)
     # The reference is transformed as well: the first frame does not differ from itself.
-    assert mdreel.RMSD(protein).run(transformations=[mdreel.unwrap(protein)]).results.rmsd[0, 2] < 1e-4
+    assert mdreel.RMSD(protein).run(transformations=[mdreel.transformations.unwrap(protein)]).results.rmsd[0, 2] < 1e-4
 
 
 def test_transformed_source_is_pickled_and_converted(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     protein = universe.select_atoms("protein")
-    source = mdreel.open_source(XTC).with_transformations([mdreel.unwrap(protein)])
+    source = mdreel.read(XTC).with_transformations([mdreel.transformations.unwrap(protein)])
     again = pickle.loads(pickle.dumps(source.with_on_error("skip")))
     assert (again.on_error, len(again.transformations)) == ("skip", 1)
     convert(source, tmp_path / "whole.xtc")
     whole = mdreel.Rg(protein, trajectory=tmp_path / "whole.xtc").run().results.rgyr
     expected = mdreel.Rg(protein, trajectory=again).run().results.rgyr
     np.testing.assert_allclose(whole[:, 2:], expected[:, 2:], atol=0.01)
-    jumps = mdreel.open_source(XTC).with_transformations([mdreel.nojump()])
+    jumps = mdreel.read(XTC).with_transformations([mdreel.transformations.nojump()])
     convert(jumps, tmp_path / "path.dcd", n_workers=4)
     path = MDAnalysis.Universe(TPR, tmp_path / "path.dcd").trajectory[3].positions
-    np.testing.assert_array_equal(path, positions(universe.atoms, mdreel.nojump())[3].astype(np.float32))
+    np.testing.assert_array_equal(
+        path, positions(universe.atoms, mdreel.transformations.nojump())[3].astype(np.float32)
+    )
 
 
 def test_what_needs_order_is_refused_where_there_is_none(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
@@ -141,41 +154,41 @@ def test_what_needs_order_is_refused_where_there_is_none(universe: MDAnalysis.Un
         ({"checkpoint": tmp_path / "a"}, "checkpoint"),
     ):
         with pytest.raises(UnsupportedError, match=expected):
-            rg.run(transformations=[mdreel.nojump()], **options)
+            rg.run(transformations=[mdreel.transformations.nojump()], **options)
     with pytest.raises(MismatchError, match="frame 2 comes behind frame 5"):
-        rg.run(transformations=[mdreel.nojump()], frames=[5, 2])
+        rg.run(transformations=[mdreel.transformations.nojump()], frames=[5, 2])
 
 
 def test_what_cannot_be_transformed_is_refused(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     cellless = MDAnalysis.Universe(PSF, DCD)
     for transformation in (
-        mdreel.unwrap(cellless.atoms),
-        mdreel.wrap(cellless.atoms),
-        mdreel.center_in_box(cellless.atoms),
-        mdreel.nojump(),
+        mdreel.transformations.unwrap(cellless.atoms),
+        mdreel.transformations.wrap(cellless.atoms),
+        mdreel.transformations.center_in_box(cellless.atoms),
+        mdreel.transformations.nojump(),
     ):
         with pytest.raises(MismatchError, match=r"frame 0 has .*cell.*needs one"):
             mdreel.Rg(cellless.atoms).run(transformations=[transformation])
     with pytest.raises(MismatchError, match="asked for"):
-        mdreel.Rg(cellless.atoms).run(transformations=[mdreel.unwrap(universe.atoms[-1:])])
+        mdreel.Rg(cellless.atoms).run(transformations=[mdreel.transformations.unwrap(universe.atoms[-1:])])
     with pytest.raises(SelectionError, match="no bonds"):
-        mdreel.unwrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms)
+        mdreel.transformations.unwrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms)
     with pytest.raises(SelectionError, match="does not say which atoms"):
-        mdreel.wrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms, "fragments")
+        mdreel.transformations.wrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms, "fragments")
     with pytest.raises(MismatchError, match="is made by unwrap"):
         mdreel.Rg(protein).run(transformations=[lambda ts: ts])
     for call in (
-        lambda: mdreel.unwrap(protein, "center"),
-        lambda: mdreel.wrap(protein, "chains"),
-        lambda: mdreel.wrap(protein, "atoms", "mass"),
-        lambda: mdreel.center_in_box(protein, "com"),
-        lambda: mdreel.center_in_box(protein, point=[1.0]),
+        lambda: mdreel.transformations.unwrap(protein, "center"),
+        lambda: mdreel.transformations.wrap(protein, "chains"),
+        lambda: mdreel.transformations.wrap(protein, "atoms", "mass"),
+        lambda: mdreel.transformations.center_in_box(protein, "com"),
+        lambda: mdreel.transformations.center_in_box(protein, point=[1.0]),
     ):
         with pytest.raises(MismatchError):
             call()
     with pytest.raises(UnsupportedError, match="known: lattice, toroidal"):
-        mdreel.nojump("hybrid")
+        mdreel.transformations.nojump("hybrid")
 
 
 def test_parents_are_bonded_and_come_first(universe: MDAnalysis.Universe) -> None:

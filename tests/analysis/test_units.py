@@ -12,7 +12,7 @@ import pytest
 
 import mdreel
 from every_analysis import System, analyses, in_memory, peptide, peptide_positions
-from mdreel.analysis.analysis import Analysis
+from mdreel.analysis.base.analysis import Analysis
 from mdreel.cli.analyses import ANALYSES
 from mdreel.errors import MismatchError, UnitWarning
 
@@ -98,7 +98,9 @@ def parameters_in_units() -> set[tuple[str, str]]:
 
 def test_every_length_and_angle_is_checked_or_may_be_small() -> None:
     listed = set(CHECKED) | set(MAY_BE_SMALL)
-    assert parameters_in_units() - listed == set(), "check it (mdreel.analysis.plausible), or say why it may be small"
+    assert parameters_in_units() - listed == set(), (
+        "check it (mdreel.analysis.periodic.unit_check), or say why it may be small"
+    )
 
 
 def test_every_option_in_units_is_one_of_a_checked_parameter() -> None:
@@ -159,7 +161,7 @@ def test_hydrogen_bond_shorter_than_any_is_refused(wrong: float, message: str, u
 def test_warning_of_units_changes_no_value() -> None:
     system = System(peptide(), in_memory(peptide_positions()[:3]))
     made: list[Analysis] = []
-    with pytest.warns(mdreel.UnitWarning, match=r"radius is 1\.5 Å.*1\.5 nm are 15 Å"):
+    with pytest.warns(mdreel.errors.UnitWarning, match=r"radius is 1\.5 Å.*1\.5 nm are 15 Å"):
         made.append(
             mdreel.Contacts(system.universe, ("all", "all"), method="count", radius=1.5, trajectory=system.trajectory)
         )

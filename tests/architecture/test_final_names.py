@@ -60,7 +60,7 @@ def test_python_files_get_their_final_names_in_one_place() -> None:
             keys = {f"{name}:{function}", name.partition("/")[0]} & PYTHON.keys()
             used |= keys
             if not keys:
-                wrong.append(f"{where(path, line)}: {function}: use mdreel.results.atomic, or say here why not")
+                wrong.append(f"{where(path, line)}: {function}: use mdreel.common.atomic_files, or say here why not")
     assert not wrong, "\n".join(wrong)
     assert used == PYTHON.keys(), "these are not renamed any more"
 

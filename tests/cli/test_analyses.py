@@ -232,7 +232,7 @@ def test_frames_are_transformed_first(run, tmp_path: Path) -> None:
     done = run("rg", *inputs, "--transform", "whole", "--transform", "center", "-o", tmp_path / "rg.csv", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     protein = MDAnalysis.Universe(TPR, XTC).select_atoms("protein")
-    expected = mdreel.Rg(protein).run(stop=3, transformations=[mdreel.unwrap(protein)]).results.rgyr
+    expected = mdreel.Rg(protein).run(stop=3, transformations=[mdreel.transformations.unwrap(protein)]).results.rgyr
     np.testing.assert_allclose(table(tmp_path / "rg.csv")[1], expected, rtol=0, atol=1e-4)
     done = run("convert", *inputs, "--select", "protein", "--transform", "whole", "-o", tmp_path / "whole.xtc", "-q")
     assert (done.returncode, done.stderr) == (0, "")

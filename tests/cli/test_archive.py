@@ -9,8 +9,8 @@ import time
 import pytest
 
 from growing_file import N_ATOMS
-from mdreel.insitu.producer import Producer
-from mdreel.insitu.staging import Staging
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.staging import Staging
 from publishing import publish
 
 

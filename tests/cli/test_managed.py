@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mdreel.insitu.managed import ManagedDirectory
-from mdreel.insitu.producing import Producing
+from mdreel.live.managed.reader import ManagedDirectory
+from mdreel.live.managed.writer import Producing
 
 LONG = 60.0  # what is waited for comes at once, but a test must not fail because a machine is busy
 

@@ -14,11 +14,11 @@ import pytest
 import far_channels as far
 from architecture.checkout import PACKAGE
 from imd_client import LONG
-from mdreel.ensemble.journal import Journal
-from mdreel.insitu.producer import Producer
-from mdreel.insitu.requests import FOLDER as REQUESTS
-from mdreel.insitu.requests import Requests, ask
-from mdreel.notices.notice import FOLDER as NOTICES
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.requests import FOLDER as REQUESTS
+from mdreel.live.channels.requests import Requests, ask
+from mdreel.live.ensemble.journal import Journal
+from mdreel.live.notices.notice import FOLDER as NOTICES
 from steering_lines import line
 
 PLANTED = "a\x1b[31mb\x9b31mc\u202ed\x07e\x1b]0;title\x07"
@@ -145,9 +145,9 @@ def test_nothing_that_was_planted_in_a_pipe_goes_through(folder: Path) -> None:
 
 def test_nothing_that_a_relay_says_of_itself_reaches_the_terminal(folder: Path, tmp_path: Path) -> None:
     zenoh = pytest.importorskip("zenoh")
-    from mdreel.insitu.nodes.link import connected
-    from mdreel.insitu.nodes.messages import Join
-    from mdreel.insitu.nodes.security import Security
+    from mdreel.live.nodes.link import connected
+    from mdreel.live.nodes.messages import Join
+    from mdreel.live.nodes.security import Security
 
     endpoint = "tcp/127.0.0.1:39417"
     join = Join("a1", PLANTED, 1, ("earliest", None)).encode()
@@ -163,9 +163,9 @@ def test_nothing_that_a_relay_says_of_itself_reaches_the_terminal(folder: Path, 
 
 def test_nothing_that_a_server_says_reaches_the_terminal(folder: Path) -> None:
     pytest.importorskip("zenoh")
-    from mdreel.insitu.nodes.link import listening
-    from mdreel.insitu.nodes.local_token import make_token
-    from mdreel.insitu.nodes.security import Security
+    from mdreel.live.nodes.link import listening
+    from mdreel.live.nodes.local_token import make_token
+    from mdreel.live.nodes.security import Security
 
     endpoint = "tcp/127.0.0.1:39418"
     with listening(endpoint, Security(make_token(endpoint))) as session:
@@ -204,7 +204,7 @@ def test_nothing_that_was_planted_in_a_journal_reaches_the_table(tmp_path: Path)
 def test_nothing_that_was_planted_in_an_archive_reaches_the_terminal(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as caught:
         subprocess.run(
-            [sys.executable, "-m", "mdreel.archives.process", str(folder / PLANTED), "x.xtc", "", "g", ""],
+            [sys.executable, "-m", "mdreel.live.archives.process", str(folder / PLANTED), "x.xtc", "", "g", ""],
             capture_output=True,
             check=True,
             cwd=tmp_path,

@@ -10,9 +10,9 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 from html_page import Page
-from mdreel.amounts import BYTES_PER_SECOND, SECONDS, amount, digits, percent
-from mdreel.spans import KINDS, SPAN
+from mdreel.common.formatting import BYTES_PER_SECOND, SECONDS, amount, digits, percent
 from mdreel.timing.files import read_record
+from mdreel.timing.spans import KINDS, SPAN
 from mdreel.timing.timing import Timing
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -83,7 +83,7 @@ def test_stragglers_are_counted_and_named_as_workers():
 
 @pytest.mark.parametrize("name", ["serial", "threads", "processes"])
 def test_timing_of_a_backend_of_mdanalysis_counts_frames_and_groups(name):
-    backend = mdreel.backend(name, n_workers=2) if name != "serial" else mdreel.backend(name)
+    backend = mdreel.mdanalysis.backend(name, n_workers=2) if name != "serial" else mdreel.mdanalysis.backend(name)
     protein = mda.Universe(PSF, DCD).select_atoms("protein")
     Ramachandran(protein).run(step=3, backend=backend, n_parts=5)
     timing = backend.timing

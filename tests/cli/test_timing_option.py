@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from full_disk import full_disk
-from mdreel.spans import COORDINATOR, KINDS
 from mdreel.timing.files import READERS, WRITERS, read_record
+from mdreel.timing.spans import COORDINATOR, KINDS
 from mpi_launcher import EVERY_MPI, Launcher
 
 USAGE, INPUT, OUTPUT = 2, 3, 4

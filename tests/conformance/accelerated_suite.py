@@ -60,7 +60,7 @@ class Suite:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    mdreel.accelerate()
+    mdreel.mdanalysis.accelerate()
     suite = Suite(Path(os.environ["ACCELERATED_SUITE_REPORT"]))
     suite.count_frames()
     config.pluginmanager.register(suite)

@@ -9,8 +9,8 @@ import pytest
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError
-from mdreel.sources.open import open_source
-from mdreel.storage.check import check
+from mdreel.trajectory.check import check
+from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
@@ -59,7 +59,7 @@ def test_file_has_the_bits_that_mdanalysis_reads(name: str) -> None:
 def test_no_frame_of_a_sound_file_is_taken_for_damaged(name: str) -> None:
     report = check(DATA / name)
     assert {defect.kind for defect in report.defects} == KNOWN_DEFECTS.get(name, set())
-    source = open_source(DATA / name)
+    source = read(DATA / name)
     frames, atoms = FrameSet.range(0, 1, source.n_frames), np.arange(source.n_atoms, dtype=np.uint32)
     whole, tolerant = source.read(frames, atoms), source.with_on_error("skip").read(frames, atoms)
     assert report.n_frames == source.n_frames
@@ -71,7 +71,7 @@ def test_no_frame_of_a_sound_file_is_taken_for_damaged(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FILES if name in REFUSED])
 def test_file_without_frames_is_refused_with_a_reason(name: str) -> None:
     with pytest.raises(FormatError, match=REFUSED[name]):
-        open_source(DATA / name)
+        read(DATA / name)
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_MDANALYSIS)

@@ -14,11 +14,11 @@ from conformance.netcdf_writer import write as write_netcdf
 from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
-from mdreel.insitu.channel import Channel
-from mdreel.insitu.producer import Producer
-from mdreel.sources.follow import follow
-from mdreel.sources.foreign import open_foreign
-from mdreel.sources.open import open_source
+from mdreel.live.channels.channel import Channel
+from mdreel.live.channels.producer import Producer
+from mdreel.trajectory.follow import follow
+from mdreel.trajectory.mdanalysis_source import open_foreign
+from mdreel.trajectory.read import read
 from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 98, 3341
@@ -99,23 +99,23 @@ def make_source(
     tmp_path: Path,
 ) -> Callable[[], Source]:
     def located(path: Path) -> Source:
-        source = open_source(path, index="none")
+        source = read(path, index="none")
         assert source.n_frames == N_FRAMES
         return source
 
     def followed(path: Path) -> Source:
         source = follow(path, n_frames=N_FRAMES, index="none")
-        read(source, [N_FRAMES - 1], [0])
+        read_frames(source, [N_FRAMES - 1], [0])
         return source
 
     def chunked() -> Source:
         layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
         box = np.full((N_FRAMES, 3), 100.0)
-        return open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
+        return read(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
 
     def after_h5md() -> Source:
         first = write_h5md(tmp_path / "adk.h5md", {"position": adk_positions[:40]})
-        return open_source([first, xtc_segments[2]], index="none")
+        return read([first, xtc_segments[2]], index="none")
 
     def after_dcd() -> Source:
         from MDAnalysis.lib.formats.libdcd import DCDFile
@@ -125,33 +125,33 @@ def make_source(
             file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
             for positions in adk_positions[:40]:
                 file.write(positions, [0] * 6)
-        return open_source([first, xtc_segments[2]], index="none")
+        return read([first, xtc_segments[2]], index="none")
 
     def published() -> Source:
         with Producer(tmp_path / "channel", N_ATOMS, n_slots=N_FRAMES) as producer:
             for i, positions in enumerate(adk_positions):
                 producer.publish(positions, i, float(i), np.eye(3) * 100)
         source = Channel(tmp_path / "channel").source()
-        read(source, [N_FRAMES - 1], [0])
+        read_frames(source, [N_FRAMES - 1], [0])
         return source
 
     makers: dict[str, Callable[[], Source]] = {
         "memory": lambda: Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64)),
-        "dcd": lambda: open_source(adk_dcd),
-        "xtc": lambda: open_source(adk_xtc, index="none"),
+        "dcd": lambda: read(adk_dcd),
+        "xtc": lambda: read(adk_xtc, index="none"),
         "xtc located": lambda: located(adk_xtc),
         "xtc followed": lambda: followed(adk_xtc),
-        "netcdf": lambda: open_source(netcdf_files["netcdf"]),
-        "netcdf with velocities": lambda: open_source(netcdf_files["netcdf with velocities"]),
-        "trr": lambda: open_source(adk_trr, index="none"),
+        "netcdf": lambda: read(netcdf_files["netcdf"]),
+        "netcdf with velocities": lambda: read(netcdf_files["netcdf with velocities"]),
+        "trr": lambda: read(adk_trr, index="none"),
         "trr located": lambda: located(adk_trr),
         "trr followed": lambda: followed(adk_trr),
         "dcd followed": lambda: followed(adk_dcd),
-        "chain of xtc": lambda: open_source(xtc_segments, index="none"),
+        "chain of xtc": lambda: read(xtc_segments, index="none"),
         "chain of dcd and xtc": after_dcd,
-        "h5md": lambda: open_source(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
+        "h5md": lambda: read(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
         "h5md in chunks": chunked,
-        "netcdf-4": lambda: open_source(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
+        "netcdf-4": lambda: read(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
         "chain of h5md and xtc": after_h5md,
         "read by mdanalysis": lambda: open_foreign(str(adk_xtc), "XTC"),
         "channel": published,
@@ -160,7 +160,7 @@ def make_source(
     return makers[request.param]
 
 
-def read(source: Source, frames: list[int], atoms: list[int]) -> Frames:
+def read_frames(source: Source, frames: list[int], atoms: list[int]) -> Frames:
     return source.read(FrameSet.list(np.array(frames, np.uint64)), np.array(atoms, np.uint32))
 
 
@@ -217,7 +217,7 @@ def test_source_gives_any_frames_and_atoms_with_the_bits_of_all(
 ) -> None:
     source = make_source()
     everything = source.read(FrameSet.range(0, 1, N_FRAMES), np.arange(N_ATOMS, dtype=np.uint32))
-    chosen = read(source, frames, sorted(atoms))
+    chosen = read_frames(source, frames, sorted(atoms))
     np.testing.assert_array_equal(chosen.positions, everything.positions[np.ix_(frames, sorted(atoms))])
     for name in ("vectors", "dimensions", "has_cell", "times", "steps"):
         np.testing.assert_array_equal(getattr(chosen, name), getattr(everything, name)[frames])
@@ -225,13 +225,13 @@ def test_source_gives_any_frames_and_atoms_with_the_bits_of_all(
 
 def test_source_refuses_a_frame_that_does_not_exist(make_source: Callable[[], Source]) -> None:
     with pytest.raises(FrameIndexError, match=r"frame 98 does not exist|frame 58 does not exist"):
-        read(make_source(), [0, N_FRAMES], [0])
+        read_frames(make_source(), [0, N_FRAMES], [0])
 
 
 @pytest.mark.parametrize("atoms", [[0, N_ATOMS], [3, 2], [2, 2]])
 def test_source_refuses_atoms_that_do_not_exist_or_ascend(make_source: Callable[[], Source], atoms: list[int]) -> None:
     with pytest.raises(MismatchError, match="atom ind"):
-        read(make_source(), [0], atoms)
+        read_frames(make_source(), [0], atoms)
 
 
 def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], Source]) -> None:
@@ -241,4 +241,4 @@ def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], 
             pickle.dumps(source)
         return
     again = pickle.loads(pickle.dumps(source))
-    np.testing.assert_array_equal(read(again, [5], [7]).positions, read(source, [5], [7]).positions)
+    np.testing.assert_array_equal(read_frames(again, [5], [7]).positions, read_frames(source, [5], [7]).positions)

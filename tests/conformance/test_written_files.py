@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD_TRICLINIC, XTC, TRR_xvf
 
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
 from mdreel._core import Source
-from mdreel.storage.convert import convert
+from mdreel.trajectory.convert import convert
 
 pytestmark = pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
 

@@ -10,9 +10,9 @@ from MDAnalysisTests.datafiles import DCD_TRICLINIC, TRR, XTC, TRR_xvf
 from conformance.mdanalysis_oracle import Frames, differences, frames_of_h5md, frames_of_mdreel
 from mdreel._core import Source, version
 from mdreel.errors import MismatchError
-from mdreel.storage.convert import convert
-from mdreel.storage.repack import repack
-from mdreel.storage.split import split
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.repack import repack
+from mdreel.trajectory.split import split
 
 pytestmark = pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
 

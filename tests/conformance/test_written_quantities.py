@@ -9,7 +9,7 @@ from MDAnalysisTests.datafiles import TRR, TRR_xvf
 
 from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, frames_of_mdreel
 from mdreel.errors import MismatchError
-from mdreel.storage.convert import convert
+from mdreel.trajectory.convert import convert
 
 QUANTITIES = ("positions", "velocities", "forces")
 # What products of float32 leave on the way: nm to Å and back, kJ to kcal and back. The same bits where there is none.

@@ -16,14 +16,14 @@ CODE = """
 import sys
 import numpy as np
 from mdreel._core import FrameSet, Pass, rmsd
-from mdreel.executors.find import find_executor
-from mdreel.executors.job import Job
-from mdreel.pipeline import run
-from mdreel.sources.open import open_source
+from mdreel.execution.executors.resolve_executor import find_executor
+from mdreel.execution.job import Job
+from mdreel.execution.pipeline import run
+from mdreel.trajectory.read import read
 from mdreel.timing.timing import Timing
 
 trajectory, backend, checkpoint, output = sys.argv[1:]
-source = open_source(trajectory)
+source = read(trajectory)
 atoms = np.arange(3341, dtype=np.uint32)
 reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
 frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 2000))

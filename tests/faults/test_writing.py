@@ -17,8 +17,8 @@ from full_disk import full_disk
 from mdreel._core import FrameSet, Source
 from mdreel._core import convert as convert_core
 from mdreel.errors import MismatchError
-from mdreel.storage.convert import convert
-from mdreel.storage.split import split
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.split import split
 from privilege import without_privilege
 
 ENDINGS = ("xtc", "dcd")
@@ -105,7 +105,7 @@ def test_killed_process_leaves_the_existing_file(tmp_path: Path, ending: str, ad
     program = """
         import sys
         import numpy as np
-        from mdreel.storage.convert import convert
+        from mdreel.trajectory.convert import convert
         convert(sys.argv[1], sys.argv[2], frames=np.zeros(1_000_000, np.int64), force=True)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(adk_dcd), str(path)]
@@ -125,7 +125,7 @@ def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, adk_dcd: Path)
     program = """
         import resource, sys
         import numpy as np
-        from mdreel.storage.convert import convert
+        from mdreel.trajectory.convert import convert
         convert(sys.argv[1], sys.argv[2], stop=5)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         convert(sys.argv[1], sys.argv[2], frames=np.tile(np.arange(98), 60), force=True, n_workers=4)

@@ -16,8 +16,8 @@ import pytest
 from full_disk import full_disk
 from mdreel._core import LentFile, Source
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
-from mdreel.storage.convert import convert
-from mdreel.storage.repack import repack
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.repack import repack
 from privilege import without_privilege
 
 
@@ -51,7 +51,7 @@ def test_disk_that_is_full_at_any_byte_is_told_of_and_survived(tmp_path: Path) -
         from pathlib import Path
         import numpy as np
         from mdreel._core import Source
-        from mdreel.storage.repack import repack
+        from mdreel.trajectory.repack import repack
         path, n_failed = Path(sys.argv[1]), 0
         for n_frames in range(1, 80):
             source = Source.memory(np.ones((n_frames, 30, 3), np.float32), np.arange(float(n_frames)))
@@ -75,11 +75,11 @@ def test_interrupt_at_any_moment_leaves_nothing_and_lets_the_process_end(tmp_pat
     program = """
         import signal, sys
         from pathlib import Path
-        from mdreel.sources.open import open_source
-        from mdreel.storage.repack import repack
+        from mdreel.trajectory.read import read
+        from mdreel.trajectory.repack import repack
         import h5py  # a module whose import is interrupted stays broken
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        source, path, n_interrupted = open_source(sys.argv[1]), Path(sys.argv[2]), 0
+        source, path, n_interrupted = read(sys.argv[1]), Path(sys.argv[2]), 0
         for i in range(60):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0005 * (i + 1))
@@ -105,7 +105,7 @@ def test_killed_process_leaves_the_existing_file(tmp_path: Path, adk_dcd: Path) 
     program = """
         import sys
         import numpy as np
-        from mdreel.storage.convert import convert
+        from mdreel.trajectory.convert import convert
         convert(sys.argv[1], sys.argv[2], frames=np.zeros(1_000_000, np.int64), force=True)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(adk_dcd), str(path)]
@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, adk_dcd: Path)
     program = """
         import resource, sys
         import numpy as np
-        from mdreel.storage.repack import repack
+        from mdreel.trajectory.repack import repack
         storage = {"access": "frames", "force": True, "n_workers": 4}
         repack(sys.argv[1], sys.argv[2], **storage)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -162,7 +162,7 @@ def test_without_h5py_the_error_names_what_to_install(tmp_path: Path, adk_dcd: P
         import sys
         sys.modules["h5py"] = None
         from mdreel.errors import UnsupportedError
-        from mdreel.storage import convert, repack, split
+        from mdreel.trajectory import convert, repack, split
         for write in (convert, repack, lambda *paths: split(*paths, n_parts=2)):
             try:
                 write(sys.argv[1], sys.argv[2])

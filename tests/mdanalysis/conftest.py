@@ -9,5 +9,5 @@ import mdreel
 
 @pytest.fixture
 def accelerated() -> Iterator[None]:
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         yield

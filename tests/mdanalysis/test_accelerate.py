@@ -29,12 +29,12 @@ def is_ours(reader: Any) -> bool:
 
 def test_accelerate_changes_readers_and_unaccelerate_changes_them_back() -> None:
     before, registered = dict(vars(type(ProtoReader))), dict(mda._READERS)
-    mdreel.accelerate()
+    mdreel.mdanalysis.accelerate()
     try:
         inside = {name: make_reader(path) for name, path in FILES.items()}
         by_name = XTCReader(datafiles.XTC)
     finally:
-        mdreel.unaccelerate()
+        mdreel.mdanalysis.unaccelerate()
     assert all(is_ours(reader) for reader in (*inside.values(), by_name))
     assert dict(vars(type(ProtoReader))) == before
     assert dict(mda._READERS) == registered
@@ -46,20 +46,20 @@ def test_accelerate_changes_readers_and_unaccelerate_changes_them_back() -> None
 
 
 def test_accelerate_and_unaccelerate_may_be_called_twice() -> None:
-    mdreel.unaccelerate()
+    mdreel.mdanalysis.unaccelerate()
     assert not is_ours(make_reader(datafiles.XTC))
-    mdreel.accelerate()
-    mdreel.accelerate()
+    mdreel.mdanalysis.accelerate()
+    mdreel.mdanalysis.accelerate()
     assert is_ours(make_reader(datafiles.XTC))
-    mdreel.unaccelerate()
+    mdreel.mdanalysis.unaccelerate()
     assert not is_ours(make_reader(datafiles.XTC))
-    mdreel.unaccelerate()
+    mdreel.mdanalysis.unaccelerate()
     assert not is_ours(make_reader(datafiles.XTC))
 
 
 def test_context_ends_with_what_was_before() -> None:
-    with mdreel.accelerate():
-        with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
+        with mdreel.mdanalysis.accelerate():
             assert is_ours(make_reader(datafiles.XTC))
         assert is_ours(make_reader(datafiles.XTC))
     assert not is_ours(make_reader(datafiles.XTC))
@@ -71,8 +71,8 @@ def test_accelerate_leaves_alone_what_others_have_changed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(type(ProtoReader), "__call__", theirs, raising=False)
     with pytest.raises(UnsupportedError, match="already made by another function"):
-        mdreel.accelerate()
-    mdreel.unaccelerate()
+        mdreel.mdanalysis.accelerate()
+    mdreel.mdanalysis.unaccelerate()
     assert vars(type(ProtoReader))["__call__"] is theirs
 
 
@@ -103,6 +103,6 @@ def test_readers_of_other_formats_stay_as_they_are(accelerated: None) -> None:
 
 
 def test_import_of_mdreel_does_not_import_mdanalysis() -> None:
-    code = "import sys, mdreel; assert callable(mdreel.accelerate); print('MDAnalysis' in sys.modules)"
+    code = "import sys, mdreel; assert callable(mdreel.mdanalysis.accelerate); print('MDAnalysis' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"

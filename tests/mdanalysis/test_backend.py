@@ -52,7 +52,7 @@ def universe(adk_xtc: Path) -> MDAnalysis.Universe:
 @pytest.mark.parametrize("name", ["serial", "threads", "processes", "dask"])
 def test_analyses_give_the_same_on_our_executors(universe: MDAnalysis.Universe, name: str) -> None:
     n_workers = 1 if name == "serial" else 2
-    own = mdreel.backend(name, n_workers)
+    own = mdreel.mdanalysis.backend(name, n_workers)
     chosen: dict[str, Any] = {"backend": own, "n_workers": n_workers, "step": 3, "n_parts": 5}
     expected = RMSD(universe.atoms, select="name CA").run(step=3).results.rmsd
     found = RMSD(universe.atoms, select="name CA").run(**chosen)
@@ -70,31 +70,31 @@ def test_chains_and_transformations_come_along(adk_xtc: Path) -> None:
     from MDAnalysis.transformations import translate
 
     universe = MDAnalysis.Universe(PSF, [str(adk_xtc), str(adk_xtc)])
-    found = Ramachandran(universe.residues[:20]).run(backend=mdreel.backend("processes", 2))
+    found = Ramachandran(universe.residues[:20]).run(backend=mdreel.mdanalysis.backend("processes", 2))
     np.testing.assert_array_equal(found.results.angles, Ramachandran(universe.residues[:20]).run().results.angles)
     moved = MDAnalysis.Universe(PSF, str(adk_xtc), transformations=[translate([1, 2, 3])])
     expected = RMSD(moved.atoms, select="name CA", superposition=False).run().results.rmsd
-    rmsd = RMSD(moved.atoms, select="name CA", superposition=False).run(backend=mdreel.backend("threads", 2))
+    rmsd = RMSD(moved.atoms, select="name CA", superposition=False).run(backend=mdreel.mdanalysis.backend("threads", 2))
     np.testing.assert_array_equal(rmsd.results.rmsd, expected)
 
 
 @pytest.mark.parametrize("name", ["serial", "processes"])
 def test_frame_at_which_an_analysis_raises_is_named(universe: MDAnalysis.Universe, name: str) -> None:
     with pytest.raises(FunctionError, match=r"adk\.xtc: Watched: frame 77: RuntimeError: enough"):
-        Watched(universe.atoms, raises_at=77).run(backend=mdreel.backend(name), n_parts=4)
+        Watched(universe.atoms, raises_at=77).run(backend=mdreel.mdanalysis.backend(name), n_parts=4)
 
 
 def test_what_cannot_be_is_refused(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(ValueError, match="Can not parallelize class"):
-        RMSF(universe.select_atoms("name CA")).run(backend=mdreel.backend("threads"))
+        RMSF(universe.select_atoms("name CA")).run(backend=mdreel.mdanalysis.backend("threads"))
     with pytest.raises(UnsupportedError, match="unknown backend 'fast'"):
-        mdreel.backend("fast")
+        mdreel.mdanalysis.backend("fast")
     with pytest.raises(MismatchError, match="serial executor has 1 worker"):
-        mdreel.backend("serial", 4)
+        mdreel.mdanalysis.backend("serial", 4)
     with pytest.raises(UnsupportedError, match="give options to the executor"):
-        mdreel.backend(mdreel.Threads(2), schedule="static")
-    assert mdreel.backend("threads", 3, schedule="static").executor.schedule == "static"
+        mdreel.mdanalysis.backend(mdreel.Threads(2), schedule="static")
+    assert mdreel.mdanalysis.backend("threads", 3, schedule="static").executor.schedule == "static"
     unsendable = Watched(universe.atoms)
     unsendable.lock = (i for i in "ab")
     with pytest.raises(UnsupportedError, match="the analysis cannot be sent"):
-        unsendable.run(backend=mdreel.backend("threads", 2))
+        unsendable.run(backend=mdreel.mdanalysis.backend("threads", 2))

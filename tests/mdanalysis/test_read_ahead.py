@@ -9,7 +9,7 @@ import pytest
 from mdreel._core import Frames, FrameSet
 from mdreel.mdanalysis import read_ahead
 from mdreel.mdanalysis.read_ahead import ReadAhead
-from mdreel.sources.open import open_source
+from mdreel.trajectory.read import read
 
 N_FRAMES = 98
 
@@ -34,7 +34,7 @@ class Recorded:
 
 @pytest.fixture
 def source(adk_dcd: Path) -> Recorded:
-    return Recorded(open_source(adk_dcd), [])
+    return Recorded(read(adk_dcd), [])
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def frames_of_mdanalysis(path: str, **options: Any) -> list[dict[str, Any]]:
 
 
 def our_reader(path: str, **options: Any) -> Any:
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         reader = make_reader(path, **options)
     assert isinstance(reader, CoreReader)
     return reader
@@ -166,7 +166,7 @@ def test_reader_of_gromacs_files_leaves_nothing_beside_them(tmp_path: Path) -> N
     path = tmp_path / "adk.xtc"
     path.write_bytes(Path(datafiles.XTC).read_bytes())
     universe = mda.Universe(datafiles.GRO)
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         universe.load_new(str(path), refresh_offsets=True)
     for _ in universe.trajectory:
         pass

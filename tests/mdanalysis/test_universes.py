@@ -32,7 +32,7 @@ Pair = tuple[mda.Universe, mda.Universe]
 
 def both(*files: Any, **options: Any) -> Pair:
     """The same Universe on our reader and on MDAnalysis's."""
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         ours = mda.Universe(*files, **options)
     return ours, mda.Universe(*files, **options)
 
@@ -168,7 +168,7 @@ def damaged_xtc(path: Path, source: str, frame: int) -> None:
 
 def test_damaged_frame_is_an_error_and_not_the_end(tmp_path: Path) -> None:
     damaged_xtc(tmp_path / "damaged.xtc", datafiles.XTC, 6)
-    with mdreel.accelerate():
+    with mdreel.mdanalysis.accelerate():
         universe = mda.Universe(datafiles.GRO, str(tmp_path / "damaged.xtc"))
     whole = mda.Universe(datafiles.GRO, datafiles.XTC)
     assert universe.trajectory.n_frames == 10

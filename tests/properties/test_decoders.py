@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from architecture.checkout import PACKAGE
 from decoders import DECODERS, ODD_JSON, Decoder
+from mdreel.common.untrusted_input import MOST_DEPTH, object_of
 from mdreel.errors import FormatError
-from mdreel.received import MOST_DEPTH, object_of
 
 ROOMS = ("insitu", "notices", "watch", "steering", "archives", "ensemble")
 """Where messages and files of other processes are read."""

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdreel._core import Blocks, Source, plan
-from mdreel.blocks import select_frames
 from mdreel.errors import FormatError, FrameIndexError
-from mdreel.sources.open import open_source
+from mdreel.execution.blocks import select_frames
+from mdreel.trajectory.read import read
 
 LIMIT = st.none() | st.integers(-40, 40)
 
@@ -65,7 +65,7 @@ def test_frames_up_to_a_torn_end_are_refused_and_those_before_are_not(tmp_path: 
     torn.write_bytes(adk_xtc.read_bytes()[:-100])
     for asked in ({"start": 1}, {"stop": 98}, {"stop": -1}, {"frames": [-1]}):
         with pytest.raises(FormatError, match="97 whole frames"):
-            select_frames(open_source(torn), **asked)
-    frames = select_frames(open_source(torn), stop=97)
+            select_frames(read(torn), **asked)
+    frames = select_frames(read(torn), stop=97)
     assert frames is not None
     assert len(frames) == 97

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdreel.errors import FormatError
-from mdreel.insitu.manifest import Manifest
-from mdreel.insitu.nodes.arrivals import ChunkOrder, Inbox
-from mdreel.insitu.nodes.messages import (
+from mdreel.live.channels.manifest import Manifest
+from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
+from mdreel.live.nodes.messages import (
     CHUNK_BYTES,
     ENDS,
     LEAST_CHUNK_BYTES,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.bottleneck import Bottleneck
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
 
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from mdreel import Dask, Processes, Serial, Threads
 from mdreel._core import FrameSet
-from mdreel.executors.executor import Executor
-from mdreel.executors.job import Outcome, Schedule
-from mdreel.pipeline import run
-from mdreel.sources.open import open_source
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.pipeline import run
 from mdreel.timing.observables import NAMES, observables_of
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.stragglers import CAUSES, stragglers_of
 from mdreel.timing.timing import Timing
+from mdreel.trajectory.read import read
 from mixed_job import mixed_job
 from mpi_launcher import EVERY_MPI, GLOBAL_ARRAYS, Launcher, needs
 from rmsd_on_ranks import Wanted, results_of, spans_of
@@ -42,7 +42,7 @@ def cluster() -> Iterator[str]:
 
 
 def outcome_of(path: Path | list[Path], executor: Executor, **options: object) -> Outcome:
-    source = open_source(path, index="none")
+    source = read(path, index="none")
     frames = options.pop("frames", MANY)
     return run(mixed_job(source, ATOMS), frames, executor, **options)  # type: ignore[arg-type]
 
@@ -121,8 +121,8 @@ def test_identities_hold_where_a_checkpoint_has_it_all(adk_xtc: Path, tmp_path: 
 
 
 def test_identities_hold_for_trajectories_that_are_written(adk_xtc: Path, tmp_path: Path) -> None:
-    from mdreel.storage.convert import convert
-    from mdreel.storage.split import split
+    from mdreel.trajectory.convert import convert
+    from mdreel.trajectory.split import split
 
     for i, n_workers in enumerate((1, 2)):
         assert_identities(convert(adk_xtc, tmp_path / f"{i}.dcd", n_workers=n_workers).timing.spans)

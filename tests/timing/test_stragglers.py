@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mdreel import Dask, Processes, Threads
-from mdreel.executors.coordinator import Coordinator
-from mdreel.executors.executor import Executor
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.execution.executors.coordinator import Coordinator
+from mdreel.execution.executors.executor import Executor
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.stragglers import CAUSES, Straggler
 from mdreel.timing.timing import Timing
 from mpi_launcher import EVERY_MPI, Launcher

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
 
 MS = 1_000_000

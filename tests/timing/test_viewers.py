@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from any_record import RECORDS, real_record
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.files import Record, write_record
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 
 
 @pytest.fixture(scope="module", params=["threads", "processes", "dask"])

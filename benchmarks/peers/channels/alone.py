@@ -25,7 +25,10 @@ def main() -> None:
     published: list[int] = []
     taken: list[int] = []
     settings = {"velocities": velocities is not None, "n_slots": n_slots, "timeout": TIME_LIMIT}
-    with mdreel.Producer(place_of(work), shape[1], **settings) as producer, mdreel.Consumer(producer.path) as consumer:
+    with (
+        mdreel.live.Producer(place_of(work), shape[1], **settings) as producer,
+        mdreel.live.Consumer(producer.path) as consumer,
+    ):
         for number in range(work.n_first + work.n_frames):
             start = time.monotonic_ns()
             producer.publish(arrays[0], number, 0.002 * number, velocities=velocities)

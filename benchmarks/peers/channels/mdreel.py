@@ -22,7 +22,7 @@ class Producer:
     def __init__(self, work: Work) -> None:
         self.shape = (work.n_arrays, work.n_bytes // (12 * work.n_arrays), 3)
         settings = {"velocities": work.n_arrays > 1, "timeout": TIME_LIMIT}
-        self.producer = mdreel.Producer(place_of(work), self.shape[1], **settings)
+        self.producer = mdreel.live.Producer(place_of(work), self.shape[1], **settings)
         self.producer.open().await_consumers(timeout=TIME_LIMIT)
 
     def publish(self, number: int, frame: np.ndarray) -> None:
@@ -40,7 +40,7 @@ class Consumer:
     """Takes frames where they lie."""
 
     def __init__(self, work: Work) -> None:
-        self.consumer = mdreel.Consumer(place_of(work), timeout=TIME_LIMIT, wait=TIME_LIMIT).open()
+        self.consumer = mdreel.live.Consumer(place_of(work), timeout=TIME_LIMIT, wait=TIME_LIMIT).open()
 
     def take(self) -> list[Any]:
         """Take the next frame."""

@@ -1,5 +1,5 @@
 //! The ways in which the C library writes to a descriptor, all of which say when something could not be written. A test compares them
-//! with what the C library has (`tests/insitu/test_preload_writes.py`).
+//! with what the C library has (`tests/live/channels/test_preload_writes.py`).
 //!
 //! Streams write without any of these functions, but remember that they have failed: see `streams`.
 

@@ -1,4 +1,4 @@
-//! Channels: frames of a running simulation, for analyses on the same node. See `mdreel.insitu`.
+//! Channels: frames of a running simulation, for analyses on the same node. See `mdreel.live`.
 
 pub mod compressed;
 pub mod consumer;
@@ -64,7 +64,7 @@ fn data_type_name(data_type: DataType) -> &'static str {
     DATA_TYPES.iter().find(|(_, value)| *value == data_type).map_or("unknown", |(name, _)| *name)
 }
 
-/// What holds for all frames, as `mdreel.insitu.manifest.Manifest` says it.
+/// What holds for all frames, as `mdreel.live.channels.manifest.Manifest` says it.
 #[derive(FromPyObject)]
 pub struct Manifest {
     stream: u64,
@@ -91,7 +91,7 @@ impl Manifest {
     }
 }
 
-/// A manifest, for Python: the arguments of `mdreel.insitu.manifest.Manifest`.
+/// A manifest, for Python: the arguments of `mdreel.live.channels.manifest.Manifest`.
 fn said<'py>(py: Python<'py>, manifest: &CoreManifest) -> PyResult<Bound<'py, PyDict>> {
     let said = PyDict::new(py);
     let section = |(_, data_type, name): &(u16, u16, String)| {
@@ -185,7 +185,7 @@ impl Until {
     }
 }
 
-/// The state of the channel in a directory, without taking part: see `mdreel.insitu.status.Status`.
+/// The state of the channel in a directory, without taking part: see `mdreel.live.channels.status.Status`.
 #[pyfunction]
 pub fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let status = py.detach(|| Status::of(&path)).map_err(|error| to_python(py, error))?;

@@ -14,7 +14,7 @@ use crate::span::{Columns, columns};
 type Finding = (&'static str, u64, Option<u64>, String);
 
 /// Look at every number of blocks of frames on `n_workers` threads: findings, damage, number of frames that can be read,
-/// columns of spans. See `mdreel.storage.check`.
+/// columns of spans. See `mdreel.trajectory.check`.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
 #[pyfunction]

@@ -31,7 +31,7 @@ impl OpenFiles {
     }
 }
 
-/// A dataset, as `mdreel.sources.hdf5.Dataset` describes it.
+/// A dataset, as `mdreel.trajectory.hdf5.Dataset` describes it.
 #[derive(FromPyObject)]
 pub struct Dataset<'py> {
     name: String,
@@ -93,7 +93,7 @@ fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
     })
 }
 
-/// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.sources.hdf5`.
+/// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.trajectory.hdf5`.
 #[pyfunction]
 #[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]

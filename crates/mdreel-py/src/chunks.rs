@@ -28,7 +28,7 @@ pub fn chunk_outline<'py>(
     Ok((outline.quantities.iter().map(Quantity::name).collect(), outline.has_unit_cell))
 }
 
-/// How frames are cut, as `mdreel.storage.chunking` says it.
+/// How frames are cut, as `mdreel.trajectory.chunking` says it.
 #[derive(FromPyObject)]
 pub struct Layout {
     quantities: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Layout {
 }
 
 /// Cut frames into chunks on `n_workers` threads and give them to `sink`, in order; returns columns of spans. See
-/// `mdreel.storage.h5md`.
+/// `mdreel.trajectory.h5md_writer`.
 ///
 /// `sink` is called with the number of the first frame, steps, times (ps), the vectors of cells (n_frames * 9 numbers, Å;
 /// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes; on a thread of

@@ -17,7 +17,7 @@ use crate::source::Source;
 use crate::span::{Columns, columns};
 
 /// Write frames to a file, encoded by `n_workers` threads; returns the number of frames written, columns of spans,
-/// and what was left out as damaged. See `mdreel.storage.convert`.
+/// and what was left out as damaged. See `mdreel.trajectory.convert`.
 ///
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
 #[pyfunction]
@@ -42,7 +42,7 @@ pub fn convert<'py>(
 }
 
 /// Write consecutive frames to a file each, `n_workers` files at a time; returns columns of spans. See
-/// `mdreel.storage.split`.
+/// `mdreel.trajectory.split`.
 ///
 /// `segments` are paths with the first frame and the frame before which to stop.
 #[pyfunction]

@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 use crate::error::to_python;
 use crate::frame::quantities;
 
-/// What is known of a trajectory before its first frame is written, as `mdreel.archives.encoded` says it.
+/// What is known of a trajectory before its first frame is written, as `mdreel.live.archives.core_formats` says it.
 #[derive(FromPyObject)]
 pub struct Outline {
     n_atoms: usize,

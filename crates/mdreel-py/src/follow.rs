@@ -17,7 +17,7 @@ use crate::error::to_python;
 use crate::origin::Origin;
 use crate::source::Source;
 
-/// Follow a file while it grows; returns once its first frame is there. See `mdreel.sources.follow`.
+/// Follow a file while it grows; returns once its first frame is there. See `mdreel.trajectory.follow`.
 #[pyfunction]
 #[pyo3(signature = (path, n_frames, idle, stop_file, process, timeout, format, index, notify, recipe))]
 #[expect(clippy::too_many_arguments, reason = "named by the caller")]

@@ -17,7 +17,7 @@ use crate::origin::Origin;
 use crate::source::Source;
 use reader::ForeignReader;
 
-/// A trajectory that Python reads; see `mdreel.sources.foreign.ForeignTrajectory`.
+/// A trajectory that Python reads; see `mdreel.trajectory.mdanalysis_source.ForeignTrajectory`.
 struct Foreign {
     trajectory: Py<PyAny>,
     path: PathBuf,

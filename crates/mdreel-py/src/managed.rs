@@ -1,4 +1,4 @@
-//! Managed directories: files that are seen when they are whole. See `mdreel.insitu.managed`.
+//! Managed directories: files that are seen when they are whole. See `mdreel.live.managed.reader`.
 
 use std::ffi::OsString;
 use std::os::fd::IntoRawFd;
@@ -48,7 +48,7 @@ fn waiting<T: Send>(
     }
 }
 
-/// One who reads a managed directory; see `mdreel.insitu.managed.ManagedDirectory`.
+/// One who reads a managed directory; see `mdreel.live.managed.reader.ManagedDirectory`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryReader(ManagedDirectory);
 
@@ -126,7 +126,7 @@ impl DirectoryArrivals {
     }
 }
 
-/// One who publishes files in a managed directory; see `mdreel.insitu.producing.Producing`.
+/// One who publishes files in a managed directory; see `mdreel.live.managed.writer.Producing`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryProducer {
     path: PathBuf,
@@ -199,7 +199,7 @@ impl DirectoryProducer {
     }
 }
 
-/// A file that is being written; see `mdreel.insitu.producing.Producing`.
+/// A file that is being written; see `mdreel.live.managed.writer.Producing`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryWriter {
     path: PathBuf,

@@ -7,7 +7,7 @@ use mdreel_core::source::bytes::{Fetch, RemoteFile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// An object with `fetch(ranges)`; see `mdreel.sources.remote.RemoteFile`.
+/// An object with `fetch(ranges)`; see `mdreel.trajectory.remote.RemoteFile`.
 struct Fetcher(Py<PyAny>);
 
 impl Fetch for Fetcher {

@@ -1,5 +1,5 @@
-"""Analyses."""
+"""Analyses of trajectories."""
 
-from mdreel.analysis.rmsd import RMSD
+import lazy_loader
 
-__all__ = ["RMSD"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

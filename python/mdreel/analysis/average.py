@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Literal
 from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
-from mdreel.analysis.groups import ComparedAtoms
-from mdreel.analysis.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.selection import select_both
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.fitted_groups import ComparedAtoms
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.common.atomic_files import check_target, replacing_by_ending
 from mdreel.errors import UnsupportedError
-from mdreel.results.atomic import check_target, replacing_by_ending
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import select_both
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, FrameSet, Source, density
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, distance_matrix, kept_positions
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.selection import selected
-from mdreel.analysis.tally import Tally
-from mdreel.analysis.weights import weights_of
-from mdreel.executors.threads import Threads
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.base.weights import weights_of
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.execution.executors.local.threads import Threads
 from mdreel.results.column import Column
-from mdreel.spans import COORDINATOR
+from mdreel.timing.spans import COORDINATOR
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from mdreel._core import Computation, Source, secondary_structure
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.backbone import Backbone
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.plausible import check_length
-from mdreel.analysis.residue_labels import ResidueLabels
-from mdreel.analysis.selection import selected
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.periodic.unit_check import check_length
+from mdreel.analysis.topology.backbone import Backbone
+from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, end_to_end
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.reference import is_group
-from mdreel.analysis.selection import Selection
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.reference import is_group
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ class EndToEnd(Analysis):
 
     Notes
     -----
-    ``R = x_last - x_first``, in float64. Chains must be whole: ``run(transformations=[mdreel.unwrap(...)])``. How long
+    ``R = x_last - x_first``, in float64. Chains must be whole: ``run(transformations=[mdreel.transformations.unwrap(...)])``. How long
     R remembers its direction: ``autocorrelation(vectors, legendre=1)``.
 
     Memory: the result takes 32 bytes for each chain and frame, twice while vectors and distances are told apart, and 16

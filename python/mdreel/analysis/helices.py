@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mdreel._core import Computation, Source, helix_eigenvalues
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.dssp import DSSP
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

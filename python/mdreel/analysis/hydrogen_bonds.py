@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, hydrogen_bonds
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.plausible import check_angle, check_length
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.periodic.unit_check import check_angle, check_length
 from mdreel.analysis.survival import survival
-from mdreel.analysis.tally import Tally
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.correlation import fft_length
 from mdreel.analysis.diffusion import Diffusion, diffusion_of
-from mdreel.analysis.jumps import Jump, find_jump_in
-from mdreel.analysis.periodic_cell import PeriodicCell
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.periodic.jumps import Jump, find_jump_in
+from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.transformations import Scheme
 from mdreel.errors import MismatchError
 from mdreel.results.column import Column
-from mdreel.spans import COORDINATOR
+from mdreel.timing.spans import COORDINATOR
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ class EinsteinMSD(Analysis):
     max_lag : int, optional
         Most frames between two positions; by default all.
     nojump : {"lattice", "toroidal"}, optional
-        How jumps across boundaries are undone, atom by atom; see `mdreel.nojump`. Works on every executor. By default
+        How jumps across boundaries are undone, atom by atom; see `mdreel.transformations.nojump`. Works on every executor. By default
         positions are taken as they are: they must not be wrapped, and a `JumpWarning` says so where they are.
     per_particle : bool
         Whether the displacements of each particle are kept.

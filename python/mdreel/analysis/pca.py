@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.projection import Projection
-from mdreel.analysis.reference import read_frame
-from mdreel.analysis.selection import selected
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.reference import read_frame
 from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.plausible import check_length
-from mdreel.analysis.selection import Selection
-from mdreel.analysis.tally import Tally
-from mdreel.analysis.two_groups import OfTwoGroups
-from mdreel.analysis.unique_range import warn_of_range
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.periodic.unique_range import warn_of_range
+from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, gyration
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.tally import Tally
-from mdreel.analysis.weights import weights_of
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.base.weights import weights_of
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, fluctuation
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
-from mdreel.analysis.groups import ComparedAtoms
-from mdreel.analysis.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.reference import read_frame
-from mdreel.analysis.residue_labels import ResidueLabels
-from mdreel.analysis.selection import select_both
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.fitted_groups import ComparedAtoms
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.reference import read_frame
+from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import select_both
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

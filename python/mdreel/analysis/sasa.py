@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
-from mdreel.analysis.analysis import Analysis, Trajectory
-from mdreel.analysis.boundaries import Boundaries
-from mdreel.analysis.plausible import check_radius
-from mdreel.analysis.radii import radii_of
-from mdreel.analysis.residue_labels import ResidueLabels
-from mdreel.analysis.selection import Selection
-from mdreel.analysis.tally import Tally
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.periodic.unit_check import check_radius
+from mdreel.analysis.topology.radii import radii_of
+from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

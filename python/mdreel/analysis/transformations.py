@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
-from mdreel.analysis.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.reference import is_group
-from mdreel.analysis.selection import Selection
-from mdreel.analysis.spanning import SpanningForest
-from mdreel.analysis.weights import weights_of
+from mdreel.analysis.base.weights import weights_of
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.spanning_forest import SpanningForest
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.executors.executor import Executor
-from mdreel.executors.serial import Serial
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
+from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup

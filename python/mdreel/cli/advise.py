@@ -12,7 +12,7 @@ from mdreel.cli.sections import SectionedCommand
 from mdreel.cli.understood import Understood, understand
 
 if TYPE_CHECKING:
-    from mdreel.advise.advice import Advice
+    from mdreel.cluster.advice.advice import Advice
 
 EXAMPLES = """\b
 Examples:
@@ -118,10 +118,10 @@ def _check(meant: Understood) -> None:
 
 def _advice(meant: Understood, nodes: int | None, cores: int | None, file_system: str | None) -> "Advice":
     """Sample the analyses."""
-    from mdreel.advise.advice import advise as advise_on
-    from mdreel.advise.target import target_of
     from mdreel.cli.frames import frames_in_window
     from mdreel.cli.prepared import prepare
+    from mdreel.cluster.advice.advice import advise as advise_on
+    from mdreel.cluster.advice.target import target_of
 
     request = meant.request
     with failing_with(ExitCode.USAGE):

@@ -11,8 +11,8 @@ from mdreel.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mdreel.advise.advice import Advice
     from mdreel.cli.understood import Understood
+    from mdreel.cluster.advice.advice import Advice
 
 _ENDINGS = {"XTC": ".xtc", "TRR": ".trr", "DCD": ".dcd", "NCDF": ".nc", "H5MD": ".h5md"}
 

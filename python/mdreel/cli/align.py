@@ -42,13 +42,13 @@ def align(
     check_reference(reference, reference_frame)
     check_usage(output, None, topology, None)
 
+    from mdreel.analysis.align import AlignTraj
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.transforming import transformed
-    from mdreel.sources.open import open_source
-    from mdreel.storage.align import AlignTraj
+    from mdreel.trajectory.read import read
 
     with failing_by_file(trajectories):
-        source = open_source(trajectories)
+        source = read(trajectories)
         universe = open_topology(topology)
         select(universe, selection, topology)
         source = transformed(source, universe, transforms, center_on, topology)

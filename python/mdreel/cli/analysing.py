@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
     from mdreel._core import Source
-    from mdreel.analysis.analysis import Analysis
-    from mdreel.notices.notice_board import Shown
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.analysis.base.observer import ResultsView
     from mdreel.results.column import Column
 
 
@@ -159,17 +159,17 @@ class Request:
 
     def open(self) -> "Source":
         """Open the trajectory."""
-        from mdreel.sources.open import open_source
+        from mdreel.trajectory.read import read
 
         if self.channel is not None:
             return self._from_channel.open()
         if self.follow:
             return following.open_followed(self.trajectories[0], self._ends)
-        return open_source(self.trajectories)
+        return read(self.trajectories)
 
     def run(self, analyses: "Sequence[Analysis]", source: "Source") -> None:
         """Run analyses in one pass over the frames that are wanted."""
-        from mdreel.analysis.one_pass import run
+        from mdreel.analysis.base.one_pass import run
 
         frames = frames_in_window(source.with_on_error(self.on_error.value), self.begin, self.end, self.interval)
         run(
@@ -189,14 +189,14 @@ class Request:
             on_error=self.on_error.value,
         )
 
-    def live(self, analyses: "Sequence[Analysis]", shown: "Sequence[Shown] | None" = None) -> "Iterator[object]":
+    def live(self, analyses: "Sequence[Analysis]", shown: "Sequence[ResultsView] | None" = None) -> "Iterator[object]":
         """Run analyses over frames as they come; stops now and then with the results so far, which others see."""
-        from mdreel.analysis.live import live
+        from mdreel.live.stream_results import stream_results
 
         every = from_channel.EVERY_SECONDS if self.every is None else self.every
         n_workers, progress = self.n_workers or None, not self.quiet
         window = (self.start, self.stop, self.step)
-        return live(analyses, *window, every=every, n_workers=n_workers, progress=progress, shown=shown)
+        return stream_results(analyses, *window, every=every, n_workers=n_workers, progress=progress, shown=shown)
 
     @property
     def _from_channel(self) -> from_channel.FromChannel:
@@ -246,7 +246,7 @@ def answer(request: Request, asked: "Sequence[Asked]") -> None:
     """Run analyses in one pass, and write or print what each has found."""
     check_request(request, asked)
 
-    from mdreel.executors.checkpoint import remove_checkpoint
+    from mdreel.execution.checkpoint.file import remove_checkpoint
 
     prepared = prepare(request, asked)
     with failing_with(ExitCode.INPUT):
@@ -282,7 +282,7 @@ def tell(request: Request, asked: "Sequence[Asked]", prepared: "Prepared") -> No
 
 
 def _write(request: Request, one: Asked, table: Table, analysis: "Analysis", n_atoms: int) -> None:
-    from mdreel.damage import facts_of_damage
+    from mdreel.execution.damage import facts_of_damage
     from mdreel.results.figure import save
     from mdreel.results.files import write
 

@@ -74,11 +74,11 @@ def archive(
     quiet: options.Quiet = False,
 ) -> None:
     """Write each frame of a channel to a file, once and in order, until the simulation ends."""
-    from mdreel.archives.archive import archive as archive_channel
+    from mdreel.common.atomic_files import check_target
     from mdreel.errors import MdreelError, MismatchError
-    from mdreel.progress import Progress
-    from mdreel.results.atomic import check_target
-    from mdreel.storage.target import check_settings
+    from mdreel.execution.progress import Progress
+    from mdreel.live.archives.archive import archive as archive_channel
+    from mdreel.trajectory.output_file import check_settings
 
     try:
         with checking_output(output):

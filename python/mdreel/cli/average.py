@@ -68,7 +68,7 @@ def average(
 def _table(analysis: "AverageStructure") -> Table:
     import numpy as np
 
-    from mdreel.analysis.residue_labels import ResidueLabels
+    from mdreel.analysis.topology.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     atoms, results = analysis.atomgroup, analysis.results

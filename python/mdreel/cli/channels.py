@@ -10,7 +10,7 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
-    from mdreel.insitu.status import Status
+    from mdreel.live.channels.status import Status
 
 EXAMPLES = """\b
 Examples:
@@ -49,9 +49,9 @@ def channels(
     ] = False,
 ) -> None:
     """What channels there are: producers, frames, rates, consumers and how far they are behind."""
-    from mdreel.insitu.channel import Channel
-    from mdreel.insitu.status import Status, rates
-    from mdreel.insitu.status import channels as all_channels
+    from mdreel.live.channels.channel import Channel
+    from mdreel.live.channels.status import Status, rates
+    from mdreel.live.channels.status import list_channels as all_channels
 
     if remove and not names:
         raise CommandError("--remove: name the channels that are to be removed", ExitCode.USAGE)

@@ -12,7 +12,7 @@ from mdreel.cli.exits import ExitCode, failing_with
 from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
-    from mdreel.storage.check import Defect, Report
+    from mdreel.trajectory.check import Defect, Report
 
 EXAMPLES = """\b
 Examples:
@@ -42,7 +42,7 @@ def check(
     n_workers: options.Threads = 0,
 ) -> None:
     """Read every frame and report every defect; exits with 1 if there is one."""
-    from mdreel.storage.check import check as check_trajectory
+    from mdreel.trajectory.check import check as check_trajectory
 
     n_atoms = None
     if topology is not None:

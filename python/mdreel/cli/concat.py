@@ -45,7 +45,7 @@ def concat(
     """Write several trajectories to one file, one after another."""
     check_usage(output, precision, topology, selection)
 
-    from mdreel.storage.concat import concat as concat_trajectories
+    from mdreel.trajectory.concat import concat as concat_trajectories
 
     with failing_by_file(segments):
         written = concat_trajectories(

@@ -41,11 +41,11 @@ def convert(
 
     from mdreel.cli.system import open_topology
     from mdreel.cli.transforming import transformed
-    from mdreel.sources.open import open_source
-    from mdreel.storage.convert import convert as convert_trajectory
+    from mdreel.trajectory.convert import convert as convert_trajectory
+    from mdreel.trajectory.read import read
 
     with failing_by_file(trajectories):
-        source = open_source(trajectories)
+        source = read(trajectories)
         if topology is not None and transforms:
             source = transformed(source, open_topology(topology), transforms, center_on, topology)
         frames = frames_in_window(source.with_on_error(on_error.value), begin, end, interval)

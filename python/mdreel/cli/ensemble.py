@@ -14,12 +14,12 @@ from mdreel.cli.ensemble_task import EnsembleTask, inquiry_of, read_ensemble, sc
 from mdreel.cli.exits import CommandError, ExitCode, failing_with, one_line
 from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
+from mdreel.common.printable import printable
 from mdreel.errors import MdreelError
-from mdreel.printable import printable
 
 if TYPE_CHECKING:
     from mdreel.cluster.batch_job import BatchJob
-    from mdreel.ensemble.ensemble import Gathered
+    from mdreel.live.ensemble.ensemble import Gathered
 
 RUN_EXAMPLES = """\b
 Examples:
@@ -185,7 +185,7 @@ def _job_of(task: EnsembleTask) -> "BatchJob":
 
 
 def _run(task: EnsembleTask, numbers: Sequence[int], retry: bool, quiet: bool) -> "Gathered":
-    from mdreel.ensemble.ensemble import Ensemble
+    from mdreel.live.ensemble.ensemble import Ensemble
 
     def told(line: str) -> None:
         if not quiet:
@@ -214,9 +214,9 @@ def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
 
 def _facts(task: EnsembleTask, number: int) -> dict[str, Any]:
     """A replica, under names that programs can rely on."""
-    from mdreel.ensemble.ensemble import state_of
-    from mdreel.ensemble.replica import Replica
-    from mdreel.insitu.status import Status
+    from mdreel.live.channels.status import Status
+    from mdreel.live.ensemble.ensemble import state_of
+    from mdreel.live.ensemble.replica import Replica
 
     replica = Replica(number, task.table, task.folder)
     state, past = state_of(replica)

@@ -13,10 +13,10 @@ import typer
 from mdreel.cli import options
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.errors import MdreelError
-from mdreel.launcher import launched
+from mdreel.execution.executors.mpi.launcher import launched
 
 if TYPE_CHECKING:
-    from mdreel.executors.executor import Executor
+    from mdreel.execution.executors.executor import Executor
 
 
 class Backend(StrEnum):
@@ -136,7 +136,7 @@ def executor_of(
     scheduler: str | None,
 ) -> Executor:
     """Return the executor that the options ask for."""
-    from mdreel.executors.find import executor_class
+    from mdreel.execution.executors.resolve_executor import executor_class
 
     ranks = launched()
     backend = backend or (Backend.MPI if ranks is not None and ranks.size > 1 else Backend.THREADS)
@@ -159,7 +159,7 @@ def serve_other_ranks() -> None:
     """Where this is one of several ranks but the first, work for that one, and leave with it; return otherwise."""
     ranks = launched()
     if ranks is not None and ranks.size > 1 and ranks.rank > 0:
-        from mdreel.executors.mpi import Mpi
+        from mdreel.execution.executors.mpi.executor import Mpi
 
         Mpi().serve()
 
@@ -168,7 +168,7 @@ def dismiss_other_ranks(code: int) -> None:
     """Where this is the first of several ranks, have the others leave."""
     ranks = launched()
     if ranks is not None and ranks.size > 1:
-        from mdreel.executors.mpi import Mpi
+        from mdreel.execution.executors.mpi.executor import Mpi
 
         with suppress(MdreelError):  # that there is no MPI was said before
             Mpi().leave(code)

@@ -88,6 +88,6 @@ def check_following(
 
 def open_followed(path: Path, ends: dict[str, Any]) -> "Source":
     """Follow a file; returns when its first frame is there."""
-    from mdreel.sources.follow import follow
+    from mdreel.trajectory.follow import follow
 
     return follow(path, **ends)

@@ -11,7 +11,7 @@ from mdreel.cli.exits import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from mdreel._core import Source
-    from mdreel.insitu.consumer import Start
+    from mdreel.live.channels.consumer import Start
 
 CHANNEL = "Reading a channel"
 
@@ -125,7 +125,7 @@ class FromChannel:
 
     def open(self) -> "Source":
         """Join the channel."""
-        from mdreel.insitu.channel import Channel
+        from mdreel.live.channels.channel import Channel
 
         assert self.name is not None
         wait, restart = self.wait or 0.0, self.restart or 0.0

@@ -233,9 +233,9 @@ def hub(
         raise CommandError("--restart: without an engine only", ExitCode.USAGE)
 
     from mdreel._core import keep_freed_memory
-    from mdreel.insitu.imd.feed import Engine
-    from mdreel.insitu.imd.hub import Hub
-    from mdreel.insitu.staging import Staging
+    from mdreel.live.channels.staging import Staging
+    from mdreel.live.engines.imd.feed import Engine
+    from mdreel.live.engines.imd.hub import Hub
 
     def report(line: str) -> None:
         if not quiet:

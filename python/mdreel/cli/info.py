@@ -41,7 +41,7 @@ def info(
     ] = False,
 ) -> None:
     """What is in a trajectory: atoms, frames, times, box, size, format."""
-    from mdreel.storage.info import info as info_of
+    from mdreel.trajectory.info import info as info_of
 
     with failing_with(ExitCode.INPUT):
         facts = info_of(trajectories)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from mdreel.insitu.nodes.security import Security
+    from mdreel.live.nodes.security import Security
 
 LINK = "Between nodes"
 
@@ -41,6 +41,6 @@ def security_of(
     token_file: Path | None, certificate: Path | None, key: Path | None, authority: Path | None
 ) -> "Security":
     """Return what was said of tokens and certificates."""
-    from mdreel.insitu.nodes.security import Security
+    from mdreel.live.nodes.security import Security
 
     return Security(token_file, certificate, key, authority)

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn, TextIO
@@ -20,7 +21,6 @@ from mdreel.cli.align import align
 from mdreel.cli.analyses import ANALYSES
 from mdreel.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
 from mdreel.cli.archive import archive
-from mdreel.cli.bench import bench
 from mdreel.cli.channels import EXAMPLES as CHANNELS_EXAMPLES
 from mdreel.cli.channels import channels
 from mdreel.cli.check import EXAMPLES as CHECK_EXAMPLES
@@ -38,8 +38,6 @@ from mdreel.cli.hub import hub
 from mdreel.cli.info import EXAMPLES as INFO_EXAMPLES
 from mdreel.cli.info import info
 from mdreel.cli.managed import managed
-from mdreel.cli.predict import EXAMPLES as PREDICT_EXAMPLES
-from mdreel.cli.predict import predict
 from mdreel.cli.produce import EXAMPLES as PRODUCE_EXAMPLES
 from mdreel.cli.produce import produce
 from mdreel.cli.recipe import EXAMPLES as RECIPE_EXAMPLES
@@ -60,8 +58,8 @@ from mdreel.cli.steer import EXAMPLES as STEER_EXAMPLES
 from mdreel.cli.steer import SteerCommand, steer_command
 from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
 from mdreel.cli.watch import watch
+from mdreel.common.printable import printable
 from mdreel.errors import MdreelError
-from mdreel.printable import printable
 
 app = typer.Typer(
     name="mdreel",
@@ -117,8 +115,6 @@ app.command(cls=SectionedCommand, short_help="Serve many clients of IMD.", epilo
 app.command(cls=SectionedCommand, short_help="A page that shows where the time of a run went.", epilog=REPORT_EXAMPLES)(
     report
 )
-app.command(cls=SectionedCommand, short_help="Simulate a run on a cluster.", epilog=PREDICT_EXAMPLES)(predict)
-app.add_typer(bench, name="bench", short_help="Run benchmarks, and report on them.")
 app.add_typer(managed, name="managed", short_help="Programs that write or read file by file.")
 app.add_typer(ensemble, name="ensemble", short_help="Many simulations as one.")
 app.add_typer(cluster, name="cluster", short_help="Batch scripts for Slurm and PBS.")
@@ -128,6 +124,9 @@ app.command(
     epilog=ADVISE_EXAMPLES,
     context_settings={"ignore_unknown_options": True},
 )(advise)
+# Commands of other packages, such as mdreel-lab.
+for _entry in entry_points(group="mdreel.commands"):
+    _entry.load()(app)
 
 
 def main() -> NoReturn:

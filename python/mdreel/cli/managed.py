@@ -78,7 +78,7 @@ def run(
     if read and shared:
         raise CommandError("--shared is for programs that write, not with --read", ExitCode.USAGE)
 
-    from mdreel.insitu.preload import run_managed
+    from mdreel.live.managed.preload import run_managed
 
     with failing_with(ExitCode.INPUT):
         status = run_managed(command, directory, produces=not read, timeout=timeout, shared=shared)
@@ -94,7 +94,7 @@ def list_files(
     ] = False,
 ) -> None:
     """The files that are published, by name, and how it stands with who writes them."""
-    from mdreel.insitu.managed import ManagedDirectory
+    from mdreel.live.managed.reader import ManagedDirectory
 
     with failing_with(ExitCode.INPUT):
         seen = ManagedDirectory(directory)

@@ -51,7 +51,7 @@ def pca(
 def _table(analysis: "PCA", n_components: int | None) -> Table:
     import numpy as np
 
-    from mdreel.analysis.residue_labels import ResidueLabels
+    from mdreel.analysis.topology.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     results, atoms = analysis.results, analysis.atomgroup

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
     from mdreel._core import Source
-    from mdreel.analysis.analysis import Analysis
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.analysis.base.observer import ResultsView
     from mdreel.cli.analysing import Asked, Request
-    from mdreel.notices.notice_board import Shown
     from mdreel.results.column import Column
 
 
@@ -39,15 +39,15 @@ class Prepared:
     analyses: "list[Analysis]"
     topology_seconds: float
 
-    def shown(self, asked: "Sequence[Asked]") -> "list[Shown]":
+    def shown(self, asked: "Sequence[Asked]") -> "list[ResultsView]":
         """Return what `mdreel watch` shows of each analysis: its table."""
-        from mdreel.notices.notice_board import Shown
+        from mdreel.analysis.base.observer import ResultsView
 
         def columns_of(one: "Asked", analysis: "Analysis") -> "Sequence[Column]":
             return one.question.tabulate(analysis).columns
 
         each = zip(asked, self.analyses, strict=True)
-        return [Shown(one.question.title, partial(columns_of, one, analysis)) for one, analysis in each]
+        return [ResultsView(one.question.title, partial(columns_of, one, analysis)) for one, analysis in each]
 
 
 def prepare(request: "Request", asked: "Sequence[Asked]") -> Prepared:

@@ -10,7 +10,7 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 from mdreel.cli.say import say
 
 if TYPE_CHECKING:
-    from mdreel.insitu.replay import Pace
+    from mdreel.live.channels.replay import Pace
 
 EXAMPLES = """\b
 Examples:
@@ -67,14 +67,14 @@ def produce(
     if min(start or 0, stop or 0) < 0:
         raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
 
-    from mdreel.insitu.replay import replay
-    from mdreel.insitu.staging import Staging
-    from mdreel.progress import Progress
-    from mdreel.sources.open import open_source
+    from mdreel.execution.progress import Progress
+    from mdreel.live.channels.replay import replay
+    from mdreel.live.channels.staging import Staging
+    from mdreel.trajectory.read import read
 
     with failing_with(ExitCode.INPUT):
         pace = _pace(rate)
-        source = open_source(trajectories)
+        source = read(trajectories)
         frames = range(source.n_frames)[slice(start, stop, step)]
         with Progress(f"channel {channel}", len(frames), enabled=not quiet) as bar:
             n_frames = replay(
@@ -97,7 +97,7 @@ def produce(
 
 def _pace(rate: str | None) -> "Pace | None":
     """Return what was typed."""
-    from mdreel.insitu.replay import Pace
+    from mdreel.live.channels.replay import Pace
 
     if rate is None:
         return None

@@ -63,7 +63,7 @@ class Recording:
             with checking_output(self.timing):
                 check_record_file(self.timing, self.force)
         if self.report is not None:
-            from mdreel.report.page import check_report
+            from mdreel.timing.report.page import check_report
 
             with checking_output(self.report):
                 check_report(self.report, self.force)
@@ -94,6 +94,6 @@ class Recording:
             if self.timing is not None:
                 write_record(record, self.timing, self.force)
             if self.report is not None:
-                from mdreel.report.page import write_report
+                from mdreel.timing.report.page import write_report
 
                 write_report(record, self.report, self.force)

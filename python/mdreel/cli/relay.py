@@ -53,8 +53,8 @@ def relay(
 ) -> None:
     """Take a channel of another node over the network once, for all consumers on this node; ends when it does."""
     from mdreel._core import keep_freed_memory
-    from mdreel.insitu.nodes.relay import Relay
-    from mdreel.insitu.staging import Staging
+    from mdreel.live.channels.staging import Staging
+    from mdreel.live.nodes.relay import Relay
 
     def report(line: str) -> None:
         if not quiet:

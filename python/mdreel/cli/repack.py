@@ -84,11 +84,11 @@ def repack(
     check_usage(output, None, topology, selection)
     sizes = _check_storage(output, access, chunk, compression, level, group)
 
-    from mdreel.sources.open import open_source
-    from mdreel.storage.repack import repack as repack_trajectory
+    from mdreel.trajectory.read import read
+    from mdreel.trajectory.repack import repack as repack_trajectory
 
     with failing_by_file(trajectories):
-        source = open_source(trajectories)
+        source = read(trajectories)
         frames = frames_in_window(source, begin, end, interval)
         written = repack_trajectory(
             source,
@@ -115,9 +115,9 @@ def _check_storage(
 ) -> tuple[int, int] | None:
     """Refuse what cannot be meant, before anything is opened; return frames and atoms of a chunk."""
     from mdreel.errors import MismatchError
-    from mdreel.storage.chunking import check_compression, parse_chunk
-    from mdreel.storage.h5md import check_group
-    from mdreel.storage.target import H5MD, find_format
+    from mdreel.trajectory.chunking import check_compression, parse_chunk
+    from mdreel.trajectory.h5md_writer import check_group
+    from mdreel.trajectory.output_file import H5MD, find_format
 
     if find_format(output).name != H5MD:
         raise CommandError(f"{output}: a trajectory is repacked to H5MD: end it with .h5md or .h5", ExitCode.USAGE)

@@ -29,7 +29,7 @@ def report(
     force: options.Force = False,
 ) -> None:
     """Show where the time of a run went: one page for a browser, which needs no network."""
-    from mdreel.report.page import check_report, write_report
+    from mdreel.timing.report.page import check_report, write_report
 
     with checking_output(output):
         check_report(output, force)

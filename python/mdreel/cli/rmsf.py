@@ -56,7 +56,7 @@ def rmsf(
 def _table(analysis: "RMSF") -> Table:
     import numpy as np
 
-    from mdreel.analysis.residue_labels import ResidueLabels
+    from mdreel.analysis.topology.residue_labels import ResidueLabels
     from mdreel.results.column import Column
 
     atoms, values = analysis.atomgroup, analysis.results.rmsf

@@ -54,7 +54,7 @@ def serve(
 ) -> None:
     """Serve channels of this node to relays on other nodes, until Ctrl-C."""
     from mdreel._core import keep_freed_memory
-    from mdreel.insitu.nodes.server import Server
+    from mdreel.live.nodes.server import Server
 
     def report(line: str) -> None:
         if not quiet:

@@ -63,12 +63,12 @@ def split(
         raise CommandError("give either -n (number of files) or --frames (frames in each)", ExitCode.USAGE)
     check_usage(output, precision, topology, selection)
 
-    from mdreel.sources.open import open_source
-    from mdreel.storage.split import split as split_trajectory
+    from mdreel.trajectory.read import read
+    from mdreel.trajectory.split import split as split_trajectory
 
     with failing_by_file(trajectories):
         written = split_trajectory(
-            open_source(trajectories),
+            read(trajectories),
             output,
             n_parts=n_parts,
             frames_per_part=frames_per_part,

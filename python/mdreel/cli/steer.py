@@ -21,8 +21,8 @@ from mdreel.cli.steering_task import SteeringTask, read_steering, schema_of_stee
 if TYPE_CHECKING:
     import subprocess
 
-    from mdreel.steering.reach import Reach
-    from mdreel.steering.steer import Observed, Steered
+    from mdreel.live.steering.reach import Reach
+    from mdreel.live.steering.steer import Observed, Steered
 
 EXAMPLES = """\b
 Examples:
@@ -132,8 +132,8 @@ def steer_command(
 def _steer(task: SteeringTask, command: list[str], log: Path | None, dry_run: bool) -> None:
     import MDAnalysis  # noqa: F401 (this takes seconds, in which a simulation would run away)
 
-    from mdreel.insitu.place import place_of
-    from mdreel.steering.log import FILE
+    from mdreel.live.channels.directory import place_of
+    from mdreel.live.steering.log import FILE
 
     request = task.request
     with failing_with(ExitCode.INPUT):
@@ -166,8 +166,8 @@ def _steered(
     task: SteeringTask, place: Path, process: "subprocess.Popen[bytes] | None", log: Path, dry_run: bool
 ) -> "Steered":
     """Steer to the end."""
-    from mdreel.steering.log import AuditLog
-    from mdreel.steering.steer import Steered, steer
+    from mdreel.live.steering.log import AuditLog
+    from mdreel.live.steering.steer import Steered, steer
 
     request, asked = task.request, list(task.asked.values())
     if process is not None and request.end_process == os.getpid():
@@ -197,7 +197,7 @@ def _steered(
 @contextmanager
 def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """Start the engine, and wait until what is there is its own, and not of a run before."""
-    from mdreel.steering.engine import engine
+    from mdreel.live.steering.engine import engine
 
     before = _state_of(place)
     with engine(command) as process:
@@ -210,7 +210,7 @@ def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subpr
 
 def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:
     """Wait until the engine has opened its channel: one of the name that is there may be that of a run before."""
-    from mdreel.insitu.status import Status
+    from mdreel.live.channels.status import Status
 
     until = None if request.channel_wait is None else monotonic() + request.channel_wait
     while process.poll() is None and (until is None or monotonic() < until):
@@ -238,13 +238,13 @@ def _await_change(path: Path, before: tuple[int, int, int] | None, process: "sub
 
 def _turns(request: Request, asked: list[Asked], prepared: Prepared) -> Iterator[None]:
     """Run the analyses over frames as they come, and write their outputs now and then, and at the end."""
-    from mdreel.analysis.live import live
+    from mdreel.live.stream_results import stream_results
 
     every = from_channel.EVERY_SECONDS if request.every is None else request.every
     settings: dict[str, Any] = {"every": 0.0, "n_workers": request.n_workers or None, "progress": not request.quiet}
     written, n_written = monotonic(), -1
     shown = prepared.shown(asked)
-    for _ in live(prepared.analyses, request.start, request.stop, request.step, shown=shown, **settings):
+    for _ in stream_results(prepared.analyses, request.start, request.stop, request.step, shown=shown, **settings):
         yield
         if monotonic() - written >= every:
             tell(request, asked, prepared)
@@ -255,7 +255,7 @@ def _turns(request: Request, asked: list[Asked], prepared: Prepared) -> Iterator
 
 
 def _observed(task: SteeringTask, prepared: Prepared) -> "list[Observed]":
-    from mdreel.steering.steer import Observed
+    from mdreel.live.steering.steer import Observed
 
     def observed(name: str, one: Asked, analysis: Any) -> Observed:
         def columns(analysis: Any) -> dict[str, Any]:
@@ -271,8 +271,8 @@ def _observed(task: SteeringTask, prepared: Prepared) -> "list[Observed]":
 
 
 def _reach(task: SteeringTask, place: Path, process: "subprocess.Popen[bytes] | None") -> "Reach":
-    from mdreel.steering.plan import REQUESTS
-    from mdreel.steering.reach import ByRequests, BySignal
+    from mdreel.live.steering.plan import REQUESTS
+    from mdreel.live.steering.reach import ByRequests, BySignal
 
     table, folder = task.plan.engine, task.path.absolute().parent
     if task.reach == REQUESTS:
@@ -287,8 +287,8 @@ def _step_of(request: Request, prepared: Prepared) -> Any:
     import numpy as np
 
     from mdreel._core import FrameSet
-    from mdreel.insitu.place import place_of
-    from mdreel.insitu.status import Status
+    from mdreel.live.channels.directory import place_of
+    from mdreel.live.channels.status import Status
 
     if request.channel is not None:
         time_step = Status.of(place_of(request.channel)).manifest.time_step

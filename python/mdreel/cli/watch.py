@@ -12,8 +12,8 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 from mdreel.cli.say import say, say_json
 
 if TYPE_CHECKING:
-    from mdreel.watch.seen import Seen
-    from mdreel.watch.watcher import Watcher
+    from mdreel.live.watch.seen import Seen
+    from mdreel.live.watch.watcher import Watcher
 
     Look = Callable[[], Sequence[Seen]]
 
@@ -73,7 +73,7 @@ def watch(
     ] = None,
 ) -> None:
     """Watch channels: state, rates, consumers, and what analyses on them have found so far; until Ctrl-C."""
-    from mdreel.watch.watcher import Watcher
+    from mdreel.live.watch.watcher import Watcher
 
     if not web and (port is not None or listen is not None):
         raise CommandError("--port, --listen: with --web only", ExitCode.USAGE)
@@ -111,7 +111,7 @@ def _print_once(look: "Look", as_json: bool) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        from mdreel.watch.terminal import Room, view
+        from mdreel.live.watch.terminal import Room, view
 
         console = Console()
         console.print(view(seen, Room(console.width, sys.maxsize)))
@@ -138,13 +138,13 @@ def _print(look: "Look", interval: float, as_json: bool) -> None:
 
 
 def _lines(seen: "Sequence[Seen]") -> list[str]:
-    from mdreel.watch.lines import lines
+    from mdreel.live.watch.lines import lines
 
     return lines(seen, time.time())
 
 
 def _state(seen: "Sequence[Seen]") -> dict[str, Any]:
-    from mdreel.watch.facts import facts_of
+    from mdreel.live.watch.facts import facts_of
 
     return {"time": time.time(), "channels": [facts_of(one) for one in seen]}
 
@@ -154,7 +154,7 @@ def _draw(look: "Look", interval: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from mdreel.watch.terminal import Room, view
+    from mdreel.live.watch.terminal import Room, view
 
     console = Console()
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
@@ -165,7 +165,7 @@ def _draw(look: "Look", interval: float) -> None:
 
 def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None:
     """Serve the page until Ctrl-C."""
-    from mdreel.watch.server import Server
+    from mdreel.live.watch.server import Server
 
     with failing_with(ExitCode.INPUT):
         server = Server(watcher, address, port, interval)

@@ -11,13 +11,13 @@ from mdreel.cli.say import say
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
-    from mdreel.storage.written import Written
+    from mdreel.trajectory.write_report import Written
 
 
 def check_usage(output: Path, precision: float | None, topology: Path | None, selection: str | None) -> None:
     """Refuse what cannot be meant, before anything is opened."""
     from mdreel.errors import MismatchError
-    from mdreel.storage.target import check_settings
+    from mdreel.trajectory.output_file import check_settings
 
     if selection is not None and topology is None:
         raise CommandError("--select needs a topology: give one with -s", ExitCode.USAGE)

@@ -1,5 +1,5 @@
-"""The core's readers under MDAnalysis."""
+"""Readers and executors of mdreel under MDAnalysis."""
 
-from mdreel.mdanalysis.accelerate import accelerate, unaccelerate
+import lazy_loader
 
-__all__ = ["accelerate", "unaccelerate"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

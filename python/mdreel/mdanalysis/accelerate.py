@@ -39,7 +39,7 @@ def accelerate() -> Acceleration:
     Returns
     -------
     Acceleration
-        A context: ``with mdreel.accelerate():`` ends with what was before. May be ignored.
+        A context: ``with mdreel.mdanalysis.accelerate():`` ends with what was before. May be ignored.
 
     Raises
     ------

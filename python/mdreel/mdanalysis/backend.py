@@ -13,16 +13,16 @@ from MDAnalysis.analysis.backends import BackendBase, BackendMultiprocessing
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, fold
-from mdreel.analysis.own_code import Batch, Failed, Fold, name_of, packed, said, whole_of
+from mdreel.analysis.user.user_functions import Batch, Failed, Fold, name_of, packed, said, whole_of
 from mdreel.errors import FunctionError, UnsupportedError
-from mdreel.executors.executor import Executor
-from mdreel.executors.find import EXECUTORS, executor_class, find_executor
-from mdreel.executors.job import Job, Outcome
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.resolve_executor import EXECUTORS, executor_class, find_executor
+from mdreel.execution.job import Job, Outcome
+from mdreel.execution.pipeline import run
 from mdreel.mdanalysis.accelerate import accelerate, is_replaced
-from mdreel.pipeline import run
-from mdreel.sources.counted import counted_source
-from mdreel.spans import NO_BLOCK
+from mdreel.timing.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
+from mdreel.trajectory.frame_counter import counted_source
 
 if TYPE_CHECKING:
     from typing import Self
@@ -142,7 +142,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> angles = Ramachandran(protein).run(backend=mdreel.backend("threads", n_workers=2), n_parts=8).results.angles
+    >>> angles = Ramachandran(protein).run(backend=mdreel.mdanalysis.backend("threads", n_workers=2), n_parts=8).results.angles
     >>> angles.shape
     (98, 212, 2)
     """

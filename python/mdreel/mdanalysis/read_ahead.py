@@ -33,7 +33,7 @@ class ReadAhead:
 
     Parameters
     ----------
-    open_source : callable
+    read : callable
         Opens the trajectory. Pickles hold this, and open it again.
     atoms : numpy.ndarray, shape (n,), int, optional
         The atoms wanted, in any order; by default all.
@@ -55,9 +55,9 @@ class ReadAhead:
     _n_ahead: int
 
     def __init__(
-        self, open_source: Callable[[], Source], atoms: NDArray[np.int64] | None = None, of_vectors: bool = False
+        self, read: Callable[[], Source], atoms: NDArray[np.int64] | None = None, of_vectors: bool = False
     ) -> None:
-        self._open_source, self._atoms, self._of_vectors = open_source, atoms, of_vectors
+        self._open_source, self._atoms, self._of_vectors = read, atoms, of_vectors
         self.reopen()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -126,12 +126,12 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         # Not an abstract method: the metaclass is that of MDAnalysis's readers, and each format's reader has its own.
         raise NotImplementedError
 
-    def _take_over(self, open_source: Callable[[], Source], of_vectors: bool = False) -> bool:
+    def _take_over(self, read: Callable[[], Source], of_vectors: bool = False) -> bool:
         """Have the core read the frames, if it can; else MDAnalysis's reader goes on as if it were alone."""
         if not isinstance(self.filename, (str, PathLike)) or not self.convert_units:
             return self._give_back("it is no path, or its units are not to be converted")
         try:
-            ahead = ReadAhead(open_source, of_vectors=of_vectors)
+            ahead = ReadAhead(read, of_vectors=of_vectors)
         except (FormatError, UnsupportedError) as error:
             return self._give_back(str(error))
         if (ahead.n_atoms, ahead.n_frames) != (self.n_atoms, self.n_frames):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mdreel.amounts import percent
+from mdreel.common.formatting import percent
 
 _WORDS = {
     "open": "opening",
@@ -27,7 +27,7 @@ class Bottleneck:
     Attributes
     ----------
     kind : str
-        One of `mdreel.spans.KINDS`; empty if nothing was recorded.
+        One of `mdreel.timing.spans.KINDS`; empty if nothing was recorded.
     share : float
         Its share of the time of the run, from 0 to 1, as in `Timing.shares`.
     sentence : str

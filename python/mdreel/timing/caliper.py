@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdreel.spans import COORDINATOR, KINDS
 from mdreel.timing.json_list import in_json
+from mdreel.timing.spans import COORDINATOR, KINDS
 
 if TYPE_CHECKING:
     from mdreel.timing.files import Record

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdreel.spans import KINDS, NO_BLOCK
 from mdreel.timing.json_list import in_json, write_list
+from mdreel.timing.spans import KINDS, NO_BLOCK
 from mdreel.timing.tracks import Process, by_worker, lanes_of, name_of_worker, processes_of
 
 if TYPE_CHECKING:

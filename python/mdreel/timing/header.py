@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.crew import Member
-from mdreel.spans import COORDINATOR, TASK
+from mdreel.timing.crew import Member
 from mdreel.timing.limits import Limits
+from mdreel.timing.spans import COORDINATOR, TASK
 
 if TYPE_CHECKING:
     from mdreel.timing.files import Record

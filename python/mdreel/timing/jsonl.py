@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.header import (
     Header,
     check_names,
@@ -18,6 +17,7 @@ from mdreel.timing.header import (
     number,
     worker_of_json,
 )
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
     from mdreel.timing.files import Record

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 
 NAMES = (
     "t_open",

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.header import header_in_json
 from mdreel.timing.json_list import in_json, write_list
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.tracks import Process, by_worker, name_of_worker, processes_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.header import Header, header_in_json, header_of_json
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
     from mdreel.timing.files import Record

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.amounts import percent
-from mdreel.spans import COORDINATOR, KINDS
+from mdreel.common.formatting import percent
 from mdreel.timing.observables import seconds_by_kind
+from mdreel.timing.spans import COORDINATOR, KINDS
 
 _RARE = ("write", "communicate", "topology")
 """Kinds that a text leaves out where they took no time: few runs write files or send results."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.amounts import digits
-from mdreel.crew import Member
-from mdreel.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
+from mdreel.common.formatting import digits
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
+from mdreel.timing.crew import Member
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.shares import run_seconds, shares_in_words, shares_of, topology_seconds
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
 
 if TYPE_CHECKING:

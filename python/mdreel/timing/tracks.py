@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.spans import COORDINATOR
+from mdreel.timing.spans import COORDINATOR
 
 if TYPE_CHECKING:
     from mdreel.timing.timing import Timing

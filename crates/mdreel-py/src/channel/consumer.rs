@@ -16,7 +16,7 @@ use super::frame::ChannelFrame;
 use super::{Begin, Ended, Until, duration, ended, said};
 use crate::error::to_python;
 
-/// One who takes each frame of a channel; see `mdreel.insitu.consumer.Consumer`.
+/// One who takes each frame of a channel; see `mdreel.live.channels.consumer.Consumer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelConsumer {
     path: PathBuf,

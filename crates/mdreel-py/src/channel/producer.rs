@@ -19,7 +19,7 @@ use crate::patience::patiently;
 const LEVELS: [(&str, Durability); 3] =
     [("ring", Durability::Ring), ("file", Durability::File), ("fsync", Durability::Fsync)];
 
-/// Where frames are kept before they are published, as `mdreel.insitu.staging.Staging` says it.
+/// Where frames are kept before they are published, as `mdreel.live.channels.staging.Staging` says it.
 #[derive(FromPyObject)]
 pub struct Place {
     path: PathBuf,
@@ -61,7 +61,7 @@ fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<
     section.collect()
 }
 
-/// The one who publishes frames on a channel; see `mdreel.insitu.producer.Producer`.
+/// The one who publishes frames on a channel; see `mdreel.live.channels.producer.Producer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelProducer(Present);
 

@@ -15,7 +15,7 @@ use super::{Manifest, SLICE, Until};
 use crate::error::to_python;
 use crate::patience::patiently;
 
-/// The one who publishes frames of another channel here; see `mdreel.insitu.nodes.relay.Relay`.
+/// The one who publishes frames of another channel here; see `mdreel.live.nodes.relay.Relay`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelRelay(Present);
 

@@ -1,0 +1,1 @@
+"""Experiments of the papers, predictions and benchmarks for mdreel."""

@@ -1,0 +1,163 @@
+"""Points of analyses: each is run in a fresh process, on data that are made when they are first wanted."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.execution.available_cores import available_processors
+from mdreel_lab.bench.data import System, describe, make
+from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point, is_too_many
+from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, find
+from mdreel_lab.bench.launch import environment_of_child, launch_of
+from mdreel_lab.bench.point_process import write_order
+from mdreel_lab.bench.result import Order
+
+TIME_LIMIT = 4 * 3600.0
+"""Seconds that one point may take."""
+
+_LAST_WORDS_SECONDS = 10.0
+
+
+class Analyses:
+    """Runs points of analyses.
+
+    Parameters
+    ----------
+    folder : Path
+        Where records go.
+    data : Path
+        Where trajectories are made and kept.
+    log : callable
+        Takes progress, a line at a time.
+    """
+
+    def __init__(self, folder: Path, data: Path, log: Callable[[str], object]) -> None:
+        self._folder = folder
+        self._data = data
+        self._log = log
+        self._n_cores = available_processors()
+        self._made: set[tuple[str, int, str]] = set()
+
+    def run(self, point: Point) -> Kept[Point]:
+        """Run a point; return its record, which its process has kept if it is done."""
+        launch = launch_of(point)
+        missing = launch.missing
+        if is_too_many(point, self._n_cores):
+            most = f"{MOST_WORKERS_PER_CORE} for each of {self._n_cores} cores"
+            missing = f"{point.n_workers} workers are more than {most}"
+        if missing:
+            return Kept(point, LEFT_OUT, missing)
+        try:
+            order = self._order(point)
+        except UnsupportedError as error:
+            return Kept(point, LEFT_OUT, str(error))
+        except (MdreelError, OSError) as error:
+            return Kept(point, FAILED, str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "order.json")
+            write_order(order, path)
+            command = [*launch.command, "-m", "mdreel_lab.bench.point_process", str(path)]
+            problem = _executed(command, environment_of_child(launch, self._data / "cache"))
+        kept = find(self._folder, point)
+        if not problem and kept is not None and kept.status == DONE:
+            return kept
+        return Kept(point, FAILED, problem or "it ended without a record")
+
+    def _order(self, point: Point) -> Order:
+        """Make what a point reads."""
+        facts: dict[str, Any] = {"oversubscribed": point.n_workers > self._n_cores, "n_cores": self._n_cores}
+        system = describe(point.system, point.n_frames, self._data)
+        if not system.trajectory(point.format).exists():
+            self._log(f"making {system.trajectory(point.format)}: {point.n_frames:,} frames")
+        if (what := (point.system, point.n_frames, point.format)) not in self._made:
+            make(point.system, point.n_frames, self._data, (point.format,))
+            self._made.add(what)
+        paths = self._files(point, system)
+        if point.stripes:
+            paths, facts["stripes"] = [_striped(paths[0], point.stripes)], point.stripes
+        return Order(point, self._folder, system.topology, system.reference, paths, facts)
+
+    def _files(self, point: Point, system: System) -> list[Path]:
+        """Return the trajectory, cut into as many files as the point wants."""
+        path = system.trajectory(point.format)
+        if point.n_segments == 1:
+            return [path]
+        from mdreel.trajectory.split import split
+
+        folder = path.with_name(f"{path.stem}-{point.format}-in-{point.n_segments}")
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=path.parent) as made:
+                parts = Path(made, "parts")
+                parts.mkdir()
+                split(path, parts / f"part{path.suffix}", n_parts=point.n_segments)
+                parts.rename(folder)
+        return sorted(folder.glob(f"part-*{path.suffix}"))
+
+
+def _striped(path: Path, n_stripes: int) -> Path:
+    """Return a copy of a file on so many stripes.
+
+    Raises
+    ------
+    UnsupportedError
+        If the file system has none, or they cannot be set.
+    """
+    from mdreel.common.file_system import mount_of, stripes
+
+    if not stripes(path):
+        mount = mount_of(path)
+        kind = "of the data" if mount is None else mount.kind
+        raise UnsupportedError(f"the file system {kind} has no stripes, as Lustre has")
+    copy = path.with_name(f"{path.stem}-on-{n_stripes}{path.suffix}")
+    if copy.exists():
+        return copy
+    if shutil.which("lfs") is None:
+        raise UnsupportedError("stripes are set with the program lfs, which is not installed")
+    part = copy.with_name(f"{copy.stem}.part{copy.suffix}")
+    done = subprocess.run(["lfs", "setstripe", "-c", str(n_stripes), str(part)], capture_output=True, text=True)
+    if done.returncode:
+        raise UnsupportedError(f"lfs setstripe: {_last_line(done.stderr)}")
+    with path.open("rb") as source, part.open("r+b") as target:
+        shutil.copyfileobj(source, target, 1 << 24)
+    part.replace(copy)
+    return copy
+
+
+def _executed(command: list[str], environment: dict[str, str]) -> str:
+    """Run a process; return what went wrong, or nothing. It ends with us when we are interrupted."""
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            return f"it took more than {TIME_LIMIT:,.0f} s"
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode:
+        last = _last_line(output.decode(errors="replace"))
+        return f"exit code {process.returncode}: {last}"
+    return ""
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process, with those that it has started: a launcher passes on that it shall end."""
+    process.terminate()
+    try:
+        process.wait(_LAST_WORDS_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _last_line(output: str) -> str:
+    """Return the last line that names an error, of what several ranks may have said; or else the last."""
+    lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (errors or lines or ["it said nothing"])[-1]

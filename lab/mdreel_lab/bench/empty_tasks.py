@@ -1,0 +1,125 @@
+"""Empty tasks: how many of them a scheduler hands out in a second.
+
+Ours hand out blocks of one frame, of which one atom is looked at; Dask's have nothing to do at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel_lab.bench.result import Order, Result
+from mdreel_lab.bench.workload import executor_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mdreel_lab.bench.grid import Point
+
+_N_POINTS = 200
+"""As many points has the curve of tasks done over time."""
+
+
+def hand_out(order: Order) -> Result:
+    """Have tasks done that do nothing."""
+    return _blocks(order) if order.point.program == "mdreel" else _of_dask(order.point)
+
+
+def nothing(number: int = 0) -> None:
+    """Do nothing."""
+    del number
+
+
+def _blocks(order: Order) -> Result:
+    """Have one of our executors do blocks of one frame."""
+    from mdreel._core import FrameSet, Pass, rmsd
+    from mdreel.execution.job import Job
+    from mdreel.execution.pipeline import run
+    from mdreel.timing.spans import KINDS
+    from mdreel.trajectory.read import read
+
+    point = order.point
+    source = read([str(path) for path in order.paths])
+    numbers = np.resize(np.arange(source.n_frames, dtype=np.uint64), point.n_tasks)
+    atoms = np.zeros(1, np.uint32)
+    reference = np.array(source.read(FrameSet.range(0, 1, 1), atoms).positions[0], np.float64)
+    job = Job(source, atoms, Pass.of(rmsd(reference, None, False)))
+    with executor_of(point) as executor:
+        began = perf_counter()
+        outcome = executor.share(lambda: run(job, FrameSet.list(numbers), executor, n_parts=point.n_tasks))
+        seconds = perf_counter() - began
+    spans = outcome.spans[outcome.spans["kind"] == KINDS.index("compute")]
+    return Result(seconds, float(len(outcome.rows)), facts={"progress": _curve(spans["stop_ns"] * 1e-9)})
+
+
+def _of_dask(point: Point) -> Result:
+    """Have one of Dask's schedulers do tasks."""
+    scheduled = _locally if point.executor in ("threads", "processes") else _on_cluster
+    with scheduled(point) as (submit, done_ns):
+        began_ns = perf_counter_ns()
+        n_done = submit()
+        seconds = (perf_counter_ns() - began_ns) * 1e-9
+    since = (np.array(done_ns, np.float64) - began_ns) * 1e-9
+    return Result(seconds, float(n_done), facts={"progress": _curve(since)})
+
+
+Submitted = tuple[Callable[[], int], list[int]]
+"""What submits the tasks and waits for them, and where it is noted when each was done."""
+
+
+@contextmanager
+def _locally(point: Point) -> Iterator[Submitted]:
+    """Give Dask's schedulers of threads and processes, with the tasks made beforehand."""
+    dask: Any = import_module("dask")
+    callbacks: Any = import_module("dask.callbacks")
+
+    tasks = [dask.delayed(nothing, pure=False)(number) for number in range(point.n_tasks)]
+    done_ns: list[int] = []
+    with callbacks.Callback(posttask=lambda *_: done_ns.append(perf_counter_ns())):
+        yield (
+            lambda: len(dask.compute(*tasks, scheduler=point.executor, num_workers=point.n_workers)),
+            done_ns,
+        )
+
+
+@contextmanager
+def _on_cluster(point: Point) -> Iterator[Submitted]:
+    """Give a cluster: a process for each worker, or one with a thread for each."""
+    from distributed import Client, SchedulerPlugin
+
+    from mdreel.execution.executors.dask.cluster import local_cluster
+
+    done_ns: list[int] = []
+
+    class Watching(SchedulerPlugin):
+        """Notes when tasks are done."""
+
+        def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+            """Be told that a task goes from one state to another."""
+            if finish == "memory":
+                done_ns.append(perf_counter_ns())
+
+    n_processes = 1 if point.executor == "distributed-threads" else point.n_workers
+    n_threads = point.n_workers // n_processes
+    with (
+        local_cluster(n_processes, n_threads) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(n_processes)
+        assert cluster.scheduler is not None
+        cluster.scheduler.add_plugin(Watching(), name="watching")
+        yield lambda: len(client.gather(client.map(nothing, range(point.n_tasks), pure=False))), done_ns
+
+
+def _curve(seconds: NDArray[np.float64] | Sequence[float]) -> dict[str, list[float]]:
+    """Return how many tasks were done at some times: so many points of the curve as a picture can show."""
+    ordered = np.sort(np.asarray(seconds, np.float64))
+    if not len(ordered):
+        return {"seconds": [], "tasks": []}
+    places = np.unique(np.linspace(1, len(ordered), min(_N_POINTS, len(ordered))).astype(int))
+    return {"seconds": ordered[places - 1].tolist(), "tasks": places.astype(float).tolist()}

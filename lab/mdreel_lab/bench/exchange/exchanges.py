@@ -1,0 +1,127 @@
+"""Exchanges: points of exchange are run, each with fresh processes, folders and channels."""
+
+import socket
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Self
+
+from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.execution.available_cores import available_processors
+from mdreel_lab.bench.exchange.catalogue import MOOSEFS, module_of
+from mdreel_lab.bench.exchange.nodes import Node, Nodes, folders_on
+from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
+from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
+from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.exchange.profile import write_profile
+from mdreel_lab.bench.exchange.work import Work
+from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, place_of
+
+_FAR_PORT = 17_500
+
+
+class Exchanges:
+    """Runs points of exchange; hosts and file systems that it makes are gone when ``with`` ends.
+
+    Parameters
+    ----------
+    folder : Path
+        Where records go.
+    data : Path
+        Where files are exchanged on this node.
+    shared : Path, optional
+        A folder on a file system that all nodes have.
+    launched : sequence of Node
+        Nodes that a launcher reaches; without them hosts are made on this machine.
+    """
+
+    def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+        self._places = Places(data, shared)
+        self._nodes = Nodes(data, launched)
+
+    def run(self, point: ExchangePoint) -> Kept[ExchangePoint]:
+        """Run a point; return its record."""
+        try:
+            with ExitStack() as stack:
+                return self._run(point, stack)
+        except UnsupportedError as error:
+            return Kept(point, LEFT_OUT, str(error))
+        except (MdreelError, OSError, RuntimeError) as error:
+            return Kept(point, FAILED, str(error))
+
+    def _run(self, point: ExchangePoint, stack: ExitStack) -> Kept[ExchangePoint]:
+        from mdreel.timing.environment import environment_of, versions
+
+        placed = self._nodes.of(point)
+        if point.solution == MOOSEFS:
+            root, file_system = self._nodes.moosefs()
+        else:
+            root = self._places.of(point.solution, are_apart=placed.are_apart).resolve()
+            file_system = kind_of(root)
+        place = root / f"mdreel-exchange-{token_hex(16)}"
+        works, entrances = [], []
+        folders: dict[Node, list[Path]] = defaultdict(list)
+        for number in range(point.n_pairs):
+            producer, consumer = (
+                side[number // point.pairs_per_node % len(side)] for side in (placed.producers, placed.consumers)
+            )
+            work = _work(point, number, place, producer.address)
+            works.append(work)
+            entrances.append(Entrances(producer.entrance, consumer.entrance))
+            folders[producer] += [place, work.folder, Path(work.producer_memory)]
+            folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
+        if missing := module_of(point.solution).missing(works[0]):
+            raise UnsupportedError(missing)
+        stack.enter_context(folders_on(folders, root))
+        environment = environment_of([])
+        environment["versions"] = versions()
+        with Pairs(works, entrances) as pairs:
+            seconds, found = pairs.run()
+        facts: dict[str, Any] = {
+            "n_cores": available_processors(),
+            "file_system": file_system,
+            "nodes": placed.said,
+            "share_a_clock": not placed.are_apart,
+            "period": point.period,
+            "pairs": found,
+        }
+        kept = Kept(point, DONE, "", seconds, facts, environment)
+        write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
+        return kept
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._places)
+        self._stack.enter_context(self._nodes)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
+    """Say what a pair has to do, in folders of its own."""
+    far = point.placement == "nodes"
+    memory = [str(MEMORY / f"{place.name}-{number}-{side}") for side in ("producer", "consumer")]
+    return Work(
+        solution=point.solution,
+        synchronisation=point.synchronisation,
+        model=point.model,
+        n_frames=point.n_frames,
+        period=point.period,
+        analysis=point.analysis * point.period,
+        place=str(place / str(number)),
+        producer_memory=memory[0],
+        consumer_memory=memory[1] if far else memory[0],
+        address=address,
+        port=_FAR_PORT + number if far else _free_port(),
+        far=far,
+    )
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

@@ -1,0 +1,92 @@
+"""Measures of exchange: what a frame takes either side, made of the records alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel_lab.bench.exchange.models import MODELS
+from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE, kind_of
+from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.spread import Spread
+
+Record = Kept[ExchangePoint]
+
+ROLES = {"production": PRODUCE, "consumption": CONSUME}
+N_FIRST = 1
+"""So many frames of a pair do not count: whatever the solution, an analysis waits for the first for a whole period."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All repeats of a series at a place on the axis.
+
+    Attributes
+    ----------
+    series : str
+        What the series is called.
+    at : int or str
+        A number of pairs, a stride, or the label of a model.
+    repeats : list of Kept
+        Their records.
+    """
+
+    series: str
+    at: int | str
+    repeats: list[Record] = field(default_factory=list)
+
+    def spread(self, side: str, kind: str | None = None) -> Spread:
+        """Mean over frames of what a frame takes, s, and the deviation between pairs and repeats.
+
+        Parameters
+        ----------
+        side : {"production", "consumption", "hand-over"}
+            Whose time; hand-over is from before a frame is put until the consumer has it, and NaN between nodes whose
+            clocks are not the same.
+        kind : {"movement", "idle"}, optional
+            Which part of it; by default both.
+        """
+        return Spread.of(float(values[N_FIRST:].mean()) for values in self._of_pairs(side, kind))
+
+    def first(self, side: str) -> Spread:
+        """The same of the first frame alone, which `spread` leaves out."""
+        return Spread.of(float(values[0]) for values in self._of_pairs(side, None))
+
+    def _of_pairs(self, side: str, kind: str | None) -> Iterable[NDArray[np.float64]]:
+        for kept in self.repeats:
+            for pair in kept.facts["pairs"]:
+                if side == "hand-over":
+                    if not kept.facts.get("share_a_clock", True):
+                        continue
+                    yield (np.array(pair[CONSUME]["when"]) - np.array(pair[PRODUCE]["when"])) * 1e-9
+                else:
+                    yield time_of(pair, ROLES[side], kind)
+
+
+def time_of(pair: dict[str, Any], role: str, kind: str | None) -> NDArray[np.float64]:
+    """Return what each frame of a pair took one of the two, s: moving, being idle, or both."""
+    regions: dict[str, list[float]] = pair[role]["regions"]
+    wanted = (MOVEMENT, IDLE) if kind is None else (kind,)
+    counted = [
+        times
+        for name, times in regions.items()
+        if name.split("/")[0] == role and name.count("/") == 1 and kind_of(name.split("/")) in wanted
+    ]
+    n_frames = len(pair[role]["when"])
+    found: NDArray[np.float64] = np.array(counted, np.float64).reshape(-1, n_frames).sum(axis=0)
+    return found
+
+
+def cells_of(records: Sequence[Record], over: str) -> list[Cell]:
+    """Put the records of what was done into cells, in the order in which these first occur."""
+    found: dict[tuple[str, int | str], Cell] = {}
+    for kept in records:
+        if kept.status == DONE:
+            point = kept.point
+            places: dict[str, int | str] = {"pairs": point.n_pairs, "stride": point.stride}
+            at = places.get(over, MODELS[point.model].label)
+            found.setdefault((point.series, at), Cell(point.series, at)).repeats.append(kept)
+    return list(found.values())

@@ -1,0 +1,260 @@
+"""Nodes: where processes of pairs are. This machine, hosts that are made on it, or those that a launcher reaches."""
+
+import ipaddress
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.available_cores import available_processors
+from mdreel_lab.bench.exchange.catalogue import MOOSEFS
+from mdreel_lab.bench.exchange.places import kind_of
+from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
+from mdreel_lab.bench.moosefs import start_moosefs, why_there_is_none
+
+HOST = "{host}"
+"""What stands for the name of a host in the command of a launcher."""
+
+MOST_PROCESSES_PER_CORE = 32
+"""They sleep most of the time; points with more on this machine are left out, and that is said."""
+
+_SERVERS = "servers"
+_PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """Where processes are: this machine, where nothing else is said.
+
+    Attributes
+    ----------
+    address : str
+        As other nodes reach it.
+    entrance : tuple of str
+        The command that runs another one there.
+    """
+
+    address: str = "127.0.0.1"
+    entrance: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Nodes for a point.
+
+    Attributes
+    ----------
+    producers, consumers : sequence of Node
+        Where these are.
+    said : str
+        What the nodes are.
+    are_apart : bool
+        Whether each has files and a clock of its own: a launcher reaches them.
+    """
+
+    producers: Sequence[Node]
+    consumers: Sequence[Node]
+    said: str
+    are_apart: bool = False
+
+
+class Nodes:
+    """Has nodes for points; hosts that it has made are gone when ``with`` ends.
+
+    Parameters
+    ----------
+    data : Path
+        Where servers of a file system that it starts keep their files.
+    launched : sequence of Node
+        Nodes that a launcher reaches; without them hosts are made on this machine.
+    """
+
+    def __init__(self, data: Path, launched: Sequence[Node]) -> None:
+        self._data = data
+        self._launched = launched
+        self._stack = ExitStack()
+        self._hosts: list[Host] = []
+        self._mounted, self._kept = Path(), Path()
+        self._moosefs: str | UnsupportedError = ""
+
+    def of(self, point: ExchangePoint) -> Placed:
+        """Return the nodes of a point.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are not so many, and none can be made.
+        """
+        n_nodes, is_far, is_moosefs = point.n_nodes, point.placement == "nodes", point.solution == MOOSEFS
+        if is_far and self._launched:
+            return self._placed_by_launcher(point)
+        n_cores = available_processors()
+        if point.n_workers > MOST_PROCESSES_PER_CORE * n_cores:
+            most = f"{MOST_PROCESSES_PER_CORE} for each of {n_cores} cores"
+            raise UnsupportedError(f"{point.n_workers} processes are more than {most}")
+        if not is_far and not is_moosefs:
+            return Placed([Node()], [Node()], "this machine")
+        if is_moosefs and (problem := why_there_is_none()):
+            raise UnsupportedError(problem)
+        several = [Node(host.address, host.entrance) for host in self._made(2 * n_nodes if is_far else 1)]
+        consumers = several[n_nodes : 2 * n_nodes] if is_far else several[:1]
+        return Placed(several[:n_nodes], consumers, "namespaces of this machine")
+
+    def moosefs(self) -> tuple[Path, str]:
+        """Return where the hosts that were made have mounted a MooseFS, and what it is; started when it is wanted.
+
+        Raises
+        ------
+        UnsupportedError
+            If it cannot be started.
+        """
+        if not self._moosefs:
+            *clients, servers = self._hosts
+            try:
+                started = start_moosefs(servers, clients, self._mounted, self._kept)
+                self._moosefs = f"{started} on {kind_of(self._kept)}"
+            except UnsupportedError as error:
+                self._moosefs = error
+        if isinstance(self._moosefs, UnsupportedError):
+            raise self._moosefs
+        return self._mounted, self._moosefs
+
+    def _placed_by_launcher(self, point: ExchangePoint) -> Placed:
+        n_nodes = point.n_nodes
+        if point.solution == MOOSEFS:
+            raise UnsupportedError("MooseFS is started on hosts made on this machine, not on those of a launcher")
+        if len(self._launched) < 2 * n_nodes:
+            raise UnsupportedError(f"{2 * n_nodes} hosts are wanted, and --hosts names {len(self._launched)}")
+        several = self._launched[: 2 * n_nodes]
+        said = f"hosts that {Path(several[0].entrance[0]).name} reaches"
+        return Placed(several[:n_nodes], several[n_nodes:], said, are_apart=True)
+
+    def _made(self, wanted: int) -> list[Host]:
+        """Return hosts, which are made when they are first wanted; one more is for servers."""
+        if len(self._hosts) <= wanted:
+            if problem := why_there_are_none():
+                raise UnsupportedError(problem)
+            self._stack.close()
+            self._hosts, self._moosefs = [], ""
+            self._data.mkdir(parents=True, exist_ok=True)
+            # What servers have written is removed when they have ended.
+            self._kept = self._temporary_folder("mdreel-moosefs-", self._data)
+            self._mounted = self._temporary_folder("mdreel-moosefs-", None)
+            names = [f"node{number}" for number in range(wanted)]
+            hosts = network_hosts([*names, _SERVERS], self._temporary_folder("mdreel-hosts-", None))
+            self._hosts = self._stack.enter_context(hosts)
+        return self._hosts[:-1]
+
+    def _temporary_folder(self, prefix: str, place: Path | None) -> Path:
+        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=place))).resolve()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
+    """Return the nodes that a launcher reaches.
+
+    Parameters
+    ----------
+    hosts : sequence of str
+        Their names; ``NAME=ADDRESS`` where others reach one by another address than that which its name has here.
+    launcher : str
+        A command with ``{host}`` in it, which runs the command that follows on that host, as ``srun``, ``mpiexec`` and
+        ``ssh`` do.
+
+    Raises
+    ------
+    MismatchError
+        If the command names no host, or hosts have no addresses at which they reach each other.
+    """
+    if HOST not in launcher:
+        raise MismatchError(f"--launcher {launcher!r}: expected {HOST} in it, for which the name of a host is put")
+    words, nodes = shlex.split(launcher), []
+    if shutil.which(words[0]) is None:
+        raise MismatchError(f"--launcher: {words[0]} was not found")
+    for host in hosts:
+        name, _, address = host.partition("=")
+        if not name:
+            raise MismatchError(f"--hosts: {host!r} names no host; expected NAME or NAME=ADDRESS")
+        nodes.append(Node(address or _address_of(name), tuple(word.replace(HOST, name) for word in words)))
+    inside = [_is_of_one_machine(node.address) for node in nodes]
+    if any(inside) and not all(inside):
+        name = hosts[inside.index(True)]
+        raise MismatchError(f"--hosts: the address of {name!r} is one that others do not reach; expected NAME=ADDRESS")
+    return tuple(nodes)
+
+
+def _address_of(name: str) -> str:
+    try:
+        return socket.gethostbyname(name)
+    except OSError:
+        raise MismatchError(f"--hosts: {name!r} has no address here; expected NAME=ADDRESS") from None
+
+
+def _is_of_one_machine(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        raise MismatchError(f"--hosts: {address!r} is no address; expected one as 10.0.0.1") from None
+
+
+@contextmanager
+def folders_on(folders: Mapping[Node, Sequence[Path]], root: Path) -> Iterator[None]:
+    """Make folders on nodes, for their user alone; remove them in the end.
+
+    Parameters
+    ----------
+    folders : mapping of Node to sequence of Path
+        The folders of each.
+    root : Path
+        A folder that is there on each.
+
+    Raises
+    ------
+    RuntimeError
+        If one cannot be made.
+    """
+    there = ("env", f"--chdir={root}")
+    make = {node: (*there, "mkdir", "-p", "-m", "700", *map(str, paths)) for node, paths in folders.items()}
+    remove = {node: ("rm", "-rf", *map(str, paths)) for node, paths in folders.items()}
+    try:
+        if problem := _problem_of(make):
+            raise RuntimeError(problem)
+        yield
+    finally:
+        _problem_of(remove)
+        # Hosts on this machine have its files, and may have ended.
+        for path in {path for paths in folders.values() for path in paths}:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _problem_of(commands: Mapping[Node, Sequence[str]]) -> str:
+    """Run a command on each node, all at the same time; return what one has to say that fails."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    problems = []
+    with ExitStack() as stack:
+        begun = [
+            stack.enter_context(subprocess.Popen([*node.entrance, *words], text=True, **options))
+            for node, words in commands.items()
+        ]
+        for process in begun:
+            try:
+                _, said = process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                problems.append(f"a node has not answered within {_PATIENCE:g} s")
+            else:
+                problems += [said.strip()] if process.returncode else []
+    return problems[0] if problems else ""

@@ -1,0 +1,136 @@
+"""Points of exchange: what one run of a scenario is, and all points of a scenario at a size."""
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from mdreel_lab.bench.exchange.catalogue import OWN, synchronisations_of
+from mdreel_lab.bench.exchange.models import MODELS
+from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size
+
+_SPOKEN = {
+    "channel-ring": "channel, ring",
+    "channel-file": "channel, staged",
+    "managed": "managed directory",
+    "local": "local files",
+    "xfs": "XFS",
+    "shared": "shared file system",
+    "moosefs": "MooseFS (as a stand-in for Lustre)",
+    "sst": "ADIOS2 SST",
+    "dyad": "DYAD",
+}
+
+
+@dataclass(frozen=True)
+class ExchangePoint:
+    """One run: everything that says what is done.
+
+    Attributes
+    ----------
+    scenario : str
+        The name of the scenario.
+    solution, synchronisation, placement, model : str
+        As of the scenario.
+    n_pairs, pairs_per_node, n_frames, stride : int
+        As of the size; the stride is a number of steps.
+    speed, analysis : float
+        As of the size, and of the scenario.
+    repeat : int
+        Which of the repeats, from 1.
+    kind : str
+        That it is such a point.
+    """
+
+    scenario: str
+    solution: str
+    synchronisation: str
+    placement: str
+    model: str
+    n_pairs: int
+    pairs_per_node: int
+    n_frames: int
+    stride: int
+    speed: float
+    analysis: float
+    repeat: int
+    kind: str = KIND
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> "ExchangePoint":
+        """Return a point that was written as JSON."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+    @property
+    def series(self) -> str:
+        """What points are called that differ from this in nothing but what is on the axis, and the repeat."""
+        ways = "" if self.synchronisation == OWN else f", {self.synchronisation}"
+        return _SPOKEN[self.solution] + ways
+
+    @property
+    def period(self) -> float:
+        """How long the simulation computes a frame, s."""
+        return self.stride / MODELS[self.model].steps_per_second / self.speed
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes have producers, and how many have consumers."""
+        return -(-self.n_pairs // self.pairs_per_node) if self.placement == "nodes" else 1
+
+    @property
+    def n_workers(self) -> int:
+        """Processes that compute."""
+        return 2 * self.n_pairs
+
+    @property
+    def key(self) -> str:
+        """The name of its record: what is done differently has another."""
+        spelled = re.sub(r"[^a-z0-9]+", "-", self.series.lower()).strip("-")
+        mark = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        return f"{spelled}-{self.model}-p{self.n_pairs}-s{self.stride}-r{self.repeat}-{mark}"
+
+    def __str__(self) -> str:
+        pairs = f"{self.n_pairs} pair{'s' if self.n_pairs > 1 else ''}"
+        what = f"{MODELS[self.model].label}, stride {self.stride}, {pairs}"
+        return f"{self.scenario}: {self.series}, {what}, repeat {self.repeat}"
+
+
+def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[ExchangePoint]:
+    """Return all points of a scenario, all of one repeat before the next.
+
+    Parameters
+    ----------
+    name : str
+        The name of the scenario.
+    scenario : Exchange
+        The scenario.
+    size : Size
+        One of its sizes.
+    """
+    ways = [(solution, one) for way in scenario.way for solution in way.solution for one in _chosen(solution, way)]
+    return [
+        ExchangePoint(
+            scenario=name,
+            solution=solution,
+            synchronisation=synchronisation,
+            placement=scenario.placement,
+            model=model,
+            n_pairs=n_pairs,
+            pairs_per_node=size.pairs_per_node,
+            n_frames=size.frames,
+            stride=stride or MODELS[model].stride,
+            speed=size.speed,
+            analysis=scenario.analysis,
+            repeat=repeat,
+        )
+        for repeat in range(1, size.repeats + 1)
+        for model in scenario.model
+        for n_pairs in size.pairs
+        for stride in size.strides
+        for solution, synchronisation in ways
+    ]
+
+
+def _chosen(solution: str, way: Any) -> tuple[str, ...]:
+    return synchronisations_of(solution) if ALL in way.synchronisation else way.synchronisation

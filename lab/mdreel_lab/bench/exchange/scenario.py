@@ -1,0 +1,108 @@
+"""Scenarios of exchange: which solutions carry which frames between how many pairs, and what was published of it."""
+
+from dataclasses import dataclass
+
+from mdreel.common.toml_schema import entry
+from mdreel_lab.bench.exchange.catalogue import OWN, SOLUTIONS, synchronisations_of
+from mdreel_lab.bench.exchange.models import MODELS
+from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT
+from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
+
+KIND = "exchange"
+"""What a file says in ``kind`` to be such a scenario."""
+
+PLACEMENTS = ("one-node", "nodes")
+AXES = ("pairs", "model", "stride")
+SIDES = ("production", "consumption", "hand-over")
+BOTH = "both"
+"""Moving and being idle."""
+
+PARTS = (BOTH, MOVEMENT, IDLE)
+ALL = "all"
+"""Each way of synchronising that a solution has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How large a scenario is run."""
+
+    frames: int = entry("Frames of each pair.", 128, least=2)
+    pairs: tuple[int, ...] = entry("Numbers of pairs of a producer and a consumer.", (1,), least=1)
+    pairs_per_node: int = entry("Of the placement nodes: so many producers, or consumers, to a node.", 8, least=1)
+    speed: float = entry("How much faster than the published simulations steps are.", 1.0)
+    strides: tuple[int, ...] = entry("Steps between frames; 0 for the published stride of the model.", (0,), least=0)
+    repeats: int = entry("How often each point is run.", 1, least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """Solutions and ways of synchronising: each combination is a series."""
+
+    solution: tuple[str, ...] = entry("How frames go from one process to the other.", choices=SOLUTIONS)
+    synchronisation: tuple[str, ...] = entry(
+        "How the consumer knows, where the solution does not say it.", (ALL,), choices=(ALL, OWN, *SYNCHRONISATIONS)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """How many times longer one series takes than another, and what was published of it."""
+
+    source: str = entry("Paper, and the figure.")
+    text: str = entry("What was said.")
+    finding: int = entry("To which of the five findings it belongs.", least=1)
+    side: str = entry("Whose time.", choices=SIDES)
+    part: str = entry("Which part of it.", BOTH, choices=PARTS)
+    slower: tuple[str, ...] = entry("The series that take longer, as they are called here: a line for each.")
+    faster: str = entry("The series that they are compared with; by default each with itself, at another place.", "")
+    slower_at: str = entry("Where on the axis the first is taken; by default everywhere.", "")
+    faster_at: str = entry("Where on the axis the second is taken; by default where the first is.", "")
+    published: tuple[float, ...] = entry(
+        "The factor, or the least and the most of several; nothing where none was.", ()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """A scenario of exchange, as its file says it."""
+
+    kind: str = entry("That it is one.", choices=(KIND,))
+    title: str = entry("What is measured.")
+    paper: str = entry("Where it was measured before.", "")
+    about: str = entry("What to look at, and how it differs from what was published.", "")
+    placement: str = entry("Where the processes are.", "one-node", choices=PLACEMENTS)
+    over: str = entry("What is varied along the axis.", "pairs", choices=AXES)
+    model: tuple[str, ...] = entry("The molecular models.", ("jac",), choices=tuple(MODELS))
+    analysis: float = entry("How long an analysis takes, in periods of the simulation.", 1.0)
+    # What these are by default cannot be changed, and neither can what `entry` makes of them.
+    small: Size = entry("The small size.", Size())  # noqa: RUF009
+    full: Size = entry("The full size.", Size())  # noqa: RUF009
+    way: tuple[Way, ...] = entry("The ways of exchanging.")
+    claim: tuple[Claim, ...] = entry("What was published.", ())
+
+    def size(self, name: str) -> Size:
+        """Return one of the sizes."""
+        return {"small": self.small, "full": self.full}[name]
+
+
+def problems_of(scenario: Exchange) -> list[str]:
+    """Say what does not go together."""
+    found = []
+    for name in ("small", "full"):
+        size = scenario.size(name)
+        if not size.speed > 0:
+            found.append(f"{name}: speed must be more than 0, not {size.speed:g}")
+        several = {"pairs": size.pairs, "model": scenario.model, "stride": size.strides}
+        for axis, values in several.items():
+            if axis != scenario.over and len(values) > 1:
+                found.append(f"{name}: several of {axis}, and over = {scenario.over!r}")
+    if not scenario.analysis >= 0:
+        found.append(f"analysis must be 0 or more, not {scenario.analysis:g}")
+    for way in scenario.way:
+        for solution in way.solution:
+            known = (ALL, *synchronisations_of(solution))
+            found += [f"{solution} has no {one!r}" for one in way.synchronisation if one not in known]
+    for i, claim in enumerate(scenario.claim, 1):
+        if not claim.faster and claim.slower_at in ("", claim.faster_at):
+            found.append(f"claim {i}: say what is compared: faster, or slower-at and faster-at")
+    return found

@@ -1,0 +1,77 @@
+"""Tables of exchange: what a frame takes, factors beside published ones, and call trees."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mdreel_lab.bench.exchange.measures import N_FIRST, Cell
+from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
+from mdreel_lab.bench.exchange.scenario import BOTH, Claim, Exchange
+from mdreel_lab.bench.tables import Table, Value
+
+AXIS = {"pairs": "Pairs", "model": "Model", "stride": "Stride"}
+
+
+def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
+    """What a frame takes either side, by part."""
+    columns = [(side, kind) for side in ("production", "consumption") for kind in (MOVEMENT, IDLE)]
+    headings = [f"{side}, {kind} (ms){sign}" for side, kind in columns for sign in ("", " ±")]
+    rows: list[tuple[Value, ...]] = []
+    for cell in cells:
+        spreads = [cell.spread(side, kind) for side, kind in columns] + [cell.spread("hand-over")]
+        numbers = [1e3 * number for spread in spreads for number in (spread.mean, spread.deviation)]
+        rows.append((cell.series, cell.at, len(cell.repeats), *numbers, 1e3 * cell.first("consumption").mean))
+    title = "What a frame takes: means over frames but the first, pairs and repeats"
+    last = ("hand-over (ms)", "hand-over (ms) ±", "consumption of the first frame (ms)")
+    return Table("times", title, ("Series", AXIS[scenario.over], "Repeats", *headings, *last), rows)
+
+
+def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
+    """How many times longer one takes than another, here and as published: a line for each that was measured."""
+    rows: list[tuple[Value, ...]] = []
+    for claim in scenario.claim:
+        there = (min(claim.published), max(claim.published)) if claim.published else (math.nan, math.nan)
+        side = claim.side if claim.part == BOTH else f"{claim.side}, {claim.part}"
+        found = [(series, ratios) for series in claim.slower if (ratios := _ratios(claim, series, cells))]
+        for series, ratios in found or [(claim.slower[0], [math.nan])]:
+            compared = _compared(claim, series)
+            rows.append((claim.finding, claim.text, claim.source, *there, compared, side, min(ratios), max(ratios)))
+    ends = ("published, least", "published, most", "Compared here", "Side", "here, least", "here, most")
+    head = ("Finding", "Claim", "Source", *ends)
+    return Table("factors", "Factors as published, and here", head, rows)
+
+
+def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
+    """Call trees: what each region takes a frame, a column for each place."""
+    places = list(dict.fromkeys(cell.at for cell in cells))
+    found: dict[tuple[str, str], dict[int | str, float]] = {}
+    for cell in cells:
+        pairs = [pair for kept in cell.repeats for pair in kept.facts["pairs"]]
+        for role in (PRODUCE, CONSUME):
+            for name in sorted({name for pair in pairs for name in pair[role]["regions"]}):
+                several = [pair[role]["regions"].get(name, [])[N_FIRST:] for pair in pairs]
+                mean = float(np.concatenate(several).mean()) if any(several) else math.nan
+                found.setdefault((cell.series, name), {})[cell.at] = 1e3 * mean
+    rows: list[tuple[Value, ...]] = [
+        (series, "· " * name.count("/") + name.rpartition("/")[2], *(of.get(place, math.nan) for place in places))
+        for (series, name), of in found.items()
+    ]
+    columns = [f"{AXIS[scenario.over].lower()} {place} (ms)" for place in places]
+    return Table("tree", "Call trees: what each region takes a frame", ("Series", "Region", *columns), rows)
+
+
+def _compared(claim: Claim, series: str) -> str:
+    there = claim.faster_at or claim.slower_at
+    sides = ((series, claim.slower_at), (claim.faster or "the same", there))
+    return " / ".join(f"{name}, {at}" if at else name for name, at in sides)
+
+
+def _ratios(claim: Claim, series: str, cells: Sequence[Cell]) -> list[float]:
+    """Return the factor at each place of the axis where both were measured, and neither is nothing."""
+    part = None if claim.part == BOTH else claim.part
+    of = {(cell.series, str(cell.at)): cell.spread(claim.side, part).mean for cell in cells}
+    others = claim.faster or series
+    places = [claim.slower_at] if claim.slower_at else [at for name, at in of if name == series]
+    both = [(of.get((series, at)), of.get((others, claim.faster_at or at))) for at in places]
+    return [slow / fast for slow, fast in both if slow and fast and slow > 0 and fast > 0]

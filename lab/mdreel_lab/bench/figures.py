@@ -1,0 +1,286 @@
+"""Figures of a scenario: quantities over numbers of workers, published ones as hollow markers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel.results.canvas import canvas, figure_of
+from mdreel.results.style import COLOURS, INK
+from mdreel_lab.bench.measures import Series
+from mdreel_lab.bench.scenario import QUANTITIES, Published
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+_LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "ratio", "throughput")
+"""Quantities with a logarithmic axis, where they reach over more than `_WIDE`."""
+
+_WIDE = 8.0
+_FAR = 500.0  # beyond, such an axis has room for powers of ten only
+_SIZE = (12.0, 6.4)  # inches
+_LETTER = 0.012
+"""Half of what a letter takes of the width of such a figure."""
+
+
+def over_workers(title: str, quantity: str, series: Sequence[Series], published: Sequence[Published]) -> Figure:
+    """Draw one of `QUANTITIES` over the number of workers; of a ratio, over how often the RMSD is computed.
+
+    Parameters
+    ----------
+    title : str
+        A line above the picture.
+    quantity : str
+        Which.
+    series : sequence of Series
+        Ours: filled markers, with the standard deviation of repeats.
+    published : sequence of Published
+        What was published of it: hollow markers.
+    """
+    beside = [paper for paper in published if paper.quantity == quantity]
+    with canvas(None, title, _SIZE, "both") as axes:
+        reached = [1.0]
+        for i, one in enumerate(series):
+            at, means, deviations = _curve(one, quantity)
+            if at:
+                axes.errorbar(at, means, deviations, label=one.name, capsize=4, **_look(i))
+                reached += at
+        for i, paper in enumerate(beside):
+            theirs, values = zip(*paper.points, strict=True)
+            hollow = {**_look(len(series) + i), "markerfacecolor": "none", "linestyle": ":", "linewidth": 1.2}
+            axes.plot(theirs, values, label=f"published: {paper.label}", **hollow)
+            reached += theirs
+        _finish_axes(axes, quantity, reached)
+    return figure_of(axes)
+
+
+def stream(title: str, series: Sequence[Series]) -> Figure:
+    """Draw what each worker did when: the first repeat of each series with most workers; bars are blocks."""
+    from mdreel.timing.spans import COORDINATOR, KINDS
+
+    shown = [one for one in series if one.cells[-1].repeats[0].kept.timing is not None][: len(COLOURS)]
+    figure, all_axes = _rows(title, len(shown), 2.4)
+    drawn = ("open", "read", "decompress", "compute", "write")
+    for axes, one in zip(all_axes, shown, strict=True):
+        repeat = one.cells[-1].repeats[0]
+        timing = repeat.kept.timing
+        assert timing is not None
+        spans = timing.spans[timing.spans["worker"] != COORDINATOR]
+        workers = np.unique(spans["worker"])
+        since = float(spans["start_ns"].min(initial=np.iinfo(np.uint64).max)) if len(spans) else 0.0
+        for colour, kind in zip(COLOURS, drawn, strict=False):
+            own = spans[spans["kind"] == KINDS.index(kind)]
+            for row, worker in enumerate(workers):
+                times = own[own["worker"] == worker]
+                starts, widths = (times["start_ns"] - since) * 1e-9, (times["stop_ns"] - times["start_ns"]) * 1e-9
+                bars_of = list(zip(starts.tolist(), widths.tolist(), strict=True))
+                if bars_of:
+                    axes.broken_barh(bars_of, (row - 0.4, 0.8), color=colour, label="" if row else kind)
+        axes.set_yticks(range(len(workers)), [str(worker) for worker in workers])
+        axes.set_ylabel("Worker")
+        axes.set_title(f"{one.name}, N = {one.cells[-1].n_workers}", loc="left", fontsize=14)
+    _share_legend(figure, all_axes, "Time (s)")
+    return figure
+
+
+def ranks(title: str, series: Sequence[Series]) -> Figure:
+    """Draw how the time of each rank is made up: the first repeat of each series with most workers."""
+    shown = [one for one in series if one.cells[-1].repeats[0].observables is not None][: len(COLOURS)]
+    figure, all_axes = _rows(title, len(shown), 2.6)
+    parts = ("t_comp", "t_io", "t_comm", "t_open", "t_end_loop", "overhead1", "overhead2")
+    for axes, one in zip(all_axes, shown, strict=True):
+        found = one.cells[-1].repeats[0].observables
+        assert found is not None
+        at = np.arange(len(found.ranks))
+        below = np.zeros(len(at))
+        for colour, part in zip(COLOURS, parts, strict=True):
+            times = np.maximum(getattr(found, part), 0.0)
+            axes.bar(at, times, bottom=below, color=colour, label=part)
+            below += times
+        axes.set_xticks(at if len(at) <= 32 else at[:: len(at) // 16])
+        axes.set_ylabel("Time (s)")
+        axes.set_title(f"{one.name}, N = {one.cells[-1].n_workers}", loc="left", fontsize=14)
+    _share_legend(figure, all_axes, "Rank")
+    return figure
+
+
+def violin(title: str, series: Sequence[Series]) -> Figure:
+    """Draw how the communication times of all ranks and repeats are distributed, over numbers of workers."""
+    shown = [one for one in series if any(cell.n_workers > 1 for cell in one.cells)][: len(COLOURS)]
+    figure, all_axes = _rows(title, len(shown), 2.8)
+    for i, (axes, one) in enumerate(zip(all_axes, shown, strict=True)):
+        times = {
+            cell.n_workers: [found.t_comm for found in cell.observables] for cell in one.cells if cell.n_workers > 1
+        }
+        joined = [1e3 * np.concatenate(several) for several in times.values() if several]
+        if joined:
+            parts = axes.violinplot(joined, showmedians=True, widths=0.6)
+            bodies: Any = parts["bodies"]
+            for body in bodies:
+                body.set_facecolor(COLOURS[i])
+            for place, values in enumerate(joined, 1):
+                axes.plot(np.full(len(values), place), values, ".", color=INK, markersize=4)
+        names = [str(n_workers) for n_workers, several in times.items() if several]
+        axes.set_xticks(range(1, len(names) + 1), names)
+        axes.set_xlim(0.3, max(len(names), 1) + 0.7)
+        axes.set_ylabel("t_comm (ms)")
+        axes.set_ylim(bottom=0.0)
+        axes.set_title(one.name, loc="left", fontsize=14)
+    all_axes[-1].set_xlabel("Number of workers")
+    return figure
+
+
+def progress(title: str, series: Sequence[Series]) -> Figure:
+    """Draw tasks done over time: the first repeat of each series with most workers."""
+    with canvas(None, title, _SIZE, "both") as axes:
+        for i, one in enumerate(series):
+            curve = one.cells[-1].repeats[0].kept.facts.get("progress", {})
+            if curve.get("seconds"):
+                label = f"{one.name}, N = {one.cells[-1].n_workers}"
+                axes.plot(curve["seconds"], curve["tasks"], label=label, **{**_look(i), "marker": ""})
+        axes.set_xlabel("Time (s)")
+        axes.set_ylabel("Tasks done")
+        axes.set_xscale("log")
+        _legend(axes)
+    return figure_of(axes)
+
+
+def bars(title: str, series: Sequence[Series]) -> Figure:
+    """Draw how long the whole call of each series takes, with each number of workers."""
+    labels, means, deviations, colours = [], [], [], []
+    for one in series:
+        for cell in one.cells:
+            wall = cell.spread("wall")
+            labels.append(f"{one.name}, N = {cell.n_workers}")
+            means.append(wall.mean)
+            deviations.append(wall.deviation)
+            colours.append(COLOURS[1] if one.is_of_peer else COLOURS[0])
+    with canvas(None, title, (12.0, 1.6 + 0.55 * max(len(labels), 1)), "x") as axes:
+        axes.barh(range(len(labels)), means, xerr=deviations, color=colours)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlabel("Whole call (s)")
+        if means and max(means) > 20 * max(min(means), 1e-9):
+            axes.set_xscale("log")
+    return figure_of(axes)
+
+
+OF_SERIES: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
+    "stream": stream,
+    "ranks": ranks,
+    "violin": violin,
+    "progress": progress,
+    "bars": bars,
+}
+"""Figures that are of ours alone, by name."""
+
+
+def _curve(series: Series, quantity: str) -> tuple[list[float], list[float], list[float]]:
+    """Return where a series has values, these, and their deviations."""
+    at, means, deviations = [], [], []
+    for cell in series.cells:
+        spread = series.spread(quantity, cell)
+        if quantity == "ratio" and cell.n_workers > 1:
+            continue
+        if not math.isnan(spread.mean):
+            at.append(float(series.load if quantity == "ratio" else cell.n_workers))
+            means.append(spread.mean)
+            deviations.append(spread.deviation)
+    return at, means, deviations
+
+
+def _look(i: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[i % len(COLOURS)],
+        "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
+        "markersize": 9,
+        "linewidth": 2.0,
+        "linestyle": "-" if i < len(COLOURS) else "--",
+    }
+
+
+def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
+    """Name the axes, and draw what would be ideal."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    most = max(reached)
+    ticks = sorted({int(x) for x in reached if x >= 1})
+    if quantity == "speed-up":
+        axes.plot([1, most], [1, most], color=INK, linewidth=1.0, linestyle="--", label="ideal")
+    if quantity == "efficiency":
+        axes.axhline(1.0, color=INK, linewidth=1.0, linestyle="--", label="ideal")
+    low, high = _reach(axes)
+    axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.08 * high))  # values that differ little reach the upper edge otherwise
+    if quantity in _LOGARITHMIC and high > _WIDE * low:
+        axes.set_ylim(0.7 * low, 1.4 * high)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _FAR * low else (1.0,)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_xscale("log", base=2)
+    if len(ticks) <= 12:
+        axes.set_xticks(ticks, _apart(ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+    if quantity == "ratio" and ticks == [1]:  # of an analysis that is computed once
+        axes.set_xticks([])
+        axes.set_xlabel("One worker")
+    else:
+        axes.set_xlabel("RMSDs a frame, W" if quantity == "ratio" else "Number of workers, N")
+    axes.set_ylabel(QUANTITIES[quantity])
+    _legend(axes)
+
+
+def _apart(ticks: Sequence[int]) -> list[str]:
+    """Label ticks of a logarithmic axis, but those whose label would meet that of the next one."""
+    labels = [str(tick) for tick in ticks]
+    span = math.log(ticks[-1] / ticks[0]) if ticks else 0.0
+    following = len(ticks) - 1
+    for i in range(len(ticks) - 2, -1, -1):
+        needed = _LETTER * span * (len(labels[i]) + len(labels[following]))
+        if math.log(ticks[following] / ticks[i]) < needed:
+            labels[i] = ""
+        else:
+            following = i
+    return labels
+
+
+def _reach(axes: Axes) -> tuple[float, float]:
+    """Return the least and the largest value above 0 that is drawn; 1 and 1 where there is none."""
+    drawn = [float(y) for line in axes.get_lines() for y in np.atleast_1d(line.get_ydata())]
+    heights = [y for y in drawn if math.isfinite(y) and y > 0] or [1.0]
+    return min(heights), max(heights)
+
+
+def _legend(axes: Axes) -> None:
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+
+
+def _rows(title: str, n_rows: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Make a figure of axes below each other; one, if there is nothing to be shown."""
+    import matplotlib
+    from matplotlib.figure import Figure as NewFigure
+
+    from mdreel.results.style import STYLE
+
+    n_rows = max(n_rows, 1)
+    with matplotlib.rc_context(STYLE):
+        figure = NewFigure(figsize=(12.0, 1.4 + height * n_rows), layout="constrained")
+        all_axes: list[Axes] = list(figure.subplots(n_rows, 1, squeeze=False)[:, 0])
+    figure.suptitle(title, x=0.01, ha="left", fontsize=17)
+    for axes in all_axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, all_axes
+
+
+def _share_legend(figure: Figure, all_axes: Sequence[Axes], label: str) -> None:
+    handles, names = all_axes[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=13)
+    all_axes[-1].set_xlabel(label)

@@ -1,0 +1,171 @@
+"""Points: what one run of a scenario is, and all points of a scenario at a size."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from mdreel_lab.bench.data import PUBLISHED_FRAMES
+from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
+
+MOST_WORKERS_PER_CORE = 4
+"""More workers for each core say nothing about anything; points with so many are left out, and that is said."""
+
+_WORDS = {"load": "W = {}", "stripes": "{} stripes", "parts_per_worker": "{} blocks a worker", "frames": "from {}"}
+_SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "h5md": "H5MD"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: everything that says what is done.
+
+    Attributes
+    ----------
+    scenario, workload, system, selection, cache : str
+        As of the scenario.
+    series : str
+        What the points are called that differ from this in nothing but the number of workers and the repeat.
+    program, executor, format, access, communication, schedule, frames : str
+        As of a `Grid`.
+    parts_per_worker, load, stripes : int
+        As of a `Grid`.
+    n_frames : int
+        Frames of the trajectory.
+    n_tasks : int
+        Empty tasks.
+    n_workers : int
+        Workers.
+    repeat : int
+        Which of the repeats, from 1.
+    """
+
+    scenario: str
+    workload: str
+    system: str
+    selection: str
+    cache: str
+    series: str
+    program: str
+    executor: str
+    format: str
+    access: str
+    communication: str
+    schedule: str
+    frames: str
+    parts_per_worker: int
+    load: int
+    stripes: int
+    n_frames: int
+    n_tasks: int
+    n_workers: int
+    repeat: int
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> "Point":
+        """Return a point that was written as JSON."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+    @property
+    def key(self) -> str:
+        """The name of its record: what is done differently has another."""
+        spelled = re.sub(r"[^a-z0-9]+", "-", self.series.lower()).strip("-")[:60]
+        mark = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        return f"{spelled}-n{self.n_workers}-r{self.repeat}-{mark}"
+
+    @property
+    def n_segments(self) -> int:
+        """Number of files that it reads."""
+        return self.n_workers if self.access in ("chain", "segments") else 1
+
+    @property
+    def n_parts(self) -> int | None:
+        """Number of blocks; None for as many as suit."""
+        return self.parts_per_worker * self.n_workers or None
+
+    def __str__(self) -> str:
+        workers = f"{self.n_workers} worker{'s' if self.n_workers > 1 else ''}"
+        return f"{self.scenario}: {self.series}, {workers}, repeat {self.repeat}"
+
+
+def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
+    """Return all points of a scenario, all of one repeat before the next.
+
+    Parameters
+    ----------
+    name : str
+        The name of the scenario.
+    scenario : Scenario
+        The scenario.
+    size : Size
+        One of its sizes.
+    """
+    single = [point for grid in scenario.grid for point in _points(name, scenario, grid, size)]
+    named = _named(single)
+    return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
+
+
+def is_too_many(point: Point, n_cores: int) -> bool:
+    """Whether a point has more workers than is worth while on so many cores."""
+    return point.n_workers > MOST_WORKERS_PER_CORE * n_cores
+
+
+_OF_SERIES = (
+    "program",
+    "executor",
+    "format",
+    "access",
+    "communication",
+    "schedule",
+    "parts_per_worker",
+    "load",
+    "frames",
+    "stripes",
+)
+"""What a series is made of; points of one series share it."""
+
+
+def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[Point]:
+    is_of_tasks = scenario.workload == "empty-tasks"
+    for values in product(*(getattr(grid, field) for field in _OF_SERIES)):
+        for n_workers in grid.workers or size.workers:
+            # Programs that have one worker have no others.
+            if n_workers > 1 and values[1] == "serial":
+                continue
+            yield Point(
+                scenario=name,
+                workload=scenario.workload,
+                system=scenario.data.system,
+                selection=scenario.data.selection,
+                cache=scenario.data.cache,
+                series=grid.label or "",
+                **dict(zip(_OF_SERIES, values, strict=True)),
+                n_frames=max(1, round(size.factor * PUBLISHED_FRAMES)),
+                n_tasks=size.tasks if is_of_tasks else 0,
+                n_workers=n_workers,
+                repeat=0,
+            )
+
+
+def _named(points: list[Point]) -> list[Point]:
+    """Call series what differs between them: those of a label that is said, and all that have none."""
+    named = []
+    for point in points:
+        alike = [other for other in points if other.series == point.series]
+        differing = [field for field in _OF_SERIES if len({getattr(other, field) for other in alike}) > 1]
+        words = [_word(field, getattr(point, field)) for field in differing]
+        said = [point.series] if point.series else []
+        name = ", ".join([*said, *(word for word in words if word)]) or _word("executor", point.executor)
+        named.append(replace(point, series=name))
+    return named
+
+
+def _word(field: str, value: str | int) -> str:
+    """Say a setting; nothing for what is as everywhere."""
+    if value in (DEFAULT, 0):
+        return ""
+    if field == "format":
+        return _SPOKEN_FORMATS[str(value)]
+    return _WORDS.get(field, "{}").format(value)

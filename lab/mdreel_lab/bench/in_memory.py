@@ -1,0 +1,118 @@
+"""Frames in memory: a run without reading, also where workers are other processes.
+
+A trajectory in memory stays in its process. Here each process makes its own when it is first given the job, and keeps
+it for the next: in a run that is not timed, as the ranks of Khoshlessan et al. (2019) made theirs beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source
+from mdreel.execution.job import Job, Outcome, Schedule
+from mdreel.trajectory.read import read
+
+if TYPE_CHECKING:
+    from mdreel._core import Pass
+    from mdreel.execution.executors.executor import Executor
+    from mdreel.execution.work import Work
+
+T = TypeVar("T")
+
+
+def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
+    """Read some atoms of a trajectory into memory.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The trajectory.
+    atoms : ndarray, shape (n_atoms,), uint32
+        Indices, ascending.
+
+    Returns
+    -------
+    Source
+        A trajectory of these atoms alone: 12 bytes for each and frame.
+    """
+    file = read(list(paths))
+    frames = file.read(FrameSet.range(0, 1, file.n_frames), atoms)
+    return Source.memory(frames.positions, frames.times)
+
+
+@dataclass(frozen=True)
+class JobInMemory(Job):
+    """A job over frames in memory, which whoever unpickles it reads from files first.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Where the frames come from.
+    chosen : ndarray, shape (n_atoms,), uint32
+        Which atoms of the files these are.
+    """
+
+    paths: tuple[str, ...] = ()
+    chosen: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _job_elsewhere, (self.paths, self.chosen, self.atoms, self.kernel)
+
+
+class InMemory:
+    """Has an executor run jobs over frames in memory.
+
+    Parameters
+    ----------
+    executor : Executor
+        Who runs them.
+    paths : sequence of str
+        Where the frames come from.
+    chosen : ndarray, shape (n_atoms,), uint32
+        Which atoms of the files are in memory.
+    """
+
+    def __init__(self, executor: Executor, paths: Sequence[str], chosen: NDArray[np.uint32]) -> None:
+        self._executor = executor
+        self._paths = tuple(paths)
+        self._chosen = chosen
+
+    @property
+    def name(self) -> str:
+        """The name of the executor."""
+        return self._executor.name
+
+    @property
+    def n_workers(self) -> int:
+        """Its workers."""
+        return self._executor.n_workers
+
+    @property
+    def schedule(self) -> Schedule:
+        """Its schedule."""
+        return self._executor.schedule
+
+    def share(self, compute: Callable[[], T]) -> T:
+        """Compute as it does; see `Executor.share`."""
+        return self._executor.share(compute)
+
+    def run(self, work: Work) -> Outcome | None:
+        """Run all blocks; see `Executor.run`."""
+        job = JobInMemory(work.job.source, work.job.atoms, work.job.kernel, self._paths, self._chosen)
+        return self._executor.run(replace(work, job=job))
+
+
+def _job_elsewhere(paths: tuple[str, ...], chosen: NDArray[np.uint32], atoms: NDArray[np.uint32], kernel: Pass) -> Job:
+    return Job(_frames_of(paths, chosen.tobytes()), atoms, kernel)
+
+
+@lru_cache(maxsize=1)
+def _frames_of(paths: tuple[str, ...], chosen: bytes) -> Source:
+    """Read the frames of a process, once."""
+    return load_frames(paths, np.frombuffer(chosen, np.uint32))

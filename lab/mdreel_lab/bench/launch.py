@@ -1,0 +1,109 @@
+"""Launching: the command of a fresh process for a point, and what is missing for it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from mdreel_lab.bench.grid import Point
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+
+_OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
+"""There may be more ranks than cores; those bound to cores would wait for each other."""
+
+_OPEN_MPI_VARIABLES = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx"}
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+_PACKAGES = {
+    ("mdreel", "dask"): "distributed",
+    ("mdreel", "mpi"): "mpi4py",
+    ("mdanalysis", "dask"): "dask",
+    ("mdtraj", "serial"): "mdtraj",
+    ("dask", "threads"): "dask",
+    ("dask", "processes"): "dask",
+    ("dask", "distributed"): "distributed",
+    ("dask", "distributed-threads"): "distributed",
+}
+"""What else must be installed for a program and an executor."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a point is started.
+
+    Attributes
+    ----------
+    command : tuple of str
+        What comes before the arguments of the interpreter, and the interpreter.
+    variables : dict
+        Variables of its environment, besides those of ours.
+    missing : str
+        What is not there, so that it cannot be started; empty if it can.
+    """
+
+    command: tuple[str, ...]
+    variables: dict[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+
+def launch_of(point: Point) -> Launch:
+    """Say how a point is started."""
+    package = _PACKAGES.get((point.program, point.executor))
+    if package is not None and find_spec(package) is None:
+        return Launch((), missing=f"the package {package} is not installed")
+    if point.program == "gmx" and shutil.which("gmx") is None:
+        return Launch((), missing="the program gmx is not installed")
+    if point.format == "h5md" and find_spec("h5py") is None:
+        return Launch((), missing="the package h5py is not installed")
+    if point.executor != "mpi":
+        return Launch((sys.executable,))
+    return _on_ranks(point)
+
+
+def environment_of_child(launch: Launch, cache: Path) -> dict[str, str]:
+    """Return the environment of a process: one thread for each worker, and an index cache of the benchmark's own."""
+    own = {"MDREEL_CACHE_DIR": str(cache.resolve()), "PYTHONWARNINGS": "ignore", **_ONE_THREAD}
+    return {**os.environ, **own, **launch.variables}
+
+
+def _on_ranks(point: Point) -> Launch:
+    """Start ranks of the MPI that the interpreter is made for."""
+    beside = Path(sys.executable).parent
+    if point.communication == "global-arrays":
+        python, what = beside / "python-global-arrays", "an interpreter with Global Arrays"
+        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
+    elif point.access.startswith("hdf5"):
+        python, what = beside.parent / "parallel-hdf5" / "bin" / "python", "an h5py for parallel HDF5"
+        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
+        if _has_parallel_h5py():
+            python = Path(sys.executable)
+    else:
+        python, what = Path(sys.executable), "Python"
+        launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
+    if not python.exists():
+        return Launch((), missing=f"there is no {python}: {what} was not built (docs/executors.md)")
+    launcher = next((found for name in launchers if (found := shutil.which(name))), None)
+    if launcher is None:
+        return Launch((), missing="there is no MPI launcher (mpiexec, mpirun)")
+    answer = _answer(launcher, "--version").lower()
+    is_open_mpi = any(name in answer for name in ("open mpi", "openrte", "prte"))
+    options = _OPEN_MPI_OPTIONS if is_open_mpi else ()
+    variables = dict(_OPEN_MPI_VARIABLES) if is_open_mpi else {}
+    if is_open_mpi and os.geteuid() == 0:
+        variables |= _AS_ROOT
+    return Launch((launcher, *options, "-n", str(point.n_workers), str(python)), variables)
+
+
+def _has_parallel_h5py() -> bool:
+    """Whether the h5py of this interpreter was built for MPI, as clusters have it."""
+    code = "import h5py, sys; sys.exit(not h5py.get_config().mpi)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def _answer(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout + done.stderr

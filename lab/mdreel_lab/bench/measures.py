@@ -1,0 +1,165 @@
+"""Measures: numbers of a scenario made of its records, and nothing else."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mdreel.timing.observables import Observables
+from mdreel.timing.stragglers import stragglers_of
+from mdreel_lab.bench.grid import Point
+from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.scenario import PEERS
+from mdreel_lab.bench.spread import Spread
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One repeat of a point.
+
+    Attributes
+    ----------
+    kept : Kept[Point]
+        Its record.
+    """
+
+    kept: Kept[Point]
+
+    @cached_property
+    def observables(self) -> Observables | None:
+        """What each rank took; None where there are no spans."""
+        timing = self.kept.timing
+        return None if timing is None else timing.observables
+
+    @property
+    def seconds(self) -> float:
+        """The time of the slowest rank, s; of what has no ranks, or writes files, the time that its caller saw."""
+        if self.observables is None or self.kept.point.workload == "split":
+            return self.kept.seconds
+        return self.observables.t_total
+
+    @property
+    def wall(self) -> float:
+        """The time that its caller saw, s."""
+        return self.kept.seconds
+
+    @property
+    def io(self) -> float:
+        """Time to bring a frame into memory, mean over frames, ms; NaN where nobody recorded it."""
+        return math.nan if self.observables is None else 1e3 * self._a_frame(float(self.observables.t_io.sum()))
+
+    @property
+    def compute(self) -> float:
+        """Time to compute a frame, mean over frames, ms; NaN where nobody recorded it."""
+        return math.nan if self.observables is None else 1e3 * self._a_frame(float(self.observables.t_comp.sum()))
+
+    @property
+    def overhead(self) -> float:
+        """``t_total - n_frames/N (t_io + t_comp)``, s."""
+        point = self.kept.point
+        return self.seconds - point.n_frames / point.n_workers * (self.io + self.compute) * 1e-3
+
+    @property
+    def ratio(self) -> float:
+        """R_comp/io, meant of a serial run."""
+        return math.nan if self.observables is None else self.observables.ratio_comp_io
+
+    @property
+    def throughput(self) -> float:
+        """Empty tasks a second; NaN where these were none."""
+        return self.kept.point.n_tasks / self.kept.seconds if self.kept.point.n_tasks else math.nan
+
+    @property
+    def n_stragglers(self) -> int:
+        """Ranks that took more than 1.5 times the median."""
+        return 0 if self.observables is None else len(stragglers_of(self.observables))
+
+    def _a_frame(self, seconds: float) -> float:
+        return seconds / max(self.kept.point.n_frames, 1)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All repeats of a series with one number of workers.
+
+    Attributes
+    ----------
+    n_workers : int
+        The number of workers.
+    repeats : list of Measured
+        The repeats.
+    """
+
+    n_workers: int
+    repeats: list[Measured] = field(default_factory=list)
+
+    @property
+    def observables(self) -> list[Observables]:
+        """Those of the repeats that have any."""
+        return [one.observables for one in self.repeats if one.observables is not None]
+
+    @property
+    def is_oversubscribed(self) -> bool:
+        """Whether there were more workers than cores."""
+        return any(one.kept.facts.get("oversubscribed") for one in self.repeats)
+
+    def spread(self, quantity: str) -> Spread:
+        """Mean and deviation of one of the properties of `Measured`."""
+        return Spread.of(getattr(one, quantity) for one in self.repeats)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What differs in nothing but the number of workers and the repeat.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    cells : list of Cell
+        By number of workers, ascending.
+    """
+
+    name: str
+    cells: list[Cell]
+
+    @property
+    def is_of_peer(self) -> bool:
+        """Whether another program did it."""
+        return self.cells[0].repeats[0].kept.point.program in PEERS
+
+    @property
+    def load(self) -> int:
+        """How often a frame's RMSD was computed."""
+        return self.cells[0].repeats[0].kept.point.load
+
+    def cell(self, n_workers: int) -> Cell | None:
+        """Return the cell of a number of workers, if it was measured."""
+        return next((cell for cell in self.cells if cell.n_workers == n_workers), None)
+
+    def spread(self, quantity: str, cell: Cell) -> Spread:
+        """Mean and deviation of one of `QUANTITIES`; NaN where it cannot be told.
+
+        Notes
+        -----
+        Speed-ups are those of each repeat against the mean of one worker of the same series.
+        """
+        if quantity not in ("speed-up", "efficiency"):
+            return cell.spread(quantity)
+        alone = self.cell(1)
+        if alone is None:
+            return Spread(math.nan, math.nan)
+        share = cell.n_workers if quantity == "efficiency" else 1
+        reference = alone.spread("seconds").mean
+        return Spread.of(reference / max(one.seconds, 1e-9) / share for one in cell.repeats)
+
+
+def series_of(records: Sequence[Kept[Point]]) -> list[Series]:
+    """Put the records of what was done into series, in the order in which these first occur."""
+    found: dict[str, dict[int, Cell]] = {}
+    for kept in records:
+        if kept.status == DONE:
+            cells = found.setdefault(kept.point.series, {})
+            cell = cells.setdefault(kept.point.n_workers, Cell(kept.point.n_workers))
+            cell.repeats.append(Measured(kept))
+    return [Series(name, [cells[n] for n in sorted(cells)]) for name, cells in found.items()]

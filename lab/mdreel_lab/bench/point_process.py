@@ -1,0 +1,102 @@
+"""The process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mdreel.errors import MdreelError
+from mdreel.execution.executors.mpi.launcher import launched
+from mdreel_lab.bench.cache_state import prepared, refresh
+from mdreel_lab.bench.grid import Point
+from mdreel_lab.bench.kept import DONE, Kept, keep, place_of, spans_of
+from mdreel_lab.bench.result import Order, Result
+
+
+def main() -> None:
+    """Do what the file says that is named on the command line; of several ranks, all but the first help."""
+    ranks = launched()
+    is_alone = ranks is None or ranks.size == 1
+    if not is_alone:
+        from mdreel.execution.executors.mpi.executor import Mpi
+
+        if ranks is not None and ranks.rank > 0:
+            Mpi().serve()
+    code = 1
+    try:
+        do(order_in(Path(sys.argv[1])))
+        code = 0
+    except (MdreelError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    finally:
+        if not is_alone:
+            Mpi().leave(code)
+    sys.exit(code)
+
+
+def write_order(order: Order, path: Path) -> None:
+    """Write what the process of a point is told."""
+    path.write_text(json.dumps(asdict(order), default=str), encoding="utf-8")
+
+
+def order_in(path: Path) -> Order:
+    """Read what `write_order` has written."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    point = Point.of(content.pop("point"))
+    paths = [Path(name) for name in content.pop("paths")]
+    facts = content.pop("facts")
+    return Order(point, paths=paths, facts=facts, **{name: Path(value) for name, value in content.items()})
+
+
+def do(order: Order) -> None:
+    """Do a point, and keep its record."""
+    from mdreel.timing.environment import environment_of, versions
+
+    point = order.point
+    with prepared(order.paths, point.cache) as (paths, state):
+        if point.program == "mdreel":
+            _locate(paths)
+        refresh(paths, point.cache)
+        environment = environment_of(paths)
+        result = _measured(Order(point, order.folder, order.topology, order.reference, paths))
+    environment["versions"] = versions()  # of all that was loaded
+    facts = {**order.facts, **result.facts, "cache": state, "check": result.check}
+    place = place_of(order.folder, point)
+    spans = None
+    if result.timing is not None:
+        spans = spans_of(place)
+        _write_spans(result, environment, str(point), spans)
+    keep(order.folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
+
+
+def _measured(order: Order) -> Result:
+    from mdreel_lab.bench import empty_tasks, peers, workload
+
+    point = order.point
+    if point.workload == "empty-tasks":
+        return empty_tasks.hand_out(order)
+    if point.workload == "split":
+        return workload.split(order)
+    return workload.analyse(order) if point.program == "mdreel" else peers.rmsd_of_peer(order)
+
+
+def _locate(paths: list[Path]) -> None:
+    """Have the index of the frames made, which is kept: it is not part of what is measured."""
+    from mdreel.trajectory.read import read
+
+    for path in paths:
+        assert read(str(path)).n_frames > 0
+
+
+def _write_spans(result: Result, environment: dict[str, Any], title: str, path: Path) -> None:
+    from mdreel.timing.files import Record, write_record
+
+    assert result.timing is not None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # There is one already where a run was killed before its record was written.
+    write_record(Record(result.timing, environment, None, title), path, force=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Reports: tables and figures of everything that a folder has records of, made of these alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mdreel.common.atomic_files import replacing
+from mdreel.errors import MismatchError
+from mdreel.results.figure import save
+from mdreel_lab.bench import figures
+from mdreel_lab.bench.exchange import page as exchange
+from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.exchange.scenario import Exchange
+from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of, planned
+from mdreel_lab.bench.measures import Series, series_of
+from mdreel_lab.bench.scenario import QUANTITIES, Scenario, read_scenario
+from mdreel_lab.bench.tables import TABLES, Table, beside
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ENDINGS = (".png", ".svg")
+
+
+def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
+    """Write a page for each scenario, its tables and figures, and a page that leads to them.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder of records.
+    output : Path
+        Where the report goes; what was there of an earlier one is replaced.
+    names : sequence of str, optional
+        Scenarios whose pages are written; by default all of which there are records.
+
+    Returns
+    -------
+    Path
+        The first page.
+
+    Raises
+    ------
+    MismatchError
+        If there are no records.
+    FormatError, OSError
+        If one cannot be read, or something not be written.
+    """
+    known = planned(folder)
+    if not known:
+        raise MismatchError(f"{folder}: there are no records of benchmarks: mdreel bench run -o {folder} makes them")
+    output.mkdir(parents=True, exist_ok=True)
+    lines = ["# Benchmarks", ""]
+    exchanged = []
+    for name in known:
+        path, size, records = plan_of(folder, name)
+        scenario = read_scenario(path)
+        if names is None or name in names:
+            _write_page(output, name, scenario, size, records)
+        n_done = sum(kept.status == DONE for kept in records)
+        lines.append(f"* [{scenario.title}]({name}.md): {n_done:,} of {len(records):,} points, {size} size")
+        if isinstance(scenario, Exchange) and scenario.claim:
+            exchanged.append((name, scenario, records))
+    if exchanged:
+        _write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
+        lines.append("* [Five findings](findings.md) of Lumsden et al. (2024), and what is found here")
+    first = output / "index.md"
+    _write_text(first, "\n".join(lines) + "\n")
+    return first
+
+
+def _write_page(
+    output: Path, name: str, scenario: Scenario | Exchange, size: str, records: Sequence[Kept[Any]]
+) -> None:
+    """Write the page of a scenario, with a folder of its tables and figures."""
+    folder = output / name
+    folder.mkdir(exist_ok=True)
+    lines = [f"# {scenario.title}", ""]
+    lines += [f"After {scenario.paper.rstrip('.')}.", ""] if scenario.paper else []
+    lines += [scenario.about.strip(), ""] if scenario.about else []
+    lines += [_facts(size, records), ""]
+    lines += (
+        _of_exchange(folder, scenario, records)
+        if isinstance(scenario, Exchange)
+        else _of_analysis(folder, scenario, records)
+    )
+    for status, heading in ((LEFT_OUT, "Left out"), (FAILED, "Failed")):
+        lines += _not_done(records, status, heading)
+    _write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _of_analysis(folder: Path, scenario: Scenario, records: Sequence[Kept[Any]]) -> list[str]:
+    series = series_of(records)
+    if not series:
+        return []
+    tables = [TABLES[which](series, scenario.published) for which in scenario.tables]
+    tables += [beside(series, scenario.published)] if scenario.published else []
+    lines = [line for table in tables for line in _table(folder, table)]
+    return lines + [
+        line for which in scenario.figures for line in _drawn(folder, which, _figure(which, scenario, series))
+    ]
+
+
+def _of_exchange(folder: Path, scenario: Exchange, records: Sequence[Kept[Any]]) -> list[str]:
+    lines = exchange.findings(scenario, records)
+    for which, figure in exchange.figures_of(scenario, records).items():
+        lines += _drawn(folder, which, figure)
+    return lines + [line for table in exchange.tables_of(scenario, records) for line in _table(folder, table)]
+
+
+def _table(folder: Path, table: Table) -> list[str]:
+    _write_text(folder / f"{table.name}.csv", table.csv)
+    return [f"## {table.title}", "", table.markdown, f"[CSV]({folder.name}/{table.name}.csv)", ""]
+
+
+def _drawn(folder: Path, name: str, figure: "Figure") -> list[str]:
+    for ending in _ENDINGS:
+        save(figure, folder / f"{name}{ending}", force=True)
+    return [f"![{name}]({folder.name}/{name}.png)", ""]
+
+
+def _figure(which: str, scenario: Scenario, series: Sequence[Series]) -> "Figure":
+    if which in QUANTITIES:
+        return figures.over_workers(scenario.title, which, series, scenario.published)
+    return figures.OF_SERIES[which](scenario.title, series)
+
+
+def _facts(size: str, records: Sequence[Kept[Any]]) -> str:
+    """Say on what it was measured: no number without commit, machine and state of the cache."""
+    done = [kept for kept in records if kept.status == DONE]
+    if not done:
+        return f"Size: {size}. Nothing was measured."
+    last = done[-1]
+    environment = last.environment
+    of_kind = exchange.facts_of(done) if isinstance(last.point, ExchangePoint) else _facts_of_analyses(done)
+    several = {
+        "Size": size,
+        **of_kind,
+        "mdreel": f"{environment.get('mdreel')}, commit {environment.get('commit') or 'unknown'}",
+        "Machine": f"{environment.get('cpu')}, {last.facts.get('n_cores')} cores, {environment.get('kernel')}",
+        "Versions": ", ".join(f"{name} {text}" for name, text in sorted(environment.get("versions", {}).items())),
+        "Date": str(environment.get("date", "unknown")),
+    }
+    return "\n".join(f"* {name}: {text}" for name, text in several.items())
+
+
+def _facts_of_analyses(done: Sequence[Kept[Any]]) -> dict[str, str]:
+    frames = sorted({kept.point.n_frames for kept in done})
+    return {
+        "Frames": " and ".join(f"{n:,}" for n in frames),
+        "Cache": "; ".join(sorted({str(kept.facts.get("cache", "unknown")) for kept in done})),
+        "Files": "; ".join(sorted({_file(kept) for kept in done})),
+    }
+
+
+def _file(kept: Kept[Any]) -> str:
+    """Say on what the first file lies."""
+    found: dict[str, Any] = next(iter(kept.environment.get("files", [])), {})
+    stripe = found.get("stripe")
+    striped = f", {stripe.get('count')} stripes" if stripe else ", no stripes"
+    return f"{kept.point.format.upper()} on {found.get('file_system') or 'an unknown file system'}{striped}"
+
+
+def _not_done(records: Sequence[Kept[Any]], status: str, heading: str) -> list[str]:
+    """List points that were not done, those alike in one line."""
+    reasons: dict[tuple[str, str], list[int]] = {}
+    for kept in records:
+        if kept.status == status:
+            workers = reasons.setdefault((kept.point.series, kept.message), [])
+            if kept.point.n_workers not in workers:
+                workers.append(kept.point.n_workers)
+    if not reasons:
+        return []
+    lines = [
+        f"* {series}, N = {', '.join(map(str, sorted(workers)))}: {message}"
+        for (series, message), workers in reasons.items()
+    ]
+    return [f"## {heading}", "", *lines, ""]
+
+
+def _write_text(path: Path, text: str) -> None:
+    with replacing(path, force=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,127 @@
+"""Running: each point of a scenario, what is done already left as it is."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from mdreel.errors import MismatchError
+from mdreel_lab.bench.analyses import Analyses
+from mdreel_lab.bench.exchange.exchanges import Exchanges
+from mdreel_lab.bench.exchange.nodes import Node
+from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.kept import DONE, LEFT_OUT, AnyPoint, Kept, find, keep, keep_plan
+from mdreel_lab.bench.planning import plan
+from mdreel_lab.bench.scenario import read_scenario
+
+Log = Callable[[str], object]
+
+
+@dataclass
+class Counts:
+    """How many points became what.
+
+    Attributes
+    ----------
+    n_done, n_kept, n_left_out : int
+        Run now; run before; not possible here.
+    failed : list of points
+        Run, and failed.
+    """
+
+    n_done: int = 0
+    n_kept: int = 0
+    n_left_out: int = 0
+    failed: list[AnyPoint] = field(default_factory=list)
+
+
+class Runner:
+    """Runs scenarios into a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where records go.
+    data : Path, optional
+        Where trajectories are made and kept, and frames are exchanged in files; by default within that folder.
+    log : callable
+        Takes progress, a line at a time.
+    shared : Path, optional
+        A folder on a file system that all nodes have.
+    nodes : sequence of Node
+        Nodes between which frames are exchanged; without them hosts are made on this machine.
+
+    Notes
+    -----
+    A point is done when its record is there, which is written when it is whole: after Ctrl-C, a kill or a crash the
+    same call goes on where it was. What failed, or was not possible, is tried again.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        data: Path | None = None,
+        log: Log = lambda line: None,
+        shared: Path | None = None,
+        nodes: Sequence[Node] = (),
+    ) -> None:
+        self._folder = folder
+        self._data = folder / "data" if data is None else data
+        self._log = log
+        self._shared = shared
+        self._nodes = nodes
+
+    def run(self, scenarios: Sequence[Path], size: str) -> Counts:
+        """Run scenarios, given by their files, at a size.
+
+        Raises
+        ------
+        MismatchError, OSError
+            If a scenario cannot be read, or the folder not be written; nothing is run then.
+        """
+        planned: list[tuple[Path, Sequence[AnyPoint]]] = []
+        for path in scenarios:
+            if path.stem in (other.stem for other, _ in planned):
+                raise MismatchError(f"two scenarios are called {path.stem}")
+            planned.append((path, plan(path.stem, read_scenario(path), size)))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path, points in planned:
+            keep_plan(self._folder, path.stem, path, size, points)
+        counts, began = Counts(), monotonic()
+        every = [point for _, points in planned for point in points]
+        wanted = [point for point in every if not self._is_done(point)]
+        counts.n_kept = len(every) - len(wanted)
+        analyses = Analyses(self._folder, self._data, self._log)
+        with ExitStack() as stack:
+            exchanges = stack.enter_context(Exchanges(self._folder, self._data, self._shared, self._nodes))
+            for i, point in enumerate(wanted, 1):
+                kept = exchanges.run(point) if isinstance(point, ExchangePoint) else analyses.run(point)
+                self._count(counts, kept)
+                self._log(f"[{i}/{len(wanted)}] {point}: {_said(kept)}{_left(began, i, len(wanted) - i)}")
+        return counts
+
+    def _is_done(self, point: AnyPoint) -> bool:
+        before = find(self._folder, point)
+        return before is not None and before.status == DONE
+
+    def _count(self, counts: Counts, kept: Kept[AnyPoint]) -> None:
+        keep(self._folder, kept)
+        if kept.status == DONE:
+            counts.n_done += 1
+        elif kept.status == LEFT_OUT:
+            counts.n_left_out += 1
+        else:
+            counts.failed.append(kept.point)
+
+
+def _said(kept: Kept[AnyPoint]) -> str:
+    return f"{kept.seconds:.3g} s" if kept.status == DONE else f"{kept.status}: {kept.message}"
+
+
+def _left(began: float, n_done: int, n_left: int) -> str:
+    """Say how long the rest takes if it takes as long as what was done."""
+    if not n_left or not n_done:
+        return ""
+    minutes, seconds = divmod(round((monotonic() - began) / n_done * n_left), 60)
+    return f" (about {minutes}:{seconds:02} min left)"

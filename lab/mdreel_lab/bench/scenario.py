@@ -1,0 +1,244 @@
+"""Scenarios: what is measured, on which data, in which ways, and what was published of it."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mdreel.common.toml_schema import checked, entry, schema_of
+from mdreel.errors import MismatchError
+from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
+from mdreel_lab.bench.exchange.scenario import Exchange, problems_of
+
+WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
+SIZES = ("small", "full")
+DEFAULT = "default"
+"""What stands for whatever mdreel does where nobody says."""
+
+EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mdreel": ("serial", "threads", "processes", "dask", "mpi"),
+        "mdanalysis": ("serial", "multiprocessing", "dask"),
+        "mdtraj": ("serial",),
+        "gmx": ("serial",),
+        "dask": ("threads", "processes", "distributed", "distributed-threads"),
+    }
+)
+"""Who can run what, by program: for ``dask``, its schedulers, with nothing to do."""
+
+PEERS = ("mdanalysis", "mdtraj", "gmx")
+"""Programs of others."""
+
+QUANTITIES: Mapping[str, str] = MappingProxyType(
+    {
+        "seconds": "t_total (s)",
+        "speed-up": "S(N)",
+        "efficiency": "E(N)",
+        "io": "t_io a frame (ms)",
+        "compute": "t_comp a frame (ms)",
+        "overhead": "overhead (s)",
+        "ratio": "R_comp/io",
+        "throughput": "tasks a second",
+    }
+)
+"""What is drawn, tabulated and compared with what was published, and what it is called there."""
+
+FIGURES = (*QUANTITIES, "stream", "ranks", "violin", "progress", "bars")
+TABLES = ("scaling", "observables", "ratios", "tasks-per-worker", "splitting", "throughput", "peers")
+
+_ACCESSES = (DEFAULT, "shared", "chain", "segments", "hdf5-independent", "hdf5-collective")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """The data of a scenario."""
+
+    system: str = entry("The system.", "adk", choices=tuple(SYSTEMS))
+    selection: str = entry("The atoms, in MDAnalysis's selection language.", SELECTION)
+    cache: str = entry(
+        "State of the page cache before a run: read once, dropped, or that of a fresh copy of the file, dropped.",
+        "warm",
+        choices=("warm", "cold", "copy"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How large a scenario is run."""
+
+    factor: float = entry("Length of the trajectory, in those of the published one: 4,187 frames.", 1.0)
+    workers: tuple[int, ...] = entry("Numbers of workers.", (1, 2), least=1)
+    repeats: int = entry("How often each point is run.", 1, least=1)
+    tasks: int = entry("Number of empty tasks.", 100_000, least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Ways of running: each combination of what is said is a series of points over numbers of workers."""
+
+    label: str | None = entry("What the series is called.  [default: what differs from other series]", None)
+    program: tuple[str, ...] = entry("Who does it.", ("mdreel",), choices=tuple(EXECUTORS))
+    executor: tuple[str, ...] = entry(
+        "Who runs the blocks.", choices=tuple(dict.fromkeys(name for names in EXECUTORS.values() for name in names))
+    )
+    format: tuple[str, ...] = entry("Format of the trajectory.", ("xtc",), choices=tuple(FORMS))
+    access: tuple[str, ...] = entry("How workers come to the bytes.", (DEFAULT,), choices=_ACCESSES)
+    communication: tuple[str, ...] = entry(
+        "For mpi: how results come to rank 0.", (DEFAULT,), choices=(DEFAULT, "gather", "window", "global-arrays")
+    )
+    schedule: tuple[str, ...] = entry("Who takes which block.", ("demand",), choices=("demand", "static"))
+    parts_per_worker: tuple[int, ...] = entry("Blocks for each worker; 0 for as many as suit.", (0,), least=0)
+    load: tuple[int, ...] = entry("How often a frame's RMSD is computed.", (1,), least=1)
+    frames: tuple[str, ...] = entry(
+        "Where frames are: in a file, or in memory, made beforehand and not timed.",
+        ("file",),
+        choices=("file", "memory"),
+    )
+    stripes: tuple[int, ...] = entry("Stripes of the file, where the file system has them; 0 for as is.", (0,), least=0)
+    workers: tuple[int, ...] | None = entry("Numbers of workers, instead of those of the size.", None, least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What somebody has published."""
+
+    source: str = entry("Paper, and the figure, table or section.")
+    quantity: str = entry("What it is.", choices=tuple(QUANTITIES))
+    label: str = entry("What it is of.")
+    points: tuple[tuple[float, float], ...] = entry(
+        "Pairs of a number of workers (of a ratio: how often the RMSD is computed) and the value."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A scenario, as its file says it."""
+
+    title: str = entry("What is measured.")
+    paper: str = entry("Where it was measured before.", "")
+    about: str = entry("What to look at, and how it differs from what was published.", "")
+    workload: str = entry("What is computed.", "rmsd", choices=WORKLOADS)
+    # What these are by default cannot be changed, and neither can what `entry` makes of them.
+    data: Data = entry("The data.", Data())  # noqa: RUF009
+    small: Size = entry("The small size.", Size())  # noqa: RUF009
+    full: Size = entry("The full size.", Size())  # noqa: RUF009
+    grid: tuple[Grid, ...] = entry("The ways of running.")
+    published: tuple[Published, ...] = entry("What was published.", ())
+    figures: tuple[str, ...] = entry("Which figures are drawn.", (), choices=FIGURES)
+    tables: tuple[str, ...] = entry("Which tables are made.", ("scaling",), choices=TABLES)
+
+    def size(self, name: str) -> Size:
+        """Return one of `SIZES`."""
+        return {"small": self.small, "full": self.full}[name]
+
+
+def read_scenario(path: Path) -> Scenario | Exchange:
+    """Read a scenario.
+
+    Parameters
+    ----------
+    path : Path
+        A TOML file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    MismatchError
+        If it is no TOML, or something in it is unknown, missing, of a wrong type, or does not go together.
+    """
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MismatchError(f"{path}: no TOML: {error}") from error
+    if "kind" in content:
+        exchange = checked(Exchange, str(path), content)
+        for problem in problems_of(exchange):
+            raise MismatchError(f"{path}: {problem}")
+        return exchange
+    scenario = checked(Scenario, str(path), content)
+    _check(str(path), scenario)
+    return scenario
+
+
+def shipped() -> dict[str, Path]:
+    """Return the scenarios that come with mdreel, by name."""
+    folder = Path(str(files("mdreel_lab.bench").joinpath("scenarios")))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def find_scenarios(name: str) -> list[Path]:
+    """Return the files of scenarios that are given by a file, or by the name of those that come with mdreel.
+
+    A name may be a pattern, as ``"2024-*"``.
+
+    Raises
+    ------
+    MismatchError
+        If there is none.
+    """
+    known = shipped()
+    if found := [path for other, path in known.items() if fnmatchcase(other, name)]:
+        return found
+    if name.endswith(".toml"):
+        return [Path(name)]
+    raise MismatchError(f"there is no scenario {name!r}; known: {', '.join(known)}, or a file that ends in .toml")
+
+
+def schema_of_scenarios() -> dict[str, Any]:
+    """Return the JSON Schema of scenarios."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of mdreel bench"}
+    return {**head, "anyOf": [schema_of(Scenario), schema_of(Exchange)]}
+
+
+def _check(where: str, scenario: Scenario) -> None:
+    """Refuse what does not go together."""
+    for name in SIZES:
+        if not scenario.size(name).factor > 0:
+            raise MismatchError(f"{where}: {name}: factor must be more than 0, not {scenario.size(name).factor:g}")
+    for i, grid in enumerate(scenario.grid, 1):
+        for problem in _problems(scenario.workload, grid):
+            raise MismatchError(f"{where}: grid {i}: {problem}")
+
+
+def _problems(workload: str, grid: Grid) -> list[str]:
+    """Say what of a grid does not go together."""
+    found = [problem for program in grid.program for problem in _problems_of(program, workload, grid)]
+    is_mpi = set(grid.executor) == {"mpi"}
+    if grid.communication != (DEFAULT,) and not is_mpi:
+        found.append("communication is for executor = 'mpi'")
+    parallel = [access for access in grid.access if access.startswith("hdf5")]
+    if parallel and (not is_mpi or grid.format != ("h5md",)):
+        found.append(f"access = {parallel[0]!r} is for executor = 'mpi' and format = 'h5md'")
+    if "hdf5-collective" in grid.access and grid.schedule != ("static",):
+        found.append("access = 'hdf5-collective' needs schedule = 'static'")
+    if "memory" in grid.frames and grid.access != (DEFAULT,):
+        found.append("frames = 'memory' have no access")
+    if "memory" in grid.frames and "processes" in grid.executor:
+        found.append("frames = 'memory' are made before the run, but processes begin with it")
+    if workload == "split" and set(grid.executor) != {"threads"}:
+        found.append("the workload split is for executor = 'threads'")
+    return found
+
+
+def _problems_of(program: str, workload: str, grid: Grid) -> list[str]:
+    """Say what a program cannot do."""
+    found = []
+    unknown = [name for name in grid.executor if name not in EXECUTORS[program]]
+    if unknown:
+        found.append(f"{program} has no executor {unknown[0]!r}; it has {', '.join(EXECUTORS[program])}")
+    if program == "dask" and workload != "empty-tasks":
+        found.append("program = 'dask' is for the workload empty-tasks")
+    if program in PEERS and workload != "rmsd":
+        found.append(f"program = {program!r} is for the workload rmsd")
+    is_our_rmsd = program == "mdreel" and workload == "rmsd"
+    if grid.load != (1,) and not is_our_rmsd:
+        found.append("load is for the workload rmsd of mdreel")
+    if "memory" in grid.frames and not is_our_rmsd:
+        found.append("frames = 'memory' is for the workload rmsd of mdreel")
+    return found

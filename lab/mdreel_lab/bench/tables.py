@@ -1,0 +1,252 @@
+"""Tables of a scenario: what is in them, and how they are written, as Markdown and as CSV."""
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from mdreel.common.formatting import digits
+from mdreel.timing.observables import NAMES
+from mdreel.timing.spans import KINDS, NO_BLOCK
+from mdreel_lab.bench.measures import Cell, Measured, Series
+from mdreel_lab.bench.scenario import QUANTITIES, Published
+
+Value: TypeAlias = str | int | float
+
+DEVIATION = "±"
+"""What the heading of a column ends with that has the standard deviations of the one before it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    name : str
+        What its file is called.
+    title : str
+        What it shows.
+    headings : tuple of str
+        One for each column.
+    rows : list of tuple
+        Texts and numbers; NaN stands for nothing.
+    """
+
+    name: str
+    title: str
+    headings: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown, numbers with three digits, each with its deviation."""
+        kept = [i for i, heading in enumerate(self.headings) if not heading.endswith(DEVIATION)]
+        lines = [[self.headings[i] for i in kept], ["---"] * len(kept)]
+        lines += [[self._cell(row, i) for i in kept] for row in self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+    @property
+    def csv(self) -> str:
+        """The table as comma-separated values, every number in full."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.headings)
+        writer.writerows([["" if _is_nothing(value) else value for value in row] for row in self.rows])
+        return text.getvalue()
+
+    def _cell(self, row: tuple[Value, ...], i: int) -> str:
+        """Write a value, and the deviation that the next column has, where there is one."""
+        deviation = row[i + 1] if i + 1 < len(row) and self.headings[i + 1].endswith(DEVIATION) else 0.0
+        spread = "" if not deviation or _is_nothing(deviation) else f" ± {_short(deviation)}"
+        return _short(row[i]) + spread
+
+
+def scaling(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """Times, speed-ups and efficiencies over numbers of workers."""
+    del published
+    quantities = ("seconds", "speed-up", "efficiency", "io", "compute", "overhead")
+    headings = [f"{QUANTITIES[quantity]}{sign}" for quantity in quantities for sign in ("", " ±")]
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            spreads = [one.spread(quantity, cell) for quantity in quantities]
+            numbers = [number for spread in spreads for number in (spread.mean, spread.deviation)]
+            wall = np.mean([repeat.kept.seconds for repeat in cell.repeats]).item()
+            stragglers = sum(repeat.n_stragglers for repeat in cell.repeats)
+            rows.append((one.name, _workers(cell), len(cell.repeats), *numbers, wall, stragglers))
+    title = "Times over numbers of workers"
+    head = ("Series", "N", "Repeats", *headings, "whole call (s)", "Stragglers")
+    return Table("scaling", title, head, rows)
+
+
+def observables(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """Every observable, mean over ranks and repeats, and that of the slowest rank."""
+    del published
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            found = cell.observables
+            if found:
+                means = [np.mean([getattr(each, name).mean() for each in found]).item() for name in NAMES]
+                slowest = np.mean([each.t_total for each in found]).item()
+                rows.append((one.name, _workers(cell), *means, slowest))
+    title = "Observables: means over ranks and repeats, s; t_total is the slowest rank's"
+    return Table("observables", title, ("Series", "N", *NAMES, "t_total"), rows)
+
+
+def ratios(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """R_comp/io of one worker, and R_comp/comm of several."""
+    # Of several that say something of the same, the first counts.
+    said = {x: value for one in reversed(published) if one.quantity == "ratio" for x, value in one.points}
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            found = cell.observables
+            if found:
+                t_comp, t_io = (np.mean([getattr(each, name).sum() for each in found]) for name in ("t_comp", "t_io"))
+                times = [t_comp.item(), t_io.item(), cell.spread("ratio").mean]
+                to_messages = [each.ratio_comp_comm for each in found] if cell.n_workers > 1 else [math.nan]
+                there = said.get(one.load, math.nan) if cell.n_workers == 1 else math.nan
+                rows.append((one.name, _workers(cell), *times, there, np.mean(to_messages).item()))
+    title = "Compute against reading (R_comp/io is meant of one worker) and communication"
+    head = ("Series", "N", "t_comp (s)", "t_io (s)", "R_comp/io", "R_comp/io, published", "R_comp/comm")
+    return Table("ratios", title, head, rows)
+
+
+def tasks_per_worker(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """How many workers did 1, 2, 3 ... blocks in each repeat."""
+    del published
+    counted: list[tuple[str, str, int, Counter[int]]] = []
+    for one in series:
+        for cell in one.cells:
+            for repeat in cell.repeats:
+                counts = Counter(_blocks_of_workers(repeat))
+                counted.append((one.name, _workers(cell), repeat.kept.point.repeat, counts))
+    most = max((max(counts, default=0) for *_, counts in counted), default=0)
+    columns = range(min(most, 8) + 1)
+    rows: list[tuple[Value, ...]] = [
+        (name, n, run, *(counts[k] for k in columns), sum(of for k, of in counts.items() if k > columns[-1]))
+        for name, n, run, counts in counted
+    ]
+    head = ("Series", "N", "Run", *(f"{n} blocks" for n in columns), "more")
+    return Table("tasks-per-worker", "Workers that did so many blocks", head, rows)
+
+
+def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """How long it takes to cut a trajectory into a file for each worker."""
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            seconds = cell.spread("seconds")
+            values = [one.spread(quantity, cell).mean for quantity in ("speed-up", "efficiency")]
+            rows.append((one.name, _workers(cell), seconds.mean, seconds.deviation, *values))
+    for paper in published:
+        if paper.quantity == "seconds":
+            first_n, first = paper.points[0]
+            for n, theirs in paper.points:
+                speed_up = first / theirs
+                rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n))
+    title = "Time to split the trajectory into N files by N workers; published S and E are relative to the first row"
+    return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E"), rows)
+
+
+def throughput(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """Empty tasks a second."""
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            wall, rate = cell.spread("wall"), cell.spread("throughput")
+            n_tasks = cell.repeats[0].kept.point.n_tasks
+            rows.append((one.name, _workers(cell), n_tasks, wall.mean, rate.mean, rate.deviation))
+    for paper in published:
+        if paper.quantity == "throughput":
+            rows += [(_name_of(paper), int(n), math.nan, math.nan, rate, math.nan) for n, rate in paper.points]
+    return Table("throughput", "Empty tasks", ("Series", "N", "Tasks", "seconds", "tasks a second", "±"), rows)
+
+
+def peers(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """Who takes how long for the same, and how many times as long as the fastest of ours."""
+    del published
+    ours = [cell.spread("wall").mean for one in series if not one.is_of_peer for cell in one.cells]
+    fastest = min(ours, default=math.nan)
+    rows: list[tuple[Value, ...]] = []
+    for one in series:
+        for cell in one.cells:
+            wall = cell.spread("wall")
+            check = cell.repeats[0].kept.facts.get("check")
+            rows.append((one.name, _workers(cell), wall.mean, wall.deviation, wall.mean / fastest, check or math.nan))
+    title = "The whole call, of each program; times as long as our fastest; the mean of what was found"
+    return Table("peers", title, ("Program", "N", "seconds", "±", "× ours", "mean RMSD (Å)"), rows)
+
+
+TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] = MappingProxyType(
+    {
+        "scaling": scaling,
+        "observables": observables,
+        "ratios": ratios,
+        "tasks-per-worker": tasks_per_worker,
+        "splitting": splitting,
+        "throughput": throughput,
+        "peers": peers,
+    }
+)
+"""The tables by name."""
+
+
+def beside(series: Sequence[Series], published: Sequence[Published]) -> Table:
+    """Published values, and ours with the same number of workers where there are any."""
+    rows: list[tuple[Value, ...]] = []
+    for paper in published:
+        for x, value in paper.points:
+            there = [(one.name, _ours(one, paper, x)) for one in series]
+            ours = "; ".join(f"{name}: {_short(found)}" for name, found in there if not math.isnan(found))
+            rows.append((paper.source, paper.label, QUANTITIES[paper.quantity], _short(x), value, ours))
+    head = ("Published in", "Of", "Quantity", "N (of ratios: W)", "Published", "Ours")
+    return Table("published", "Published values, and ours at the same number of workers", head, rows)
+
+
+def _ours(series: Series, paper: Published, x: float) -> float:
+    """Return our value beside a published one; NaN if there is none."""
+    if paper.quantity == "ratio":
+        cell = series.cell(1)
+        return math.nan if cell is None or series.load != x else cell.spread("ratio").mean
+    cell = series.cell(int(x))
+    return math.nan if cell is None else series.spread(paper.quantity, cell).mean
+
+
+def _blocks_of_workers(repeat: Measured) -> list[int]:
+    """Return how many blocks each worker did."""
+    timing = repeat.kept.timing
+    if timing is None:
+        return []
+    done = timing.spans[(timing.spans["kind"] == KINDS.index("compute")) & (timing.spans["block"] != NO_BLOCK)]
+    counts = [len(np.unique(done["block"][done["worker"] == worker])) for worker in np.unique(done["worker"])]
+    return counts + [0] * (repeat.kept.point.n_workers - len(counts))
+
+
+def _name_of(paper: Published) -> str:
+    return f"{paper.label} ({paper.source})"
+
+
+def _workers(cell: Cell) -> str:
+    return f"{cell.n_workers}{'*' if cell.is_oversubscribed else ''}"
+
+
+def _is_nothing(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _short(value: Value) -> str:
+    """Write a number with three digits; a bar would end a cell."""
+    if isinstance(value, str):
+        return value.replace("|", "\\|")
+    if _is_nothing(value):
+        return ""
+    return f"{value:,.0f}" if isinstance(value, int) or value >= 1000 else digits(value)

@@ -1,0 +1,118 @@
+"""Workloads: what mdreel computes at a point."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel_lab.bench.in_memory import InMemory, load_frames
+from mdreel_lab.bench.result import Order, Result
+from mdreel_lab.bench.scenario import DEFAULT
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.execution.executors.executor import Executor
+    from mdreel.trajectory.opener import Trajectory
+    from mdreel_lab.bench.grid import Point
+
+CONTACT_CUTOFF = 8.0
+"""Below this two atoms are in contact, Å. With a cutoff sums are kept: all distances of a frame take 366 KB."""
+
+
+def analyse(order: Order) -> Result:
+    """Run an analysis; the clock starts when the topology is read, and the executor is there."""
+    import MDAnalysis as mda
+
+    from mdreel.analysis.base.one_pass import run
+
+    point = order.point
+    began = perf_counter()
+    atoms = mda.Universe(str(order.topology)).select_atoms(point.selection)
+    topology_seconds = perf_counter() - began
+    trajectory: Trajectory = [str(path) for path in order.paths]
+    with executor_of(point) as found:
+        executor: Executor = found
+        if point.frames == "memory":
+            chosen = np.unique(atoms.ix).astype(np.uint32)
+            trajectory = load_frames([str(path) for path in order.paths], chosen)
+            executor = InMemory(found, [str(path) for path in order.paths], chosen)
+            atoms = mda.Universe.empty(len(chosen)).atoms
+            run(analyses_of(point, atoms, trajectory), backend=executor, stop=1)  # each worker makes its frames
+        analyses = analyses_of(point, atoms, trajectory)
+        began = perf_counter()
+        run(
+            analyses,
+            backend=executor,
+            n_parts=point.n_parts,
+            access=_access_of(point),
+        )
+        seconds = perf_counter() - began
+    leader = analyses[0]
+    return Result(seconds, _check(point, leader), leader.timing, {"topology_seconds": topology_seconds})
+
+
+def split(order: Order) -> Result:
+    """Cut the trajectory into as many files as there are workers."""
+    from mdreel.trajectory.split import split as split_trajectory
+
+    point, (path,) = order.point, order.paths
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        began = perf_counter()
+        written = split_trajectory(
+            path, Path(folder, f"part{path.suffix}"), n_parts=point.n_workers, n_workers=point.n_workers
+        )
+        seconds = perf_counter() - began
+    return Result(seconds, float(written.n_frames), written.timing)
+
+
+def analyses_of(point: Point, atoms: AtomGroup, trajectory: Trajectory) -> Sequence[Analysis]:
+    """Return what is computed in one pass."""
+    from mdreel.analysis.dihedrals import Dihedrals
+    from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.rmsd import RMSD
+
+    if point.workload == "dihedrals":
+        return [Dihedrals(atoms, features="cos_sin", complete=True, trajectory=trajectory)]
+    if point.workload == "distance-array":
+        return [DistanceArray(atoms, reference=atoms, cutoff=CONTACT_CUTOFF, trajectory=trajectory)]
+    return [RMSD(atoms, trajectory=trajectory) for _ in range(point.load)]
+
+
+@contextmanager
+def executor_of(point: Point) -> Iterator[Executor]:
+    """Give the executor of a point; a cluster of Dask is there before the clock starts, as in the papers."""
+    from mdreel.execution.executors.dask.cluster import connected
+    from mdreel.execution.executors.resolve_executor import executor_class
+
+    schedule: Any = point.schedule
+    make = executor_class(point.executor)
+    if point.executor == "dask":
+        with connected(None, point.n_workers) as client:
+            client.wait_for_workers(point.n_workers)
+            yield make(schedule=schedule, client=client)
+    elif point.executor == "mpi":
+        communication: Any = None if point.communication == DEFAULT else point.communication
+        yield make(point.n_workers, schedule, communication=communication)
+    else:
+        yield make(point.n_workers, schedule)
+
+
+def _access_of(point: Point) -> Any:
+    """Return how workers come to the bytes; one file alone is no chain."""
+    return None if point.access == DEFAULT or (point.access == "chain" and point.n_segments == 1) else point.access
+
+
+def _check(point: Point, analysis: Analysis) -> float:
+    """Return the mean of what was found."""
+    results = analysis.results
+    if point.workload == "rmsd":
+        return float(results.rmsd[:, 2].mean())
+    return float((results.mean if point.workload == "distance-array" else np.abs(results.angles)).mean())

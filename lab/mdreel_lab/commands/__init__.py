@@ -1,0 +1,1 @@
+"""Commands that mdreel-lab adds to the command line of mdreel."""

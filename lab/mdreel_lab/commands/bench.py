@@ -1,0 +1,188 @@
+"""``mdreel bench``: scenarios are listed, run, and reported on."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, failing_with
+from mdreel.cli.say import say, say_json
+from mdreel.cli.sections import SectionedCommand
+
+LIST_EXAMPLES = """\b
+Example:
+  mdreel bench list
+"""
+RUN_EXAMPLES = """\b
+Examples:
+  mdreel bench run --all -o results
+  mdreel bench run 2017-formats --size full -o results
+  mdreel bench run '2024-*' -o results
+  mdreel bench run mine.toml -o results
+  mdreel bench run --schema > scenario.schema.json
+"""
+REPORT_EXAMPLES = """\b
+Example:
+  mdreel bench report results
+"""
+
+bench = typer.Typer(rich_markup_mode=None)
+
+
+class Size(StrEnum):
+    """How large scenarios are run."""
+
+    SMALL = "small"
+    FULL = "full"
+
+
+@bench.callback(epilog=RUN_EXAMPLES)
+def _bench() -> None:
+    """Run benchmarks that scenarios describe, and set what they give beside published values."""
+
+
+@bench.command(name="list", cls=SectionedCommand, short_help="List scenarios.", epilog=LIST_EXAMPLES)
+def list_scenarios() -> None:
+    """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
+    from mdreel_lab.bench.planning import plan
+    from mdreel_lab.bench.scenario import SIZES, read_scenario, shipped
+
+    for name, path in shipped().items():
+        scenario = read_scenario(path)
+        numbers = [f"{len(plan(name, scenario, size)):,}" for size in SIZES]
+        say(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
+        if scenario.paper:
+            say(f"    {scenario.paper}")
+
+
+@bench.command(cls=SectionedCommand, short_help="Run scenarios.", epilog=RUN_EXAMPLES)
+def run(
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SCENARIO...", help="Names of scenarios, as 2017-formats or '2024-*', or their files (TOML)."
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", rich_help_panel=options.INPUT, help="All scenarios that come with mdreel.")
+    ] = False,
+    size: Annotated[Size, typer.Option("--size", rich_help_panel=options.INPUT, help="How large.")] = Size.SMALL,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of scenarios (JSON Schema)."),
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output-folder",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="Where records go, and where what was begun goes on.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="Where trajectories are made and kept.  [default: data in the folder of records]",
+        ),
+    ] = None,
+    shared: Annotated[
+        Path | None,
+        typer.Option(
+            "--shared",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="A folder on a file system that all nodes have, for scenarios that exchange frames there.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            "--hosts",
+            metavar="NAME[=ADDRESS],...",
+            rich_help_panel=options.INPUT,
+            help="Nodes between which frames are exchanged.  [default: made on this machine, by root]",
+        ),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher",
+            metavar="COMMAND",
+            rich_help_panel=options.INPUT,
+            help="Runs the command after it on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
+        ),
+    ] = None,
+    with_report: Annotated[
+        bool,
+        typer.Option(
+            "--report/--no-report",
+            rich_help_panel=options.OUTPUT,
+            help="Make tables and figures at the end, in the folder report within that of the records.",
+        ),
+    ] = True,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", rich_help_panel=options.OUTPUT, help="No progress.")] = False,
+) -> None:
+    """Run scenarios, each point in a process of its own; what was done before is not run again."""
+    from mdreel_lab.bench.scenario import find_scenarios, schema_of_scenarios, shipped
+
+    if schema:
+        say_json(schema_of_scenarios(), indent=2)
+        return
+    if bool(scenarios) == everything:
+        raise CommandError("which scenarios? Give names (mdreel bench list) or files, or --all", ExitCode.USAGE)
+    if folder is None:
+        raise CommandError("give the folder of the records: -o FOLDER", ExitCode.USAGE)
+    if (hosts is None) != (launcher is None):
+        raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
+
+    from mdreel_lab.bench.exchange.nodes import launched_nodes
+    from mdreel_lab.bench.report import write_reports
+    from mdreel_lab.bench.runner import Runner
+
+    with failing_with(ExitCode.INPUT):
+        paths = (
+            list(shipped().values())
+            if everything
+            else [path for name in scenarios or () for path in find_scenarios(name)]
+        )
+        log = (lambda line: None) if quiet else (lambda line: say(line, err=True))
+        nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
+        tally = Runner(folder, data, log, shared, nodes).run(paths, size.value)
+        if with_report:
+            say(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
+    if not quiet:
+        counts = f"{tally.n_done} done, {tally.n_kept} done before, {tally.n_left_out} left out"
+        say(f"{counts}, {len(tally.failed)} failed", err=True)
+    if tally.failed:
+        n_points = len(tally.failed)
+        points = f"{n_points} point{'s' if n_points > 1 else ''}"
+        message = f"{points} failed, the first of them: {tally.failed[0]} (the report says why)"
+        raise CommandError(message, ExitCode.DEFECT)
+
+
+@bench.command(cls=SectionedCommand, short_help="Make tables and figures of records.", epilog=REPORT_EXAMPLES)
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the records.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output-folder",
+            metavar="FOLDER",
+            rich_help_panel=options.OUTPUT,
+            help="Where the report goes.  [default: report in the folder of the records]",
+        ),
+    ] = None,
+) -> None:
+    """Make tables (Markdown, CSV) and figures (PNG, SVG) of records, published values beside ours."""
+    from mdreel_lab.bench.report import write_reports
+
+    with failing_with(ExitCode.INPUT):
+        say(str(write_reports(folder, output or folder / "report")))

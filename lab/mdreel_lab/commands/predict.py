@@ -1,0 +1,288 @@
+"""``mdreel predict``: how schemes would scale on a cluster, simulated."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdreel.cli import options
+from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.say import say
+
+if TYPE_CHECKING:
+    from mdreel_lab.prediction.cluster import Cluster
+    from mdreel_lab.prediction.published import Series
+    from mdreel_lab.prediction.simulate import Scaling
+    from mdreel_lab.prediction.workload import Workload
+
+EXAMPLES = """\b
+Examples:
+  mdreel predict
+  mdreel predict --scheme mdreel --scheme shared-gather --ranks 1,24,240,2400 --plot predict.png
+  mdreel predict --calibrate run.jsonl --frames 10000000 --cluster present-day --scheme mdreel
+  mdreel predict --set storage.stall_probability=0 -o predict.csv
+  mdreel predict --table errors.md
+"""
+
+MODEL = "Model"
+_DEFAULT_SCHEMES = ("shared-gather", "segments-global-arrays", "hdf5-independent", "mdreel")
+_DEFAULT_RANKS = "1,8,24,48,96,192,384,1000"
+_MOST_REPEATS = 1000
+
+
+def predict(
+    schemes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheme",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+            help="Way of running; give it again for more. An unknown one lists all.  "
+            f"[default: {', '.join(_DEFAULT_SCHEMES)}]",
+        ),
+    ] = None,
+    ranks: Annotated[
+        str,
+        typer.Option(
+            "--ranks", metavar="N,N,...", rich_help_panel=MODEL, help="Numbers of ranks, each on a core of its own."
+        ),
+    ] = _DEFAULT_RANKS,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            "--cluster",
+            metavar="NAME|FILE",
+            rich_help_panel=MODEL,
+            help="comet, present-day, or a TOML file like theirs.",
+        ),
+    ] = "comet",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=NUMBER",
+            rich_help_panel=MODEL,
+            help="Another number of the cluster, such as interconnect.connect_s=0.001; give it again for more.",
+        ),
+    ] = None,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibrate",
+            metavar="FILE",
+            rich_help_panel=MODEL,
+            help="Record of a run (--timing), which says what a frame takes.  [default: the RMSD of AdK 600x, 2019]",
+        ),
+    ] = None,
+    n_frames: Annotated[
+        int | None,
+        typer.Option(
+            "--frames",
+            metavar="N",
+            min=1,
+            rich_help_panel=MODEL,
+            help="Frames of the trajectory.  [default: as measured]",
+        ),
+    ] = None,
+    repeats_of_compute: Annotated[
+        int,
+        typer.Option("--workload", metavar="W", min=1, rich_help_panel=MODEL, help="How often each frame is computed."),
+    ] = 1,
+    n_repeats: Annotated[
+        int,
+        typer.Option(
+            "--repeats",
+            metavar="N",
+            min=1,
+            max=_MOST_REPEATS,
+            rich_help_panel=MODEL,
+            help="Simulations of each point.",
+        ),
+    ] = 5,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, rich_help_panel=MODEL, help="Of what is left to chance.")
+    ] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=options.OUTPUT,
+            help="Table to write: .csv .xvg .npz .parquet .json .nc",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", rich_help_panel=options.OUTPUT, help="Figure to write: .png .pdf .svg"),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            metavar="FILE",
+            rich_help_panel=options.OUTPUT,
+            help="Write how far the model is from each point published in 2019 (Markdown), and nothing else.",
+        ),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Simulate how ways of running an analysis scale on a cluster. What it prints was not measured.
+
+    Nodes, their network, the file system and rank 0 are modelled, with the numbers of one cluster. The equations,
+    where the numbers are from, and how far the model is from what was published: docs/prediction.md.
+    """
+    from mdreel_lab.prediction.cluster import read_cluster
+    from mdreel_lab.prediction.schemes import SCHEMES, scheme_of
+    from mdreel_lab.prediction.simulate import scaling
+
+    if table is not None and (output is not None or plot is not None):
+        raise CommandError("--table writes nothing else: give it without --output and --plot", ExitCode.USAGE)
+    for path in (output, plot, table):
+        if path is not None:
+            _check(path, force)
+    numbers = _numbers(ranks)
+    names = list(dict.fromkeys(schemes or _DEFAULT_SCHEMES))
+    with failing_with(ExitCode.USAGE):
+        for name in names:
+            scheme_of(name)
+    with failing_with(ExitCode.INPUT):
+        machine = read_cluster(cluster)
+    with failing_with(ExitCode.USAGE):
+        machine = machine.changed(_settings(settings or []))
+    if table is not None:
+        _write_errors(machine, max(n_repeats, 2), seed, table, force)
+        return
+    workloads = {name: _workload(name, calibrate, repeats_of_compute, n_frames) for name in names}
+    with failing_with(ExitCode.USAGE):
+        scalings = {name: scaling(machine, workloads[name], SCHEMES[name], numbers, n_repeats, seed) for name in names}
+    points = {} if calibrate or n_frames or cluster != "comet" else _points(names, repeats_of_compute)
+    _print(scalings, points, machine)
+    if output is not None:
+        _write_table(scalings, output, force, machine)
+    if plot is not None:
+        _draw(scalings, points, f"{workloads[names[0]].title} on {machine.title}", plot, force)
+
+
+def _check(path: Path, force: bool) -> None:
+    """Check an output before anything is simulated."""
+    from mdreel.common.atomic_files import check_target
+    from mdreel.results.figure import ENDINGS, check_figure
+    from mdreel.results.files import check_output
+
+    ending = path.suffix.lower()
+    with checking_output(path):
+        if ending == ".md":
+            check_target(path, force)
+        elif ending in ENDINGS:
+            check_figure(path, force)
+        else:
+            check_output(path, force)
+
+
+def _numbers(text: str) -> list[int]:
+    """Understand numbers of ranks."""
+    try:
+        numbers = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        numbers = []
+    if not numbers or numbers[0] < 1:
+        raise CommandError(f"--ranks {text}: must be whole numbers from 1 on, with commas between them", ExitCode.USAGE)
+    return numbers
+
+
+def _settings(texts: list[str]) -> dict[str, float]:
+    """Understand other numbers of a cluster."""
+    found = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise CommandError(f"--set {text}: must be a name, =, and a number", ExitCode.USAGE) from None
+    return found
+
+
+def _workload(scheme: str, record: Path | None, times: int, n_frames: int | None) -> "Workload":
+    """Say what a frame takes: as measured, or as published."""
+    from mdreel_lab.prediction.calibrate import workload_of
+    from mdreel_lab.prediction.published import published_workload, series_of
+
+    if record is not None:
+        from mdreel.timing.files import read_record
+
+        with failing_with(ExitCode.INPUT):
+            workload = workload_of(read_record(record).timing, record.name)
+        workload = workload.repeated(times) if times > 1 else workload
+    elif times > 1 and (series := series_of(scheme, times)) is not None:
+        workload = series.workload
+    else:
+        workload = published_workload(scheme)
+        workload = workload.repeated(times) if times > 1 else workload
+    return workload if n_frames is None else workload.of_length(n_frames)
+
+
+def _points(names: list[str], times: int) -> "dict[str, Series]":
+    from mdreel_lab.prediction.published import series_of
+
+    found = {name: series_of(name, times) for name in names}
+    return {name: series for name, series in found.items() if series is not None}
+
+
+def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine: "Cluster") -> None:
+    """Print what was simulated, as text."""
+    from mdreel_lab.prediction.schemes import SCHEMES
+
+    say(f"Simulated, not measured: {machine.title}")
+    for name, simulated in scalings.items():
+        say(f"\n{name}: {SCHEMES[name].title}")
+        say(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
+        rows = zip(
+            simulated.n_ranks.tolist(),
+            simulated.mean_t_total,
+            simulated.speedup,
+            simulated.speedup_deviation,
+            simulated.efficiency,
+            strict=True,
+        )
+        for n, t_total, speedup, deviation, efficiency in rows:
+            is_known = name in points and n in points[name].n_ranks
+            known = f"{points[name].speedup(n):13.1f}" if is_known else ""
+            say(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
+
+
+def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machine: "Cluster") -> None:
+    from mdreel.results.column import Column
+    from mdreel.results.files import write
+
+    first = next(iter(scalings.values()))
+    columns = [Column("ranks", "", first.n_ranks)]
+    for name, simulated in scalings.items():
+        heading = name.replace("-", "_")
+        columns += [
+            Column(f"simulated_t_total_{heading}", "s", simulated.mean_t_total),
+            Column(f"simulated_speedup_{heading}", "", simulated.speedup),
+            Column(f"simulated_efficiency_{heading}", "", simulated.efficiency),
+        ]
+    with failing_with(ExitCode.OUTPUT):
+        write(path, columns, {"title": f"Simulated, not measured: {machine.title}"}, force)
+
+
+def _draw(scalings: "dict[str, Scaling]", points: "dict[str, Series]", title: str, path: Path, force: bool) -> None:
+    from mdreel.results.figure import save
+    from mdreel_lab.prediction.figure import draw
+
+    with failing_with(ExitCode.OUTPUT):
+        save(draw(scalings, points, title), path, force)
+
+
+def _write_errors(machine: "Cluster", n_repeats: int, seed: int, path: Path, force: bool) -> None:
+    """Write the table of errors."""
+    from mdreel.common.atomic_files import replacing
+    from mdreel_lab.prediction.table import markdown, median_error, rows
+
+    with failing_with(ExitCode.USAGE):
+        found = rows(machine, n_repeats, seed)
+    with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary:
+        temporary.write_text(markdown(found), encoding="utf-8")
+    say(f"{path}: {len(found)} points, median error of S(N) {100 * median_error(found):.0f} %", err=True)

@@ -1,0 +1,185 @@
+"""Simulating a run: each rank is a process of a discrete-event simulation (SimPy)."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.timing.observables import Observables
+from mdreel_lab.prediction.chance import draw
+from mdreel_lab.prediction.cluster import Cluster
+from mdreel_lab.prediction.communication import begin_communication
+from mdreel_lab.prediction.demand import Demand
+from mdreel_lab.prediction.fluid import Fluid
+from mdreel_lab.prediction.opening import Steps, close_trajectory, open_trajectory
+from mdreel_lab.prediction.schemes import Scheme
+from mdreel_lab.prediction.stage import Stage, targets_per_s
+from mdreel_lab.prediction.working import work, work_frame_by_frame
+from mdreel_lab.prediction.workload import Workload
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from simpy import Event
+
+MOST_RANKS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run that was simulated, not measured.
+
+    Attributes
+    ----------
+    observables : Observables
+        Of each rank, as of a run that was measured.
+    t_total : float
+        Time until the last rank was done, s.
+    n_bytes : float
+        What went over the links: frames and messages, bytes.
+    n_copies : int
+        Tickets that were handed out once more.
+    """
+
+    observables: Observables
+    t_total: float
+    n_bytes: float
+    n_copies: int
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a scheme scales, simulated several times.
+
+    Attributes
+    ----------
+    n_ranks : ndarray, shape (n,), int64
+        Numbers of ranks.
+    t_total : ndarray, shape (n, n_repeats), float64
+        Time to the end of the last rank in each simulation, s.
+    t_serial : float
+        The same of one rank, s.
+    """
+
+    n_ranks: NDArray[np.int64]
+    t_total: NDArray[np.float64]
+    t_serial: float
+
+    @property
+    def mean_t_total(self) -> NDArray[np.float64]:
+        """Mean over the simulations, shape (n,), float64, s."""
+        return np.asarray(self.t_total.mean(axis=1))
+
+    @property
+    def speedup(self) -> NDArray[np.float64]:
+        """S(N) by the mean times, as the papers have it, shape (n,), float64."""
+        return self.t_serial / self.mean_t_total
+
+    @property
+    def speedup_deviation(self) -> NDArray[np.float64]:
+        """Standard deviation of S(N) over the simulations, shape (n,), float64."""
+        return np.asarray((self.t_serial / self.t_total).std(axis=1))
+
+    @property
+    def efficiency(self) -> NDArray[np.float64]:
+        """E(N), shape (n,), float64."""
+        return self.speedup / self.n_ranks
+
+
+def simulate(
+    cluster: Cluster, workload: Workload, scheme: Scheme, n_ranks: int, seed: int = 0, *, each_frame: bool = False
+) -> Simulated:
+    """Simulate a run.
+
+    Parameters
+    ----------
+    cluster, workload, scheme : Cluster, Workload, Scheme
+        What is run, where and how.
+    n_ranks : int
+        Ranks, each on a core of its own.
+    seed : int
+        What is left to chance is the same for the same seed.
+    each_frame : bool
+        Whether each frame is read and computed on its own, to check what is otherwise one flow for each block: two
+        events a frame, so for a few thousand frames. Only where each rank has one block.
+
+    Raises
+    ------
+    MismatchError
+        If the number of ranks is not between 1 and the number of frames, or `MOST_RANKS`.
+    UnsupportedError
+        If SimPy is not installed.
+    """
+    if not 1 <= n_ranks <= min(workload.n_frames, MOST_RANKS):
+        most = min(workload.n_frames, MOST_RANKS)
+        raise MismatchError(f"{n_ranks:,} ranks cannot be simulated: 1 to {most:,} for {workload.n_frames:,} frames")
+    stage = _stage(cluster, workload, scheme, n_ranks, seed)
+    environment = stage.environment
+    demand = Demand(stage) if scheme.schedule == "demand" else None
+    opened_for_all = environment.event()
+    begin_communication(stage)
+    for rank in range(n_ranks):
+        environment.process(_run(stage, rank, opened_for_all, demand, each_frame))
+    environment.run()
+    assert all(event.triggered for event in stage.has_left_loop), "every rank comes to its end"
+    n_copies = 0 if demand is None else demand.n_copies
+    t_total = float(stage.ledger.communicated.max())
+    return Simulated(stage.ledger.observables(), t_total, stage.network.moved, n_copies)
+
+
+def scaling(
+    cluster: Cluster, workload: Workload, scheme: Scheme, n_ranks: list[int], n_repeats: int = 5, seed: int = 0
+) -> Scaling:
+    """Simulate runs on several numbers of ranks, each several times.
+
+    Raises
+    ------
+    MismatchError, UnsupportedError
+        As `simulate`.
+    """
+    times = [
+        [simulate(cluster, workload, scheme, n, seed + repeat).t_total for repeat in range(n_repeats)] for n in n_ranks
+    ]
+    # One rank reads alone, whatever the scheme; nothing is left to chance.
+    alone = simulate(cluster, workload, replace(scheme, schedule="static", has_copies=False), 1).t_total
+    return Scaling(np.array(n_ranks, np.int64), np.array(times), alone)
+
+
+def _stage(cluster: Cluster, workload: Workload, scheme: Scheme, n_ranks: int, seed: int) -> Stage:
+    simpy = _simpy()
+    environment = simpy.Environment()
+    network = cluster.interconnect
+    return Stage(
+        environment,
+        cluster,
+        workload,
+        scheme,
+        n_ranks,
+        draw(cluster, n_ranks, seed),
+        Fluid(environment, cluster.n_nodes(n_ranks), network.link_bytes_per_s, targets_per_s(cluster, scheme, n_ranks)),
+        Fluid(environment, 1, cluster.storage.opens_per_s, np.inf),
+        simpy.Resource(environment),
+    )
+
+
+def _simpy() -> "ModuleType":
+    try:
+        import simpy
+    except ImportError as error:
+        raise UnsupportedError("simulations need the package simpy: pip install 'mdreel[predict]'") from error
+    return simpy
+
+
+def _run(stage: Stage, rank: int, opened_for_all: "Event", demand: Demand | None, each_frame: bool) -> Steps:
+    """Be a rank."""
+    yield from open_trajectory(stage, rank, opened_for_all)
+    if demand is not None:
+        yield from demand.loop(rank)
+    else:
+        stage.ledger.loop_began[rank] = stage.environment.now
+        how = work_frame_by_frame if each_frame else work
+        yield from how(stage, rank, stage.share_of(rank))
+    yield from close_trajectory(stage, rank)
+    stage.has_left_loop[rank].succeed()

@@ -1,7 +1,0 @@
-"""Advice: how to run an analysis, from a short sample of it, the guidelines of the literature, and a model."""
-
-from mdreel.advise.advice import Advice, advice_of, advise
-from mdreel.advise.sample import FrameCost, Sample
-from mdreel.advise.target import Target, target_of
-
-__all__ = ["Advice", "FrameCost", "Sample", "Target", "advice_of", "advise", "target_of"]

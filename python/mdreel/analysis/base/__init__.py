@@ -1,0 +1,1 @@
+"""The base class of all analyses and the pass that runs several of them together."""

@@ -1,0 +1,187 @@
+"""One pass: several analyses of the same frames, each of which is read once."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel._core import Pass
+from mdreel.analysis.base.observer import views_of
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundary_check import BoundaryCheck
+from mdreel.analysis.transformations import executor_in_order, transformed
+from mdreel.errors import MismatchError
+from mdreel.execution.blocks import select_frames
+from mdreel.execution.damage import warn_of_damage
+from mdreel.execution.executors.resolve_executor import find_executor
+from mdreel.execution.job import Job
+from mdreel.execution.memory import bytes_of
+from mdreel.execution.pipeline import run as run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from mdreel._core import Source, Transformation
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.analysis.base.observer import Observer
+    from mdreel.execution.access import Access
+    from mdreel.execution.blocks import Frames
+    from mdreel.execution.executors.executor import Executor
+    from mdreel.execution.job import Outcome
+    from mdreel.trajectory.opener import Trajectory
+    from mdreel.trajectory.parallel_hdf5 import SharedPositions
+
+
+def run(
+    analyses: Sequence[Analysis],
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+    *,
+    source: Trajectory | None = None,
+    backend: str | Executor = "threads",
+    n_workers: int | None = None,
+    access: Access | None = None,
+    n_parts: int | None = None,
+    progress: bool = False,
+    memory: str | int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    on_error: str = "raise",
+    transformations: Sequence[Transformation] = (),
+) -> tuple[Analysis, ...]:
+    """Run several analyses over the same frames, each of which is read and decompressed once.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses, of one trajectory. Each has its results afterwards, as if it had been run alone, and the timing of
+        the whole.
+    start, stop, step, frames, source, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
+    transformations
+        As of `Analysis.run`.
+
+    Returns
+    -------
+    tuple of Analysis
+        The analyses.
+
+    Raises
+    ------
+    MismatchError
+        If there is no analysis, or they are of several trajectories; and as of `Analysis.run`.
+    MdreelError, OSError
+        As of `Analysis.run`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> alpha, backbone = mdreel.run([mdreel.RMSD(u.select_atoms(name)) for name in ("name CA", "backbone")])
+    >>> backbone.results.rmsd.shape
+    (98, 3)
+    """
+    started_ns = perf_counter_ns()
+    if source is not None:
+        for analysis in analyses:
+            analysis.read_from(source)
+    leader = leader_of(analyses)
+    executor = find_executor(backend, n_workers)
+    budget = None if memory is None else bytes_of(memory)
+
+    leaving = [analysis for analysis in analyses if analysis.leaves_file]
+    # Not returned: the process that computes observes and warns.
+    observers: list[Observer] = []
+    checks: list[BoundaryCheck] = []
+
+    def compute() -> tuple[Outcome, Pass]:
+        for analysis in leaving:
+            analysis.check_file()
+        opened = transformed(leader.open().with_on_error(on_error), transformations)
+        reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
+        selected = select_frames(opened, start, stop, step, frames)
+        job = job_of(analyses, opened)
+        check = BoundaryCheck(analyses, opened)
+        check.before(start)
+        observer = leader.observer(opened, views_of(analyses))
+        with nullcontext() if observer is None else observer:
+            outcome = run_job(
+                job,
+                selected,
+                reading,
+                access=access,
+                n_parts=n_parts if reading is executor else 1,
+                checkpoint=checkpoint,
+                memory=budget,
+                title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
+                progress=progress,
+                started_ns=started_ns,
+                heard=None if observer is None else observer.hear,
+            )
+        observers.extend([] if observer is None else [observer])
+        check.after(outcome, job.kernel)
+        checks.append(check)
+        return outcome, job.kernel
+
+    outcome, kernel = executor.share(compute)
+    for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
+        analysis.take(outcome, tally)
+    for observer in observers:
+        observer.finish(len(outcome.rows), leader.timing)
+    warn_of_damage(outcome.damage, on_error)
+    for check in checks:
+        check.warn()
+    if leaving:
+        executor.share(lambda: _leave_files(leaving))
+    return tuple(analyses)
+
+
+def leader_of(analyses: Sequence[Analysis]) -> Analysis:
+    """Return the first of analyses, which opens the trajectory for all.
+
+    Raises
+    ------
+    MismatchError
+        If there is no analysis, or they are of several trajectories.
+    """
+    if not analyses:
+        raise MismatchError("there is no analysis to run")
+    leader = analyses[0]
+    for other in analyses[1:]:
+        if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
+            raise MismatchError(f"{other!r} is of another trajectory than {leader!r}: one pass reads one")
+    return leader
+
+
+def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
+    """Return what is to be done with each frame, for analyses of one trajectory.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses.
+    source : Source
+        Their trajectory, opened; references that are frames of it are read.
+    """
+    each = [analysis.atoms for analysis in analyses]
+    atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
+    places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
+    computations = [analysis.computation(source) for analysis in analyses]
+    return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))), _positions_together)
+
+
+def _leave_files(analyses: Sequence[Analysis]) -> None:
+    for analysis in analyses:
+        analysis.leave_file()
+
+
+def _positions_together(source: Source, is_collective: bool) -> SharedPositions:
+    from mdreel.trajectory.parallel_hdf5 import SharedPositions
+
+    return SharedPositions.of(source, is_collective)

@@ -1,0 +1,59 @@
+"""What analyses of pairs of atoms have in common: two groups of one Universe."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.errors import MismatchError
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+class OfTwoGroups(Analysis):
+    """An analysis of pairs of atoms of two groups.
+
+    Parameters
+    ----------
+    first : MDAnalysis.AtomGroup
+        The first group.
+    second : MDAnalysis.AtomGroup, optional
+        The second group; by default the same.
+    name : str
+        What the second group is called, for errors.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe.
+
+    Raises
+    ------
+    SelectionError
+        If a group has no atoms.
+    MismatchError
+        If the second group is of another Universe.
+    """
+
+    def __init__(
+        self, first: "AtomGroup", second: "AtomGroup | None", name: str, trajectory: Trajectory | None = None
+    ) -> None:
+        n_first = Selection.of(first).n_given
+        if second is not None:
+            Selection.of(second, name)
+            if second.universe is not first.universe:
+                message = f"the atoms of {name} are of another Universe than the others: a frame has atoms of one"
+                raise MismatchError(message)
+        super().__init__(first if second is None else first + second, trajectory)
+        places = self._selection.places.astype(np.uint32)
+        self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]
+        self._first, self._second = first, first if second is None else second
+
+    @property
+    def atomgroup(self) -> "AtomGroup":
+        """The first group."""
+        return self._first
+
+    def _describe(self) -> str:
+        atoms = f"{len(self._from):,} atoms"
+        return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"

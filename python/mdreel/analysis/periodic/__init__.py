@@ -1,0 +1,1 @@
+"""Checks of periodic boundaries and units."""

@@ -1,0 +1,241 @@
+"""Warnings of molecules that the cell cuts and of atoms that jump, for the analyses of a run that these make wrong."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Pass, Source
+from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.broken_molecules import BrokenMolecule, find_broken
+from mdreel.analysis.periodic.jumps import find_jump_between
+from mdreel.analysis.periodic.periodic_cell import PeriodicCell
+from mdreel.analysis.transformations import unwrap
+from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, StreamError
+from mdreel.execution.damage import caller_level
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.execution.job import Outcome
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What makes results of some analyses wrong.
+
+    Attributes
+    ----------
+    category : type
+        The class of the warning.
+    names : tuple of str
+        The analyses.
+    what : str
+        What was found, and in which frame.
+    remedy : str
+        What the user can do.
+    """
+
+    category: type[UserWarning]
+    names: tuple[str, ...]
+    what: str
+    remedy: str
+
+    def warn(self) -> None:
+        """Warn of it; the caller's line is named."""
+        text = f"{', '.join(self.names)}: {self.what}. {self.remedy}"
+        warnings.warn(text, self.category, stacklevel=caller_level())
+
+
+class BoundaryCheck:
+    """A check of the frames of a run, which reads a few of them once more.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        The analyses of the run.
+    source : Source
+        Their trajectory, as the run reads it.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What was found so far.
+
+    Notes
+    -----
+    The first frame is looked at, and one more for each 200 frames, five at most; for paths one for each 100. A frame of
+    a trajectory that grows cannot be read again: of such, the first one is read before the run, as references are.
+    """
+
+    def __init__(self, analyses: "Sequence[Analysis]", source: Source) -> None:
+        self._source = source
+        self._whole = [one for one in analyses if one.boundaries.whole]
+        self._paths = [one for one in analyses if one.boundaries.paths]
+        self._analyses = analyses
+        self.findings: list[Finding] = []
+
+    def before(self, start: int | None) -> None:
+        """Look at the first frame of a trajectory that grows; it is waited for."""
+        if self._source.is_growing and self._whole:
+            self._look_for_broken([start or 0])
+
+    def after(self, outcome: "Outcome", kernel: Pass) -> None:
+        """Look at frames of a run that has ended, and at positions that analyses have kept."""
+        if not len(outcome.rows):
+            return
+        frames = outcome.frames
+        if not self._source.is_growing:
+            follows = any(one.needs_order for one in self._source.transformations)
+            # Of transformations that need all frames before, a frame that is read alone knows nothing.
+            n_looked_at = 1 if follows else 1 + min(4, len(frames) // 200)
+            self._look_for_broken(_spread(frames, n_looked_at))
+            if not follows:
+                self._look_for_jumps(frames)
+        for analysis, tally in zip(self._analyses, Tally.of_each(outcome, kernel), strict=True):
+            jump = analysis.jump_in(tally) if analysis.boundaries.paths else None
+            if jump is not None:
+                atom = _atom(analysis.atomgroup.universe, int(analysis.atoms[jump.place]))
+                edges = int(frames[jump.before]), int(frames[jump.after])
+                self._add_jump([analysis], atom, edges, jump.distance, jump.height)
+
+    def warn(self) -> None:
+        """Warn of all that was found, once."""
+        findings, self.findings = self.findings, []
+        for finding in findings:
+            finding.warn()
+
+    def _look_for_broken(self, frames: Sequence[int]) -> None:
+        waiting = list(self._whole)
+        for frame in frames:
+            if not waiting:
+                return
+            atoms = np.unique(np.concatenate([one.molecules for one in waiting]))
+            positions, cell = self._read(frame, atoms)
+            if positions is None or cell is None:
+                continue
+            found = [(one, self._broken(one, frame, atoms, positions, cell)) for one in waiting]
+            broken = [(one, molecule) for one, molecule in found if molecule is not None]
+            for has_bonds in (True, False):
+                alike = [(one, molecule) for one, molecule in broken if molecule.has_bonds is has_bonds]
+                if alike:
+                    self.findings.append(_finding_of([one for one, _ in alike], alike[0][1], frame))
+            waiting = [one for one, molecule in found if molecule is None]
+
+    def _broken(
+        self,
+        analysis: "Analysis",
+        frame: int,
+        atoms: NDArray[np.uint32],
+        positions: NDArray[np.float32],
+        cell: PeriodicCell,
+    ) -> BrokenMolecule | None:
+        own = analysis.molecules
+
+        def unwrapped(group: "AtomGroup") -> NDArray[np.float32]:
+            whole = self._source.with_transformations([unwrap(group)])
+            positions: NDArray[np.float32] = whole.read(FrameSet.range(frame, 1, 1), own).positions[0]
+            return positions
+
+        places = np.searchsorted(atoms, own)
+        try:
+            return find_broken(analysis.atomgroup.universe, own, positions[places], cell, unwrapped)
+        except OSError:  # results are there, whatever has become of the file
+            return None
+
+    def _look_for_jumps(self, frames: NDArray[np.uint64]) -> None:
+        for analysis in self._paths:
+            if analysis.keeps_positions or len(frames) < 2:
+                continue
+            ends = _spread(np.arange(len(frames)), 2 + min(3, len(frames) // 100))
+            stretches = [frames[first : last + 1] for first, last in pairwise(ends)]
+            # Jumps of particles that diffuse show from one frame to the next, those of a molecule over a long time.
+            any(self._found_jump(analysis, some) for one in stretches for some in (one[:2], one))
+
+    def _found_jump(self, analysis: "Analysis", frames: NDArray[np.uint64]) -> bool:
+        def read(frame: int) -> tuple[NDArray[np.float32], PeriodicCell | None]:
+            positions, cell = self._read(frame, analysis.atoms)
+            if positions is None:
+                raise FrameIndexError(f"frame {frame} is not there any more")
+            return positions, cell
+
+        try:
+            jump = find_jump_between(frames, read)
+        except FrameIndexError:
+            return False
+        if jump is None:
+            return False
+        atom = _atom(analysis.atomgroup.universe, int(analysis.atoms[jump.place]))
+        self._add_jump([analysis], atom, (jump.before, jump.after), jump.distance, jump.height)
+        return True
+
+    def _add_jump(
+        self, analyses: "Sequence[Analysis]", atom: str, frames: tuple[int, int], distance: float, height: float
+    ) -> None:
+        """Add a jump, or the names of analyses to one that is known."""
+        remedy = f"Undo the jumps: {analyses[0].boundaries.remedy}"
+        names = _names(analyses)
+        for i, known in enumerate(self.findings):
+            if known.category is JumpWarning and known.remedy == remedy:
+                both = tuple(dict.fromkeys((*known.names, *names)))
+                self.findings[i] = Finding(JumpWarning, both, known.what, remedy)
+                return
+        what = (
+            f"{atom} moves {distance:.1f} Å from frame {frames[0]} to frame {frames[1]}, more than half of the cell "
+            f"({height:.1f} Å): it was put back on the other side of the periodic cell, and displacements are wrong"
+        )
+        self.findings.append(Finding(JumpWarning, names, what, remedy))
+
+    def _read(self, frame: int, atoms: NDArray[np.uint32]) -> tuple[NDArray[np.float32] | None, PeriodicCell | None]:
+        """Read positions and cell of a frame; None for what it does not have, or what cannot be read."""
+        try:
+            read = self._source.read(FrameSet.range(frame, 1, 1), atoms)
+        except StreamError:
+            raise  # the run would have waited as long
+        except (MdreelError, OSError):
+            return None, None  # the run has said so, or has done without
+        if not len(read.positions) or not read.has_positions[0]:
+            return None, None
+        return read.positions[0], PeriodicCell.of(read.vectors[0]) if read.has_cell[0] else None
+
+
+def _finding_of(analyses: "Sequence[Analysis]", molecule: BrokenMolecule, frame: int) -> Finding:
+    universe = analyses[0].atomgroup.universe
+    one, other = (_atom(universe, index) for index in molecule.atoms)
+    what = (
+        f"the periodic cell cuts a molecule: in frame {frame}, {one} and {other} are {molecule.distance:.1f} Å apart, "
+        f"more than half of the cell ({molecule.height:.1f} Å), and distances within the molecule are wrong"
+    )
+    remedy = (
+        "run(transformations=[mdreel.transformations.unwrap(atoms)]) in Python, --transform whole on the command line"
+    )
+    if molecule.has_bonds:
+        remedy = f"Make molecules whole: {remedy}"
+    else:
+        remedy = (
+            "The topology has no bonds between these atoms: take a topology with bonds (TPR, PSF, PRMTOP), or guess "
+            f"them (universe.atoms.guess_bonds()), then make molecules whole: {remedy}"
+        )
+    return Finding(BrokenMoleculeWarning, _names(analyses), what, remedy)
+
+
+def _names(analyses: "Sequence[Analysis]") -> tuple[str, ...]:
+    return tuple(dict.fromkeys(type(one).__name__ for one in analyses))
+
+
+def _atom(universe: "Universe", index: int) -> str:
+    """Return what an atom is called, such as ``atom 12 (GLY 3 CA)``."""
+    atom = universe.atoms[index]
+    facts = [str(getattr(atom, name)) for name in ("resname", "resid", "name") if hasattr(atom, name)]
+    return f"atom {index}" + (f" ({' '.join(facts)})" if facts else "")
+
+
+def _spread(values: NDArray[np.integer], n: int) -> list[int]:
+    """Return so many of the values, evenly spaced, with the first; of several with the last."""
+    places = np.linspace(0, len(values) - 1, min(n, len(values))).round().astype(np.intp)
+    return [int(value) for value in np.unique(values[np.unique(places)])] if n > 1 else [int(values[0])]

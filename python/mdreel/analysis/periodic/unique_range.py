@@ -1,0 +1,35 @@
+"""The range of distances within which each pair of atoms has one image."""
+
+import math
+import warnings
+
+from mdreel.analysis.base.tally import Tally
+from mdreel.errors import RangeWarning
+from mdreel.execution.damage import caller_level
+
+
+def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None:
+    """Warn if distances were counted beyond the range in which images are unique. The caller's line is named.
+
+    Parameters
+    ----------
+    tally : Tally
+        What the computation has left: a record for each frame in which `distance` exceeds half the shortest lattice
+        vector of the cell, with that half, Å.
+    distance : float
+        The longest distance that counts, Å.
+    what : str
+        What reaches so far, and what is wrong with the result.
+    remedy : str
+        What to do, with ``{}`` for the longest distance that is complete in all frames, Å.
+    """
+    if not len(tally.records):
+        return
+    frame, radius = tally.records[tally.records[:, 1].argmin()]
+    complete = math.floor(radius * 1000) / 1000
+    text = (
+        f"{what.format(f'{distance:g} Å')}. In {len(tally.records):,} of {tally.n_frames:,} frames that is more than "
+        f"half the shortest lattice vector of the cell (least in frame {int(frame)}: {complete:g} Å), where a pair of "
+        f"atoms has several images, of which only the shortest counts. {remedy.format(f'{complete:g}')}"
+    )
+    warnings.warn(text, RangeWarning, stacklevel=caller_level())

@@ -1,0 +1,1 @@
+"""Groups, references, residues and other properties of a topology."""

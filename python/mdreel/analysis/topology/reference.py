@@ -1,0 +1,89 @@
+"""References: structures that frames are compared with."""
+
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source
+from mdreel.errors import MismatchError
+from mdreel.execution.blocks import select_frames
+from mdreel.execution.source_name import name_of
+from mdreel.trajectory.selection import Selection
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Read positions of one frame.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    frame : int
+        Its number, 0-based; a negative one counts from the end.
+    atoms : ndarray, shape (n_atoms,), uint32
+        Indices, ascending.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms, 3), float64
+        Positions, Å.
+
+    Raises
+    ------
+    FrameIndexError
+        If there is no such frame.
+    MismatchError
+        If a coordinate is not finite.
+    """
+    # The first frame is there, and one that grows will have it; others are looked up among all.
+    is_known = frame == 0 or (source.is_growing and frame > 0)
+    chosen = FrameSet.range(frame, 1, 1) if is_known else select_frames(source, frames=[frame])
+    assert chosen is not None
+    positions = np.array(source.read(chosen, atoms).positions[0], np.float64)
+    wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))
+    if wrong.size:
+        found = f"atom {atoms[wrong[0]]} of the reference is at {positions[wrong[0]].tolist()}"
+        raise MismatchError(f"{name_of(source)}: frame {frame}: {found}: expected finite coordinates")
+    return positions
+
+
+def is_group(reference: object) -> "TypeGuard[AtomGroup]":
+    """Return whether something is a group of atoms, and not positions."""
+    return hasattr(reference, "universe") and hasattr(reference, "ix")
+
+
+def positions_at(group: "AtomGroup", frame: int, source: Source | None) -> NDArray[np.float64]:
+    """Read positions of a group at a frame.
+
+    Parameters
+    ----------
+    group : MDAnalysis.AtomGroup
+        The group.
+    frame : int
+        Number of the frame, 0-based.
+    source : Source or None
+        The trajectory of its Universe, opened; None for one that we have not opened, which is read by its own reader
+        and is at its current frame afterwards.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms, 3), float64
+        Positions in the order of the group, Å.
+    """
+    if source is not None:
+        chosen = Selection.of(group, "reference")
+        return read_frame(source, frame, chosen.atoms)[chosen.places]
+    trajectory = group.universe.trajectory
+    current = trajectory.frame
+    try:
+        if frame != current:
+            trajectory[frame]
+        positions: NDArray[np.float64] = np.asarray(group.positions, np.float64)
+        return positions
+    finally:
+        if frame != current:
+            trajectory[current]

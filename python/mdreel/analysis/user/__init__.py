@@ -1,0 +1,1 @@
+"""Analyses and functions that users write themselves."""

@@ -1,0 +1,114 @@
+"""Functions of users whose results are checked: numbers, of the same shape for every frame."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.user.user_functions import FrameError, name_of, packed, said
+from mdreel.errors import FunctionError
+
+EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A function of positions whose results are checked.
+
+    Attributes
+    ----------
+    function : callable
+        The user's.
+    takes_blocks : bool
+        Whether it is given several frames.
+    shape : tuple of int or None
+        Shape of what it returns for a frame; None while nobody knows.
+    """
+
+    function: Callable[..., Any]
+    takes_blocks: bool
+    shape: tuple[int, ...] | None
+
+    def shape_of(self, first: NDArray[np.float32]) -> tuple[int, ...]:
+        """Return the shape of what the function returns for a frame, of which `first` is one, shape (1, n_atoms, 3)."""
+        try:
+            found = self._called(first if self.takes_blocks else first[0])
+        except Exception as error:
+            raise FunctionError(f"frame 0: {said(error)}") from error
+        if not self.takes_blocks:
+            return found.shape
+        if found.ndim == 0 or len(found) != 1:
+            raise FunctionError(f"expected an array whose first axis is that of the frames, 1, got {found.shape}")
+        return found.shape[1:]
+
+    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return what the function makes of frames, shape (n_frames, n_columns)."""
+        values = self._of_block(positions) if self.takes_blocks else self._of_frames(positions)
+        return np.ascontiguousarray(values.reshape(len(positions), -1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take the function along where it cannot be imported, as from a notebook."""
+        return _came, (packed(self.function, "the function"), self.takes_blocks, self.shape)
+
+    def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        assert self.shape is not None
+        values = np.empty((len(positions), *self.shape))
+        for i, frame in enumerate(positions):
+            try:
+                found = self._called(frame)
+            except Exception as error:
+                raise FrameError(i, said(error)) from error
+            if found.shape != self.shape:
+                raise FrameError(i, f"the function returned the shape {found.shape}, for frame 0 {self.shape}")
+            values[i] = found
+        return values
+
+    def _of_block(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        assert self.shape is not None
+        expected = (len(positions), *self.shape)
+        try:
+            values = self._called(positions)
+        except Exception as error:
+            for i in range(len(positions)):
+                try:
+                    self._called(positions[i : i + 1])
+                except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
+                    raise FrameError(i, said(alone)) from error
+            raise FunctionError(f"{said(error)}, for all of these together") from error
+        if values.shape != expected:
+            raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
+        return values
+
+    def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        return numbers_of(self.function(positions), self.function)
+
+
+def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
+    """Return what a function of a user's has returned, as numbers.
+
+    Raises
+    ------
+    FunctionError
+        If it has returned nothing, or what is no number and no array of numbers: NumPy makes NaN of None, a number of
+        a text, and drops imaginary parts and masks.
+    """
+    if found is None:
+        raise FunctionError(
+            f"{name_of(function)} returned nothing (None): {EXPECTED}. A function that only has side effects, such as "
+            'writing a file, takes reduce="discard"'
+        )
+    array = np.asarray(found)
+    if array.dtype.kind not in "fiub" or isinstance(found, np.ma.MaskedArray):
+        kind = type(found).__name__
+        what = kind if array.ndim == 0 else f"{kind}, {array.dtype} in shape {array.shape}"
+        raise FunctionError(f"{name_of(function)} returned {what}: {EXPECTED}")
+    if not array.size:
+        raise FunctionError(f"{name_of(function)} returned an empty array, shape {array.shape}: {EXPECTED}")
+    return array.astype(np.float64, copy=False)
+
+
+def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
+    return Checked(pickle.loads(content), takes_blocks, shape)  # noqa: S301 (from our own processes)

@@ -1,0 +1,174 @@
+"""A fold that calls an analysis of a user's for each frame, over a Universe of the worker's."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from mdreel.analysis.user.block_results import Block, Finishing, blocks_of
+from mdreel.analysis.user.object_state import Fingerprints, received
+from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, packed, said
+from mdreel.analysis.user.worker_task import Start, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from MDAnalysis import Universe
+    from numpy.typing import NDArray
+
+    from mdreel.analysis.user.worker_task import Known
+    from mdreel.results.results import Results
+
+_OURS = frozenset({"_atomgroup", "_selection", "_reads", "_trajectory", "_outcome", "results", "_frame_index", "_ts"})
+"""Attributes that no code of a user sets."""
+
+
+class OwnAnalysis(Protocol):
+    """An analysis, as far as a worker deals with it."""
+
+    results: Results
+
+    def begun(self, n_frames: int) -> Self:
+        """Return a copy that is prepared for some frames."""
+
+    def look(self, index: int, ts: Any) -> None:
+        """Look at the next frame."""
+
+
+class _Worker:
+    """The analysis of a worker, over a Universe of its own."""
+
+    def __init__(self, task: Task) -> None:
+        from mdreel.analysis.user.worker_universe import universe_of
+
+        self._task = task
+        self._universe = universe_of(pickle.loads(task.topology), task.atoms, task.known)  # noqa: S301 (ours)
+        self.trajectory = self._universe.trajectory
+        self._analysis: OwnAnalysis
+        self._receive()
+
+    def begun(self, n_frames: int) -> OwnAnalysis:
+        """Return a copy of the analysis that is prepared for some frames."""
+        self._check()
+        self.trajectory.show_start(self._task.start)
+        return self._analysis.begun(n_frames)
+
+    def look(self, analysis: OwnAnalysis, n_done: int, batch: Batch) -> None:
+        """Have an analysis look at the frames of a batch, behind those that it has seen."""
+        show, ts = self.trajectory.show, self.trajectory.ts
+        for i, cell in enumerate(batch.cells):
+            has_cell = not np.isnan(cell).any()
+            show(int(batch.frames[i]), float(batch.times[i]), cell if has_cell else None, batch.positions[i])
+            try:
+                analysis.look(n_done + i, ts)
+                self._check()
+            except Exception as error:
+                raise FrameError(i, said(error)) from error
+
+    def changed(self, analysis: OwnAnalysis) -> frozenset[str]:
+        """Return what a copy of the analysis has set besides results; what it shares with the next is made anew."""
+        names, is_stale = self._fingerprints.compared(_state_of(analysis))
+        if is_stale:
+            self._receive()
+        return names
+
+    def _receive(self) -> None:
+        kind, state = received(self._task.analysis, self._universe)
+        self._analysis = kind.__new__(kind)
+        vars(self._analysis).update(state, _trajectory=self.trajectory)
+        self._fingerprints = Fingerprints(_state_of(self._analysis))
+
+    def _check(self) -> None:
+        if self._universe.trajectory is not self.trajectory:
+            raise RuntimeError("the Universe of a worker was given another trajectory: make a Universe for that")
+
+
+def _state_of(analysis: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in vars(analysis).items() if name not in _OURS}
+
+
+@dataclass(frozen=True)
+class _UnderWay:
+    """An analysis of the frames of a block, of which some may be to come."""
+
+    worker: _Worker
+    analysis: OwnAnalysis
+    n_frames: int
+
+    def finished(self) -> Block:
+        """Return what it has left."""
+        return Block(self.analysis.results, self.n_frames, self.worker.changed(self.analysis))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        done = self.finished()
+        return Block, (done.results, done.n_frames, done.changed)
+
+
+class FramesFold(Fold):
+    """Calls an analysis for each frame.
+
+    Parameters
+    ----------
+    task : Task
+        What workers are sent.
+
+    Attributes
+    ----------
+    origin : object
+        In the process of the caller, what the analysis was made of: its class and its state.
+    """
+
+    origin: object = None
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        # Of each thread. What Python keeps for a thread of the core (threading.local) ends whenever that leaves Python.
+        self._workers: dict[int, _Worker] = {}
+
+    @classmethod
+    def of(cls, analysis: bytes, universe: Universe, atoms: NDArray[np.uint32], known: Known, by_batch: bool) -> Self:
+        """Return what calls an analysis, as it is sent, over copies of a Universe."""
+        # MDAnalysis has no public name for it; it is what a Universe is made of.
+        topology = packed(universe._topology, "the topology")  # noqa: SLF001
+        return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch))
+
+    def digested(self) -> object:
+        """Return what decides the results, for the digest of a checkpoint: pickles of classes differ each time."""
+        task = self._task
+        return self.origin, task.start, task.atoms, task.known, task.by_batch
+
+    def added(self, value: Sequence[Finishing] | None, batch: Batch) -> list[Finishing]:
+        """Look at the frames of a batch."""
+        done = [*(value or ())]
+        n_frames = len(batch.frames) if self._task.by_batch else batch.n_block_frames
+        under_way = done.pop() if done and isinstance(done[-1], _UnderWay) else self._begun(n_frames)
+        assert isinstance(under_way, _UnderWay)
+        under_way.worker.look(under_way.analysis, under_way.n_frames, batch)
+        under_way = _UnderWay(under_way.worker, under_way.analysis, under_way.n_frames + len(batch.frames))
+        return [*done, under_way.finished() if under_way.n_frames == n_frames else under_way]
+
+    def merged(self, value: Sequence[Finishing], following: Sequence[Finishing]) -> list[Block]:
+        """Keep what is left of each block, in their order."""
+        return blocks_of([*value, *following])
+
+    def _begun(self, n_frames: int) -> _UnderWay:
+        worker = self._worker()
+        try:
+            return _UnderWay(worker, worker.begun(n_frames), 0)
+        except Exception as error:
+            raise FrameError(0, f"_prepare: {said(error)}") from error
+
+    def _worker(self) -> _Worker:
+        """Return the worker of this thread."""
+        thread = threading.get_ident()
+        if thread not in self._workers:
+            self._workers[thread] = _Worker(self._task)
+        return self._workers[thread]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._task,)

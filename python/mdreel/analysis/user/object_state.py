@@ -1,0 +1,178 @@
+"""State of an object of a user's: what code that runs in workers has changed of it, and what reads that elsewhere."""
+
+import io
+import pickle
+import types
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from mdreel.analysis.user.user_functions import packed
+from mdreel.errors import FunctionError
+
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic)
+_UNCHANGING = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
+
+
+class Fingerprints:
+    """What the values of an object's attributes were, to find those that are changed later.
+
+    Parameters
+    ----------
+    state : mapping of str to object
+        The attributes.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._seen = {name: _fingerprint(value) for name, value in state.items()}
+        self._state = state
+
+    def compared(self, state: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
+        """Compare with what a shallow copy of the object has now.
+
+        Parameters
+        ----------
+        state : mapping of str to object
+            The attributes of the copy.
+
+        Returns
+        -------
+        names : frozenset of str
+            Attributes that are new, or whose values are others now.
+        is_stale : bool
+            Whether a value of the object itself is another: the copy, which shares it, has changed it in place.
+        """
+        names, is_stale = set(), False
+        for name, value in state.items():
+            is_other = name not in self._seen or _fingerprint(value) != self._seen[name]
+            if is_other:
+                names.add(name)
+            if name in self._state:
+                own = self._state[name]
+                is_stale |= is_other if own is value else _fingerprint(own) != self._seen[name]
+        return frozenset(names), is_stale
+
+
+def _fingerprint(value: Any) -> Any:
+    """Return what is equal for equal values; of what cannot be looked into, where it is in memory."""
+    if isinstance(value, _PLAIN):
+        return type(value), repr(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.dtype.str, value.shape, crc32(np.ascontiguousarray(value).view(np.uint8).data)
+    if isinstance(value, _UNCHANGING):
+        return id(value)
+    try:
+        return crc32(packed(value, "a value", _without_universes()))
+    except Exception:  # noqa: BLE001 (an open file, a lock)
+        return id(value)
+
+
+@cache
+def _without_universes() -> type:
+    import cloudpickle
+    from MDAnalysis import Universe
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def persistent_id(self, one: object) -> int | None:
+            return id(one) if isinstance(one, Universe) else None
+
+    return Pickler
+
+
+def sent(value: Any, name: str, universe: Any) -> bytes:
+    """Return a value as bytes, without a Universe that it refers to."""
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def persistent_id(self, one: object) -> str | None:
+            return "the Universe" if one is universe else None
+
+    return packed(value, name, Pickler)
+
+
+def received(content: bytes, universe: Any) -> Any:
+    """Return what was sent, over another Universe."""
+
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, _: object) -> Any:
+            return universe
+
+    return Unpickler(io.BytesIO(content)).load()
+
+
+class _Lost:
+    """An attribute that workers have changed: reading it raises, until it is set again."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._is_set = name, False
+
+    def __get__(self, owner: Any, _: type | None = None) -> Any:
+        if self._is_set:
+            return vars(owner)[self._name]
+        raise FunctionError(
+            f"{type(owner).__name__}: self.{self._name} was set in _prepare or _single_frame, on a worker's copy of "
+            "the analysis, and only self.results comes back from workers. Keep the value there, as "
+            f"self.results.{self._name}, or set self.{self._name} in __init__ or in _conclude"
+        )
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name], self._is_set = value, True
+
+
+class _Guard:
+    """First of the bases of a class that raises for what is lost: its making is no subclassing that a user sees."""
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        """Tell nobody."""
+
+
+@contextmanager
+def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
+    """Have an object raise where one of these attributes is read before it is set again.
+
+    Parameters
+    ----------
+    owner : object
+        The object.
+    names : set of str
+        Attributes. Those that its class computes, as a property does, are left as they are.
+
+    Raises
+    ------
+    FunctionError
+        Where one is read.
+    """
+    kind = type(owner)
+    lost = {name: _Lost(name) for name in names if not hasattr(getattr(kind, name, None), "__get__")}
+    body = {**lost, "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    try:
+        made: Any = type(kind)  # a metaclass, which may be a user's
+        owner.__class__ = made(kind.__name__, (_Guard, kind), body)
+    except TypeError:  # a class of slots, or of a metaclass that makes no other: Python's own error has to do
+        yield
+        return
+    try:
+        yield
+    finally:
+        owner.__class__ = kind
+
+
+class OfFrame:
+    """An attribute that an analysis has while it looks at a frame, and not elsewhere."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self
+        raise AttributeError(
+            f"{type(owner).__name__}: self.{self._name} exists in _single_frame only, not in _prepare or _conclude",
+            name=self._name,
+            obj=owner,
+        )

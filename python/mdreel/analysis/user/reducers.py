@@ -1,0 +1,268 @@
+"""Reducers: what is made of the values of all frames of an own function."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.user.checked_function import Checked
+from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, name_of, packed, said
+from mdreel.errors import FunctionError, MismatchError
+
+ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram", "discard"]
+"""What is made of the values of all frames."""
+
+_EXPECTED = "expected a value, of any kind that can be pickled, for each frame, or each block with per='block'"
+
+REDUCERS: tuple[ReducerName, ...] = get_args(ReducerName)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """How values of frames, of any kind, become one.
+
+    Attributes
+    ----------
+    merge : callable
+        Is given the value of some frames and that of the frames that follow, and returns the value of both; it may
+        change and return the first. It must be associative: which frames are merged first is for the executor to say.
+    finish : callable, optional
+        Is given the value of all frames, and returns the result.
+
+    Examples
+    --------
+    The frame with the largest extent, and that extent:
+
+    >>> import MDAnalysis as mda
+    >>> import numpy as np
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> def extents(positions):  # of a block of frames: one value
+    ...     return max(np.ptp(positions, axis=1).max(axis=1).tolist())
+    >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
+    >>> own = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
+    >>> round(own.run().results.value, 1)
+    60.4
+    """
+
+    merge: Callable[[Any, Any], Any]
+    finish: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name, given in (("merge", self.merge), ("finish", self.finish)):
+            if not callable(given) and not (name == "finish" and given is None):
+                raise MismatchError(f"{name} of a reducer must be a function, got {type(given).__name__}")
+
+
+@dataclass(frozen=True)
+class OwnFold(Fold):
+    """A function whose values are of any kind, and how they merge.
+
+    Attributes
+    ----------
+    function : callable
+        The user's.
+    takes_blocks : bool
+        Whether it is given several frames at a time, and returns one value for all.
+    reducer : Reducer
+        How they merge.
+    """
+
+    function: Callable[..., Any]
+    takes_blocks: bool
+    reducer: Reducer
+
+    def added(self, value: Any, batch: Batch) -> Any:
+        """Call the function, for each frame or once, and merge what it returns."""
+        given = [batch.positions] if self.takes_blocks else batch.positions
+        for place, positions in enumerate(given):
+            try:
+                found = self.function(positions)
+                if found is None:
+                    raise FunctionError(f"{name_of(self.function)} returned nothing (None): {_EXPECTED}")
+                value = found if value is None else self._merged(value, found)
+            except Exception as error:
+                raise self._located(place, batch, error) from error
+        return value
+
+    def merged(self, value: Any, following: Any) -> Any:
+        """Merge as the user says."""
+        return self._merged(value, following)
+
+    def _merged(self, value: Any, following: Any) -> Any:
+        found = self.reducer.merge(value, following)
+        if found is None:
+            raise FunctionError(
+                f"{name_of(self.reducer.merge)}, which merges two values, returned nothing (None): expected the value "
+                "of both. If it changes the first, it must return it"
+            )
+        return found
+
+    def _located(self, place: int, batch: Batch, error: Exception) -> Exception:
+        """Find the frame at which a function raises that is given several."""
+        if not self.takes_blocks:
+            return FrameError(place, said(error))
+        for i in range(len(batch.frames)):
+            try:
+                self.function(batch.positions[i : i + 1])
+            except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
+                return FrameError(i, said(alone))
+        return FunctionError(f"{said(error)}, for all of these together")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        content = packed((self.function, self.reducer.merge, self.reducer.finish), "the function")
+        return _own_fold, (content, self.takes_blocks)
+
+
+def _own_fold(content: bytes, takes_blocks: bool) -> OwnFold:
+    function, merge, finish = pickle.loads(content)  # noqa: S301 (from our own processes)
+    return OwnFold(function, takes_blocks, Reducer(merge, finish))
+
+
+@dataclass(frozen=True)
+class DiscardFold(Fold):
+    """A function that is called for its side effects.
+
+    Attributes
+    ----------
+    function : callable
+        The user's.
+    takes_blocks : bool
+        Whether it is given several frames at a time.
+    """
+
+    function: Callable[..., Any]
+    takes_blocks: bool
+
+    def added(self, value: int | None, batch: Batch) -> int:
+        """Call the function, and count the frames; what it returns is dropped."""
+        given = [batch.positions] if self.takes_blocks else batch.positions
+        for place, positions in enumerate(given):
+            try:
+                self.function(positions)
+            except Exception as error:
+                # Finding the frame of several would call the function, and have its side effects, again.
+                raise (FunctionError(said(error)) if self.takes_blocks else FrameError(place, said(error))) from error
+        return (value or 0) + len(batch.frames)
+
+    def merged(self, value: int, following: int) -> int:
+        """Add up."""
+        return value + following
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _discard_fold, (packed(self.function, "the function"), self.takes_blocks)
+
+
+def _discard_fold(content: bytes, takes_blocks: bool) -> DiscardFold:
+    return DiscardFold(pickle.loads(content), takes_blocks)  # noqa: S301 (from our own processes)
+
+
+@dataclass(frozen=True)
+class ExtremeFold(Fold):
+    """The largest, or the smallest, of each of a function's values.
+
+    Attributes
+    ----------
+    checked : Checked
+        The function.
+    is_largest : bool
+        Which.
+    """
+
+    checked: Checked
+    is_largest: bool
+
+    def added(self, value: NDArray[np.float64] | None, batch: Batch) -> NDArray[np.float64]:
+        """Compare the values of each frame; one that is not a number stays."""
+        found = self.checked(batch.positions)
+        # Adding 0 makes 0 of -0: they are equal, and the first to come would be kept.
+        found = (found.max(axis=0) if self.is_largest else found.min(axis=0)) + 0.0
+        return found if value is None else self.merged(value, found)
+
+    def merged(self, value: NDArray[np.float64], following: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Keep the larger, or the smaller."""
+        return np.maximum(value, following) if self.is_largest else np.minimum(value, following)
+
+
+@dataclass(frozen=True)
+class HistogramFold(Fold):
+    """How many of a function's numbers, of all frames, lie in each bin.
+
+    Attributes
+    ----------
+    checked : Checked
+        The function.
+    edges : ndarray, shape (n_bins + 1,), float64
+        Edges of the bins.
+    is_even : bool
+        Whether all bins are equally wide, so that nothing is searched.
+    """
+
+    checked: Checked
+    edges: NDArray[np.float64]
+    is_even: bool
+
+    def added(self, value: NDArray[np.int64] | None, batch: Batch) -> NDArray[np.int64]:
+        """Count the numbers of some frames."""
+        numbers = self.checked(batch.positions).ravel()
+        if self.is_even:
+            limits = (float(self.edges[0]), float(self.edges[-1]))
+            counts, _ = np.histogram(numbers, len(self.edges) - 1, limits)
+        else:
+            counts, _ = np.histogram(numbers, self.edges)
+        return counts.astype(np.int64) if value is None else value + counts
+
+    def merged(self, value: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add up."""
+        return value + following
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """How far a function's values, and squared, are from those of one frame: they add up to a variance.
+
+    Attributes
+    ----------
+    checked : Checked
+        The function.
+    origin : ndarray, shape (n_columns,), float64
+        The values of one frame: sums of squares of small numbers lose less in rounding.
+    """
+
+    checked: Checked
+    origin: NDArray[np.float64]
+
+    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return differences and their squares, shape (n_frames, 2 * n_columns)."""
+        differences = self.checked(positions) - self.origin
+        return np.concatenate([differences, differences**2], axis=1)
+
+    def moments(self, sums: NDArray[np.float64], n_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mean and variance (that of the frames: divided by their number), of the sums over all frames."""
+        mean, square = sums.reshape(2, -1) / n_frames
+        shape = self.checked.shape
+        assert shape is not None
+        return (self.origin + mean).reshape(shape), np.maximum(square - mean**2, 0.0).reshape(shape)
+
+
+def edges_of(
+    bins: int | Sequence[float] | NDArray[np.float64] | None, limits: tuple[float, float] | None
+) -> tuple[NDArray[np.float64], bool]:
+    """Return the edges of bins, and whether these are equally wide.
+
+    Raises
+    ------
+    MismatchError
+        If what is given makes no bins.
+    """
+    if isinstance(bins, (int, np.integer)):
+        if limits is None or bins < 1 or not limits[0] < limits[1] or not np.isfinite(limits).all():
+            raise MismatchError(f"a histogram of {bins} bins needs range=(least, most), ascending, got {limits}")
+        return np.linspace(*limits, bins + 1), True
+    edges = np.asarray([] if bins is None else bins, np.float64)
+    if limits is not None or edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+        raise MismatchError("a histogram needs bins: how many, and their range, or their edges, ascending")
+    return edges, False

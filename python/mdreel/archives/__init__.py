@@ -1,5 +1,0 @@
-"""Archives: the frames of channels in files of the usual formats, each once, whoever dies meanwhile."""
-
-from mdreel.archives.archive import Archived, archive
-
-__all__ = ["Archived", "archive"]

@@ -1,0 +1,7 @@
+"""Advice: how to run an analysis, from a short sample of it, the guidelines of the literature, and a model."""
+
+from mdreel.cluster.advice.advice import Advice, advice_of, advise
+from mdreel.cluster.advice.sample import FrameCost, Sample
+from mdreel.cluster.advice.target import Target, target_of
+
+__all__ = ["Advice", "FrameCost", "Sample", "Target", "advice_of", "advise", "target_of"]

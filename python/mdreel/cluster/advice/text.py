@@ -1,0 +1,95 @@
+"""The page: advice in lines for people."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mdreel.cluster.advice.advice import Advice
+    from mdreel.cluster.advice.sample import FrameCost, Sample
+
+
+def page_of(advice: "Advice") -> str:
+    """Return advice in lines: what was measured, what the guidelines say, what is to be expected."""
+    return "\n".join((*_measured(advice), "", *_advised(advice), "", *_expected(advice)))
+
+
+def _measured(advice: "Advice") -> Iterator[str]:
+    sample, target = advice.sample, advice.target
+    looked_at = f"{sample.n_sampled:,} frames looked at in {sample.seconds:.2g} s; {sample.n_frames:,} are wanted"
+    lines = {
+        "target": f"{target}, {target.file_system.name} file system" + ("" if target.is_here else " (assumed rates)"),
+        "trajectory": _trajectory(sample),
+        "sample": looked_at,
+        "a frame": f"{_cost(sample.alone)}; ± {100 * sample.spread:.0f} % from place to place",
+    }
+    if sample.together is not None:
+        times = f"{sample.slowdown:.2f} times as long a frame" if sample.slowdown > 1 else "as fast as alone"
+        lines[f"{sample.n_together} threads"] = f"{_cost(sample.together)}: {times}"
+    if not target.is_here:
+        lines["on the target"] = _cost(advice.cost)
+    lines["R_comp/io"] = _ratio(advice.ratio_comp_io)
+    if advice.chosen.communication:
+        lines["R_comp/comm"] = f"{_ratio(advice.ratio_comp_comm)} with {advice.plan.n_workers:,} workers, as expected"
+    yield from _aligned(lines.items())
+
+
+def _trajectory(sample: "Sample") -> str:
+    files = "" if sample.n_files == 1 else f", {sample.n_files:,} files"
+    where = "" if sample.file_system is None else f", on {sample.file_system}"
+    stripes = f" in {sample.n_stripes} stripes" if sample.n_stripes > 1 else ""
+    cached = "" if sample.cached_share is None else f", {100 * sample.cached_share:.0f} % in the page cache"
+    atoms = f"{sample.n_wanted_atoms:,} of {sample.n_atoms:,} atoms"
+    return f"{sample.format}{files}, {atoms}, {sample.file_bytes / 1e3:.3g} kB a frame{where}{stripes}{cached}"
+
+
+def _advised(advice: "Advice") -> Iterator[str]:
+    plan = advice.plan
+    yield from _aligned((one.subject, f"{one.choice}: {one.reason} [{one.source}]") for one in advice.verdicts)
+    nodes = f" on {plan.n_nodes} nodes" if plan.n_nodes > 1 else ""
+    blocks = f"{plan.n_blocks:,} of {advice.frames_per_block:,} frames"
+    lines = {
+        "workers": f"{plan.n_workers:,}{nodes}, of {advice.target.n_workers:,} cores",
+        "blocks": f"{blocks} ({advice.frames_per_block * advice.sample.file_bytes / 1e6:.3g} MB of file)",
+    }
+    yield from _aligned(lines.items())
+
+
+def _expected(advice: "Advice") -> Iterator[str]:
+    columns = "{:>8} {:>6}  {:<10} {:<17} {:>10} {:>8} {:>6}  {}"
+    yield columns.format("workers", "nodes", "executor", "access", "expected", "S", "E", "bound by")
+    for one in advice.predictions:
+        plan = one.plan
+        mark = "  <-" if plan.n_workers == advice.plan.n_workers else ""
+        yield columns.format(
+            f"{plan.n_workers:,}",
+            plan.n_nodes,
+            plan.executor,
+            plan.access + (" (split)" if plan.must_split else ""),
+            f"{_seconds(one.seconds)} s",
+            f"{one.speedup(advice.serial):.3g}",
+            f"{one.efficiency(advice.serial):.2f}",
+            one.bound + mark,
+        )
+
+
+def _aligned(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, text in lines:
+        yield f"{name:<14}{text}"
+
+
+def _cost(cost: "FrameCost") -> str:
+    kinds = ("read", "decompress", "compute")
+    parts = ", ".join(f"{kind} {_microseconds(getattr(cost, kind))}" for kind in kinds)
+    return f"{parts} µs"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{1e6 * seconds:,.3g}" if seconds < 1e-3 else f"{1e6 * seconds:,.0f}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"

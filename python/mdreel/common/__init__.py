@@ -1,0 +1,1 @@
+"""Formatting, validation and file helpers that every other package may use."""

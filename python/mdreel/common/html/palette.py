@@ -1,0 +1,77 @@
+"""The colours of pages: one for each kind of time, in every figure, by day and by night."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdreel.common.html.markup import Markup, element
+
+
+@dataclass(frozen=True)
+class Colour:
+    """A colour.
+
+    Attributes
+    ----------
+    light, dark : str
+        On a light, and on a dark page: ``#rrggbb``.
+    """
+
+    light: str
+    dark: str
+
+
+# Open, read, decompress, compute and communicate are close to those of Okabe and Ito, "Color Universal Design" (2008).
+# All were searched for, so that those of a figure are told apart whichever cones an eye lacks.
+COLOURS: Mapping[str, Colour] = {
+    "open": Colour("#E8A110", "#E79F00"),
+    "read": Colour("#0072B2", "#3B7EBF"),
+    "decompress": Colour("#56B4E9", "#79C8F2"),
+    "compute": Colour("#139E71", "#09A97F"),
+    "wait": Colour("#D3D8DF", "#464B51"),
+    "reduce": Colour("#36258C", "#8C79F7"),
+    "write": Colour("#871C4D", "#B6497D"),
+    "communicate": Colour("#CD7EAA", "#C48FBE"),
+    "topology": Colour("#989011", "#E1C76A"),
+    "end of loop": Colour("#714635", "#BB7E3A"),
+    "overheads": Colour("#6B7077", "#747980"),
+}
+"""By kind of span, and by what else the time of a rank consists of."""
+
+
+def class_of(kind: str) -> str:
+    """Return the class of what is painted in the colour of a kind."""
+    return kind.replace(" ", "-")
+
+
+def stylesheet() -> Markup:
+    """Return the style that all pages share.
+
+    It gives each class its colour, and dims the others while the name of one is pointed at; ``base.css`` has the rest.
+    """
+    light = "".join(f"--{class_of(kind)}:{colour.light};" for kind, colour in COLOURS.items())
+    dark = "".join(f"--{class_of(kind)}:{colour.dark};" for kind, colour in COLOURS.items())
+    rules = [f":root{{{light}}}", f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"]
+    for kind in map(class_of, COLOURS):
+        rules.append(f".{kind}{{--paint:var(--{kind})}}")
+        rules.append(f".card:has(.key.{kind}:hover) .layer path:not(.{kind}){{opacity:.12}}")
+    return Markup("\n".join(rules) + Path(__file__).with_name("base.css").read_text(encoding="utf-8"))
+
+
+def legend(kinds: Iterable[str], *marks: Markup) -> Markup:
+    """Return what the colours of a figure mean.
+
+    Parameters
+    ----------
+    kinds : iterable of str
+        The kinds that the figure shows, in its order.
+    *marks : Markup
+        Keys of what else it shows; see `key`.
+    """
+    return element("ul", *[key(class_of(kind), kind) for kind in kinds], *marks, class_="legend")
+
+
+def key(class_: str, name: str, said: str = "") -> Markup:
+    """Return a swatch of a class, its name, and an amount."""
+    amount = [element("b", said)] if said else []
+    return element("li", element("i"), f"{name} ", *amount, class_=f"key {class_}")

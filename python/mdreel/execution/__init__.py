@@ -1,0 +1,1 @@
+"""Running blocks of frames: blocks, pipeline, checkpoints and executors."""

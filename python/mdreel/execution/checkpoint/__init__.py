@@ -1,0 +1,1 @@
+"""Checkpoints, which let an interrupted run continue."""

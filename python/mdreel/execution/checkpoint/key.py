@@ -1,0 +1,92 @@
+"""The secret key of a user, with which checkpoints are authenticated."""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from mdreel.common.atomic_files import sync_directory
+from mdreel.common.trusted_files import check_trusted
+from mdreel.errors import UnsupportedError
+
+KEY_VARIABLE = "MDREEL_KEY_FILE"
+"""The environment variable that names another file for the key."""
+
+_N_BYTES = 32
+
+
+def key_path() -> Path:
+    """Return where the key of this user is kept: ``$MDREEL_KEY_FILE``, or in the user's folder of state."""
+    if named := os.environ.get(KEY_VARIABLE):
+        return Path(named)
+    state = Path(os.environ.get("XDG_STATE_HOME") or "")
+    return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "mdreel" / "checkpoint.key"
+
+
+def user_key() -> bytes:
+    """Return the key of this user; make one if there is none.
+
+    Raises
+    ------
+    UnsupportedError
+        If the file belongs to another user, if others may read it, if it holds no key, or if it cannot be made.
+    """
+    path = key_path()
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        _make(path)
+        return _read(path)
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def name_of_key(key: bytes) -> str:
+    """Return a text by which keys are told apart, and which says nothing else of a key."""
+    return sha256(b"mdreel: name of a key" + key).hexdigest()[:16]
+
+
+def _read(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        check_trusted(descriptor, path)
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
+            message = (
+                "others may read the secret key: remove it; the checkpoints that were written with it are then void"
+            )
+            raise UnsupportedError(f"{path}: {message}")
+        key = os.read(descriptor, _N_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(key) != _N_BYTES:
+        raise UnsupportedError(f"{path}: expected a key of {_N_BYTES} bytes: remove the file, and mdreel makes another")
+    return key
+
+
+def _make(path: Path) -> None:
+    """Make a key. The file has it when it has its name; of several processes that make one, the first one counts."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            os.write(descriptor, secrets.token_bytes(_N_BYTES))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+            sync_directory(path.parent)
+    finally:
+        temporary.unlink()
+
+
+def _unusable(path: Path, error: OSError) -> UnsupportedError:
+    message = f"the key that protects your checkpoints cannot be kept there: {error.strerror or error}"
+    return UnsupportedError(f"{path}: {message}: set {KEY_VARIABLE} to a file that all nodes of the run can read")

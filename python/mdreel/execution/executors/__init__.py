@@ -1,0 +1,1 @@
+"""Executors, which run blocks of frames on workers."""

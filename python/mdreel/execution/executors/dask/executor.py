@@ -1,0 +1,373 @@
+"""Dask: the workers of a cluster, on this machine or on many."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import queue
+import uuid
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import MismatchError, UnsupportedError, WorkerError
+from mdreel.execution.available_cores import available_processors
+from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
+from mdreel.execution.executors.dask.cluster import START_SECONDS, connected, is_reached, n_threads
+from mdreel.execution.executors.local.single_process import Alone
+from mdreel.execution.executors.remote_errors import Failure
+from mdreel.execution.executors.reraise_signals import insisting
+from mdreel.execution.executors.tickets import Ticket
+from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.memory import check_budget
+from mdreel.execution.work import Work
+from mdreel.timing.spans import TASK
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from mdreel.execution.executors.dask.worker import Done, Host
+
+_POLL_SECONDS = 0.05
+_QUIET_SECONDS = 2.0
+"""When nothing came for so long, it is seen what became of the workers."""
+_N_CLOCK_LOOKS = 3
+
+
+class Dask(Alone):
+    """Runs blocks as tasks of `dask.distributed`.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Number of worker processes of a cluster on this machine, with one thread each; by default one for each
+        processor. With a client it is the number of threads of the client's cluster, and need not be given.
+    schedule : {"demand", "static"}
+        Whether whoever is free takes the next blocks, or each worker has one share of all.
+    client : distributed.Client or str, optional
+        A client, or the address of a scheduler. By default a cluster is started for each run, and ended with it.
+
+    Notes
+    -----
+    The job goes to each worker once, with the places of the frames; workers open the trajectory and nothing else, so
+    that all must see it under the same path. A thread has one task, and the next one shortly before it is done with
+    that. What is lost with a worker is done again by another.
+    """
+
+    name = "dask"
+
+    def __init__(
+        self, n_workers: int | None = None, schedule: Schedule = "demand", *, client: Client | str | None = None
+    ) -> None:
+        _refuse_without_dask()
+        if n_workers is not None and n_workers < 1:
+            raise MismatchError(f"at least 1 worker is needed, {n_workers} were asked for")
+        self.schedule = schedule
+        self._client = client
+        self._n_workers = n_workers
+
+    @property
+    def n_workers(self) -> int:
+        """How many blocks are run at a time."""
+        if self._client is None:
+            return available_processors() if self._n_workers is None else self._n_workers
+        with connected(self._client, 0) as client:
+            found = n_threads(client)
+        if self._n_workers not in (None, found):
+            raise MismatchError(f"{self._n_workers} workers were asked for, the cluster has {found} threads")
+        return found
+
+    def run(self, work: Work) -> Outcome | None:
+        """Run all blocks; see `Executor.run`."""
+        if work.job.source.is_growing:
+            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+        n_workers = self.n_workers
+        check_budget(work, n_workers)
+        coordinator = Coordinator(work, n_workers, self.schedule)
+        tasks = np.empty(0, TASK)
+        if not coordinator.is_done:
+            payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
+            try:
+                with insisting() as insist, connected(self._client, n_workers) as client:
+                    tasks = _Session(client, payload, coordinator, n_workers).run(insist)
+            except BlocksDidNotJoin:
+                return None
+        outcome = coordinator.finish()
+        return None if outcome is None else replace(outcome, tasks=tasks)
+
+    def __repr__(self) -> str:
+        return f"Dask({self._n_workers if self._client is None else self._client!r})"
+
+
+def _refuse_without_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError("the backend dask needs dask.distributed: pip install 'mdreel[dask]'") from error
+
+
+class _Session:
+    """A run on a cluster."""
+
+    def __init__(self, client: Client, payload: bytes, coordinator: Coordinator, n_workers: int) -> None:
+        self._client = client
+        self._payload = payload
+        self._coordinator = coordinator
+        self._name = f"mdreel-{uuid.uuid4().hex[:12]}"
+        self._n_workers = n_workers
+        self._slots: list[_Slot] = []
+        self._inbox: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._addresses: list[str] = []
+        self._hosts: dict[str, str] = {}
+        self._offsets_ns: dict[str, int] = {}
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._done_by: dict[str, tuple[Ticket, int]] = {}
+        self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
+        self._heard_at = self._looked_at = perf_counter()
+        self._is_direct = False
+        self._turn_ns = 0
+
+    def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
+        """Run until all blocks are there; ``insist`` is called every now and then.
+
+        Returns
+        -------
+        ndarray, shape (n_tasks,), TASK
+            What the scheduler has recorded.
+        """
+        from distributed.comm.core import CommClosedError
+
+        try:
+            self._meet()
+            self._open()
+            while not self._coordinator.is_done:
+                insist()
+                self._hand_out()
+                self._take_in()
+                self._look_around()
+                self._coordinator.report()
+            return self._recorded()
+        except CommClosedError as error:
+            raise self._scheduler_lost() from error
+        finally:
+            for slot in self._slots:
+                slot.future.release()
+            with suppress(Exception):  # the cluster may be gone
+                self._client.unregister_worker_plugin(self._name)
+                self._client.unregister_scheduler_plugin(self._name)
+
+    def _meet(self) -> None:
+        """Learn where the workers are, and what time it is there; a host that has no mdreel is an error."""
+        from mdreel.execution.executors.dask.worker import Host
+
+        try:
+            self._client.run_on_scheduler(Host.here)
+        except ImportError as error:
+            raise Failure.of(error).blamed_on(f"{self._scheduler} cannot begin") from error
+        asked_ns = perf_counter_ns()
+        answers = self._client.run(Host.here, on_error="return")
+        answered_ns = perf_counter_ns()
+        self._is_direct = all(is_reached(address) for address in answers)
+        for address, answer in answers.items():
+            if isinstance(answer, Host):
+                self._learn(address, answer, asked_ns, answer.now_ns, answered_ns)
+            elif not isinstance(answer, OSError):  # who is gone is not needed
+                raise Failure.of(answer).blamed_on(f"worker {address} cannot begin") from answer
+
+    def _learn(self, address: str, host: Host, asked_ns: int, begun_ns: int, answered_ns: int) -> None:
+        """Learn the name and the clock of a worker, which began when it was asked and has answered when it was done."""
+        from mdreel.execution.executors.dask.worker import Host
+
+        here = Host.here()
+        is_here = (host.name, host.boot) == (here.name, here.boot)
+        self._hosts[address] = host.name
+        # An answer has been on its way for as long as the question was, for all one knows.
+        self._offsets_ns[address] = 0 if is_here else (asked_ns + answered_ns - begun_ns - host.now_ns) // 2
+
+    def _open(self) -> None:
+        """Have every worker open the trajectory."""
+        from mdreel.execution.executors.dask.scheduler import TaskPlugin
+        from mdreel.execution.executors.dask.worker import JobPlugin, open_job
+
+        self._client.register_plugin(JobPlugin(self._name, self._payload))
+        with suppress(ValueError):  # a scheduler may be told to take no plugins: it records nothing then
+            self._client.register_plugin(TaskPlugin(self._name))
+        workers = list(self._hosts)
+        answers = self._client.run(open_job, self._name, workers=workers, on_error="ignore")
+        for address, answer in answers.items():
+            if isinstance(answer, Failure):
+                raise answer.blamed_on(f"worker {self._where(address)} cannot begin") from answer.error
+            for thread in range(self._client.nthreads().get(address, 1)):
+                self._addresses.append(address)
+                self._coordinator.ready(len(self._addresses) - 1, answer + self._offsets_ns[address])
+                del thread
+        self._coordinator.all_ready()
+
+    def _where(self, address: str) -> str:
+        return f"{address} on {self._hosts[address]}"
+
+    def _hand_out(self) -> None:
+        for number in range(self._n_workers):
+            if (ticket := self._coordinator.take(number)) is not None:
+                near = self._addresses[number] if number < len(self._addresses) else None
+                self._submit(number, ticket, f"{self._name}-{ticket.number}", near)
+
+    def _submit(self, number: int, ticket: Ticket, key: str, near: str | None) -> None:
+        from mdreel.execution.executors.dask.worker import do_ticket
+
+        future = self._client.submit(
+            do_ticket,
+            self._name,
+            ticket.first,
+            ticket.end,
+            key=key,
+            workers=None if near is None else [near],
+            allow_other_workers=near is not None,
+            pure=False,
+        )
+        self._slots.append(_Slot(number, ticket, future, perf_counter_ns(), near))
+        future.add_done_callback(self._inbox.put)
+
+    def _take_in(self) -> None:
+        """Wait a moment for what is under way, and take in what has come."""
+        with suppress(queue.Empty):
+            came = [self._inbox.get(timeout=_POLL_SECONDS)]
+            while not self._inbox.empty():
+                came.append(self._inbox.get_nowait())
+            for slot in [slot for slot in self._slots if slot.future in came]:
+                self._slots.remove(slot)
+                self._end(slot)
+        for slot in [slot for slot in self._slots if not self._coordinator.is_wanted(slot.ticket)]:
+            slot.future.cancel()  # what runs runs on, and nobody listens
+            self._slots.remove(slot)
+
+    def _look_around(self) -> None:
+        """See that there is a cluster left: Dask would wait for one for ever."""
+        if self._client.status == "closed":
+            raise self._scheduler_lost()
+        now = perf_counter()
+        if now - max(self._heard_at, self._looked_at) > _QUIET_SECONDS:
+            self._looked_at = now
+            there = self._client.nthreads()
+            if there:
+                self._heard_at = now
+                self._free_the_forgotten(there)
+            elif now - self._heard_at > START_SECONDS:
+                how_long = f"none came in {START_SECONDS:.0f} s"
+                raise WorkerError(f"all workers of {self._scheduler} were lost, and {how_long}")
+
+    def _free_the_forgotten(self, there: Collection[str]) -> None:
+        """Ask once more for tasks that Dask has forgotten, now for any of the workers that are there.
+
+        A task that is meant for one worker, others allowed, is done by another when that one is lost; but when none was
+        there at that moment, those that come later are not given it.
+        """
+        under_way = {key for keys in self._client.processing().values() for key in keys}
+        for slot in self._slots.copy():
+            is_pending = slot.future.status == "pending" and slot.future.key not in under_way
+            if is_pending and slot.near is not None and slot.near not in there:
+                self._slots.remove(slot)
+                slot.future.cancel()
+                self._submit(slot.worker, slot.ticket, f"{slot.future.key}-again", None)
+
+    def _scheduler_lost(self) -> WorkerError:
+        return WorkerError(f"{self._scheduler} was lost")
+
+    def _end(self, slot: _Slot) -> None:
+        """Take in what a task became."""
+        self._heard_at = perf_counter()
+        if slot.future.status == "error":
+            error = slot.future.exception()
+            failure = Failure.of(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            self._coordinator.failed(slot.worker, slot.ticket, failure, "Dask cluster")
+        elif slot.future.status in ("cancelled", "lost"):
+            if self._client.status != "running":
+                raise self._scheduler_lost()
+            self._coordinator.lost(slot.worker, [slot.ticket], "Dask cluster", "was lost")
+        else:
+            done = self._fetched(slot)
+            if done is None:
+                self._slots.append(slot)
+                slot.future.add_done_callback(self._inbox.put)
+                return
+            self._take(slot, done, perf_counter_ns())
+            self._turn_ns = perf_counter_ns()
+
+    def _take(self, slot: _Slot, done: Done, arrived_ns: int) -> None:
+        """Take in what a task gave back."""
+        if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
+            self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, arrived_ns)
+        if isinstance(done.part, Failure):
+            self._coordinator.failed(slot.worker, slot.ticket, done.part, self._where(done.address))
+            return
+        n_known = len(self._addresses)
+        worker = self._number(done.address, done.thread)
+        begun_ns, opened_ns, ended_ns = (
+            at + self._offsets_ns[done.address] for at in (done.begun_ns, done.opened_ns, done.host.now_ns)
+        )
+        if worker >= n_known:
+            self._coordinator.ready(worker, opened_ns, begun_ns)
+        done.part.done_by(worker)
+        self._done_by[str(slot.future.key)] = (slot.ticket, worker)
+        worked = Worked(opened_ns, ended_ns, arrived_ns, done.member, self._turn_ns)
+        self._coordinator.came(worker, slot.ticket, done.part, worked)
+
+    def _fetched(self, slot: _Slot) -> Done | None:
+        """Fetch what a task gave back; None while it is done again, as its worker was lost before it was asked."""
+        # From where it is, if that can be reached from here: the scheduler would receive and send all of it.
+        gathering = self._client.gather(slot.future, direct=self._is_direct, asynchronous=True)
+        loop: Any = self._client.loop
+        fetching = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
+        try:
+            done: Done = fetching.result(timeout=START_SECONDS)
+        except TimeoutError:
+            fetching.cancel()
+            return None
+        return done
+
+    def _number(self, address: str, thread: int) -> int:
+        """Number a thread of a worker: as was said when it was ready, or anew where it came later."""
+        if (address, thread) not in self._numbers:
+            taken = set(self._numbers.values())
+            free = [n for n, own in enumerate(self._addresses) if own == address and n not in taken]
+            if not free:
+                free = [len(self._addresses)]
+                self._addresses.append(address)
+            self._numbers[address, thread] = free[0]
+        return self._numbers[address, thread]
+
+    def _recorded(self) -> NDArray[np.void]:
+        """Ask the scheduler for its record of our tasks, and tell its clock from ours."""
+        from mdreel.execution.executors.dask.scheduler import Record, record_of
+
+        answers = []
+        with suppress(Exception):  # it had no plugin to begin with
+            for _ in range(_N_CLOCK_LOOKS):
+                asked_ns, record = perf_counter_ns(), self._client.run_on_scheduler(record_of, self._name)
+                answers.append((perf_counter_ns() - asked_ns, asked_ns, record))
+        # The quickest answer tells most of the time there.
+        taken_ns, asked_ns, record = min(answers, key=lambda answer: answer[0], default=(0, 0, Record()))
+        offset_ns = asked_ns + taken_ns // 2 - record.now_ns - self._coordinator.begun_ns
+        rows = []
+        for key, _, start, stop in record.tasks:
+            if key in self._done_by:
+                ticket, worker = self._done_by[key]
+                begun, ended = (max(round(1e9 * at) + offset_ns, 0) for at in (start, stop))
+                rows.append((ticket.first, ticket.end, worker, begun, ended))
+        return np.array(rows, TASK)
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """A task that is under way, and for which worker it is meant."""
+
+    worker: int
+    ticket: Ticket
+    future: Future[Any]
+    asked_ns: int
+    near: str | None

@@ -1,0 +1,327 @@
+"""MPI: ranks that a launcher has started, on one machine or many."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack, closing, nullcontext
+from itertools import pairwise
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
+
+import numpy as np
+
+from mdreel.errors import MismatchError, UnsupportedError, WorkerError
+from mdreel.execution.access import PARALLEL_HDF5
+from mdreel.execution.checkpoint.file import Checkpoint
+from mdreel.execution.executors.mpi.broadcast import Kind, Message, hear, tell
+from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.execution.executors.mpi.progress_thread import attending
+from mdreel.execution.executors.mpi.rank_readers import JobTogether, reading_of
+from mdreel.execution.executors.mpi.result_transfer import (
+    Communication,
+    carrier_of,
+    check_communication,
+    suitable_communication,
+)
+from mdreel.execution.executors.mpi.results import Results
+from mdreel.execution.executors.mpi.round import Assignment, HandedIn, Round
+from mdreel.execution.executors.remote_errors import Failure
+from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.memory import check_budget
+from mdreel.execution.span_log import SpanLog
+from mdreel.execution.work import Work
+
+if TYPE_CHECKING:
+    from mdreel._core import Part
+    from mdreel.execution.job import Monitor
+
+T = TypeVar("T")
+
+_PAUSE_SECONDS = 0.002
+
+_SERVED: list[Any] = []
+"""The communicators whose other ranks serve this one."""
+
+
+class Mpi:
+    """Runs blocks on the ranks of an MPI launcher, rank 0 among them.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Number of ranks; need not be given, and must be right if it is.
+    schedule : {"demand", "static"}
+        Whether whoever is free takes the next blocks, or each rank has one share of all.
+    communication : {"gather", "window", "global-arrays"}
+        How results come to rank 0: with Gatherv when all is done, by one-sided puts into an array there, or into one
+        that Global Arrays spreads over all ranks, for which an interpreter must have been built. By default
+        ``"window"`` on one node, where it is known where frames are, and ``"gather"`` otherwise.
+    communicator : mpi4py.MPI.Comm, optional
+        The ranks; all of them by default.
+
+    Raises
+    ------
+    UnsupportedError
+        If no launcher has started this process, or mpi4py is not installed.
+    WorkerError
+        If launcher and MPI library are not of the same MPI.
+
+    Notes
+    -----
+    All ranks call ``run`` of an analysis, and all get its results; rank 0 alone opens the trajectory to plan, and tells
+    the others the job and where the frames are. Whatever else one rank should do for all, such as reading the topology,
+    is given to `share`. Blocks are taken from a counter in rank 0's memory, which needs nobody to hand them out. Each
+    rank works with one thread.
+    """
+
+    name = "mpi"
+
+    def __init__(
+        self,
+        n_workers: int | None = None,
+        schedule: Schedule = "demand",
+        *,
+        communication: Communication | None = None,
+        communicator: Any = None,
+    ) -> None:
+        if communication not in (None, *(known := get_args(Communication))):
+            raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
+        self._communicator = world() if communicator is None else communicator
+        self.n_workers: int = self._communicator.size
+        if n_workers not in (None, self.n_workers):
+            raise MismatchError(f"{n_workers} workers were asked for, the launcher has started {self.n_workers} ranks")
+        self.schedule = schedule
+        self.communication: Communication | None = communication
+
+    def share(self, compute: Callable[[], T]) -> T:
+        """Let rank 0 compute, the others serve it meanwhile, and all return what it did; see `Executor.share`."""
+        if self._communicator.rank != 0:
+            result, failure = self._serve(Kind.END).read()
+            if failure is not None:
+                raise failure.error
+            shared: T = result
+            return shared
+        if self._communicator in _SERVED:
+            return compute()  # within what is shared: the others serve that
+        _SERVED.append(self._communicator)
+        try:
+            result = compute()
+        except Exception as error:
+            tell(self._communicator, Kind.END, (None, Failure.of(error)))
+            raise
+        except BaseException:
+            tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
+            raise
+        finally:
+            _SERVED.remove(self._communicator)
+        tell(self._communicator, Kind.END, (result, None))
+        return result
+
+    def serve(self) -> NoReturn:
+        """Serve rank 0, run after run, until it leaves; then leave with its exit code."""
+        sys.exit(self._serve(Kind.LEAVE).read())
+
+    def leave(self, code: int) -> None:
+        """Let all ranks that serve leave."""
+        tell(self._communicator, Kind.LEAVE, code)
+
+    def run(self, work: Work) -> Outcome | None:
+        """Run all blocks, on rank 0, while the others are in `share` or `serve`; see `Executor.run`."""
+        if work.job.source.is_growing:
+            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+        check_communication(self.communication, self._communicator)
+        check_budget(work, self.n_workers)
+        if self.communication not in (None, "gather") and work.blocks.are_of_bytes:
+            return None  # the place of a result must be known before it is there
+        together = work.access in PARALLEL_HDF5
+        job = JobTogether.of(work.job, work.access == "hdf5-collective") if together else work.job
+        results = Results(work)
+        while results.is_of_use and (ranges := results.missing()):
+            assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
+            kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
+            tell(self._communicator, Kind.ROUND, (job, work.blocks, assignment, kept))
+            monitor = None if work.monitor is None else _counting(work.monitor, results.n_frames)
+            self._round(job, work.blocks, assignment, work.checkpoint, monitor, results, perf_counter_ns())
+        return results.finish()
+
+    def __repr__(self) -> str:
+        return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
+
+    def _serve(self, until: Kind) -> Message:
+        """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            while True:
+                kind, message = hear(self._communicator)
+                if kind is until:
+                    return message
+                if kind is Kind.ROUND:
+                    since_ns = perf_counter_ns()
+                    job, blocks, assignment, kept = _order_in(message, self._communicator)
+                    checkpoint = None
+                    if kept is not None:
+                        path, identity = kept
+                        checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
+                    with nullcontext() if checkpoint is None else closing(checkpoint):
+                        self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
+        except SystemExit as error:  # a scheduler's SIGTERM, which goes to all ranks: nothing is wrong here
+            self._communicator.Abort(int(error.code or 0))
+            raise
+        except BaseException:  # the others would wait for ever
+            traceback.print_exc()
+            self._communicator.Abort(1)
+            raise
+        finally:
+            signal.signal(signal.SIGINT, heard)
+
+    def _round(
+        self,
+        job: Any,
+        blocks: Any,
+        assignment: Any,
+        checkpoint: Checkpoint | None,
+        monitor: Monitor | None,
+        results: Results | None,
+        since_ns: int,
+    ) -> None:
+        """Do a round, together, of which this rank was told at a moment; rank 0 has the results."""
+        ranks = self._communicator
+        handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
+        log = handed_in.log
+        log.record("open", ranks.rank, since_ns)
+        if not self._hosts(job if isinstance(job, Failure) else None, log):
+            return
+        stopped: BaseException | None = None
+        with ExitStack() as stack:
+            since_ns = perf_counter_ns()
+            reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
+            log.record("open", ranks.rank, since_ns)
+            hosts = self._hosts(reading.failure, log)
+            if not hosts:
+                return
+            since_ns = perf_counter_ns()
+            communication = assignment.communication or suitable_communication(hosts, blocks)
+            width = job.kernel.row_width
+            carrier = stack.enter_context(carrier_of(communication, ranks, blocks, width))
+
+            def keep(part: Part) -> int:
+                if checkpoint is not None:
+                    checkpoint.add(part)
+                put_ns = perf_counter_ns()
+                n_rows = carrier.put(part)
+                log.record("communicate", ranks.rank, put_ns, n_frames=n_rows, n_bytes=8 * width * n_rows)
+                return n_rows
+
+            round_ = Round(ranks, reading, blocks, assignment, handed_in, keep, monitor)
+            log.record("communicate", ranks.rank, since_ns, round_.begun_ns)
+            with attending(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
+                try:
+                    if results is not None:
+                        results.make_room()
+                        round_.free_since_ns = log.record("communicate", ranks.rank, round_.begun_ns)
+                    round_.run()
+                except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
+                    stopped = error
+                reading.join()
+                stopped = self._meet() or stopped
+            met_ns = log.record("wait", ranks.rank, round_.free_since_ns)
+            round_.close()
+            carrier.settle()
+            gathered = self._gather(handed_in, met_ns)
+            if stopped is not None:
+                raise stopped
+            if results is not None:  # while what carries them is there
+                results.take_in(round_.begun_ns, gathered, carrier)
+
+    def _hosts(self, failure: Failure | None, log: SpanLog) -> list[str]:
+        """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""
+        since_ns = perf_counter_ns()
+        answers = self._communicator.allgather((socket.gethostname(), failure))
+        log.record("wait", self._communicator.rank, since_ns)
+        for rank, (host, found) in enumerate(answers):
+            if found is not None:
+                if self._communicator.rank == 0:
+                    raise found.blamed_on(f"rank {rank} ({host}) cannot begin") from found.error
+                return []
+        return [host for host, _ in answers]
+
+    def _meet(self) -> BaseException | None:
+        """Wait for the others without keeping a core busy; return what has interrupted that: they meet first."""
+        request, interrupted = self._communicator.Ibarrier(), None
+        while not request.Test():
+            try:
+                time.sleep(_PAUSE_SECONDS)
+            except KeyboardInterrupt as error:
+                interrupted = error
+        return interrupted
+
+    def _gather(self, handed_in: HandedIn, since_ns: int) -> list[HandedIn]:
+        """Bring what ranks hand in to rank 0, and say how long that, and their results, have taken since a moment."""
+        from mpi4py import MPI
+
+        ranks = self._communicator
+        content = np.frombuffer(
+            b"" if ranks.rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL), np.uint8
+        )
+        sizes = ranks.gather(len(content))
+        if ranks.rank != 0:
+            ranks.Gatherv([content, MPI.BYTE], None)
+            ranks.gather((since_ns, perf_counter_ns()))
+            return []
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        everything = np.empty(starts[-1], np.uint8)
+        ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
+        others = [everything[a:b] for a, b in pairwise(starts)][1:]
+        gathered = [handed_in, *(pickle.loads(content.data) for content in others)]  # noqa: S301 (from our own ranks)
+        for rank, (begun_ns, ended_ns) in enumerate(ranks.gather((since_ns, perf_counter_ns()))):
+            gathered[rank].log.record("communicate", rank, begun_ns, ended_ns)
+        return gathered
+
+
+def world() -> Any:
+    """Return all ranks that the launcher has started.
+
+    Raises
+    ------
+    UnsupportedError
+        If no launcher has started this process, or mpi4py is not installed.
+    WorkerError
+        If launcher and MPI library are not of the same MPI.
+    """
+    expected = launched()
+    if expected is None:
+        message = "no MPI launcher has started this process: use mpirun -n 4 mdreel ..., or another backend"
+        raise UnsupportedError(f"the backend mpi: {message}")
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise UnsupportedError("the backend mpi needs mpi4py: pip install 'mdreel[mpi]'") from error
+    if expected.size != MPI.COMM_WORLD.size:
+        library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
+        raise WorkerError(
+            f"the launcher has started {expected.size} ranks, the MPI library sees {MPI.COMM_WORLD.size}: "
+            f"they are not of the same MPI; the library is {library}"
+        )
+    return MPI.COMM_WORLD
+
+
+def _counting(monitor: Monitor, n_before: int) -> Monitor:
+    return lambda n_frames: monitor(n_before + n_frames)
+
+
+def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
+    """Return what rank 0 says is to be done; as job a failure, if it cannot be understood, or done, here."""
+    try:
+        job, blocks, assignment, kept = message.read()
+        check_communication(assignment.communication, communicator)
+        if isinstance(job, JobTogether):
+            job.file.check()
+    except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+        return Failure.of(error), None, None, None
+    return job, blocks, assignment, kept

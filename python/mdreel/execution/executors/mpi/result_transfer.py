@@ -1,0 +1,196 @@
+"""Carriers: how the rows of a result come to rank 0 while, or after, they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.execution.executors.mpi.global_arrays import GlobalArray, check_global_arrays
+
+if TYPE_CHECKING:
+    from mdreel._core import Blocks, Part
+
+Communication: TypeAlias = Literal["gather", "window", "global-arrays"]
+"""How results come to rank 0: in one collective call at the end, or put into an array as they are made: in its memory,
+or spread over that of all ranks."""
+
+
+class Carrier(Protocol):
+    """Brings the rows of parts to rank 0.
+
+    Attributes
+    ----------
+    fetches : bool
+        Whether the rows lie elsewhere until rank 0 gives them back to their part.
+    """
+
+    fetches: bool
+
+    def put(self, part: Part) -> int:
+        """Be given a part where it was made; return how many rows were taken from it."""
+
+    def settle(self) -> None:
+        """Have what was put arrive, together, when all ranks have met."""
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0, when all has arrived."""
+
+    def close(self) -> None:
+        """Give the carrier up, together."""
+
+
+class InHand:
+    """Keeps the rows until all is done; they are gathered then, from where they are.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks.
+    width : int
+        Numbers in a row.
+    """
+
+    fetches = False
+
+    def __init__(self, communicator: Any, width: int) -> None:
+        self._communicator = communicator
+        self._width = width
+        self._rows: list[NDArray[np.float64]] = []
+        self._others = np.empty((0, width))
+        self._n_given = 0
+
+    def put(self, part: Part) -> int:
+        """Take the rows of a part."""
+        self._rows.append(np.ascontiguousarray(part.take_rows()))
+        return len(self._rows[-1])
+
+    def settle(self) -> None:
+        """Gather the rows of all ranks but rank 0, which has its own."""
+        from mpi4py import MPI
+
+        ranks, row = self._communicator, MPI.DOUBLE.Create_contiguous(self._width)
+        row.Commit()
+        counts = ranks.gather(sum(map(len, self._rows)))
+        if ranks.rank == 0:
+            counts[0] = 0
+            self._others = np.empty((sum(counts), self._width))
+            ranks.Gatherv([np.empty(0), 0, row], [self._others, counts, row])
+        else:
+            # Where they lie: copied together they would take as much memory again.
+            lengths, places = [len(rows) for rows in self._rows], [MPI.Get_address(rows) for rows in self._rows]
+            scattered = row.Create_hindexed(lengths, places)
+            scattered.Commit()
+            # One piece of nothing would be sent, and not be received by who expects no pieces.
+            ranks.Gatherv([MPI.BOTTOM, 1 if sum(lengths) else 0, scattered], None)
+            scattered.Free()
+            self._rows.clear()
+        row.Free()
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0: those of its own parts come first, then those of the others in turn."""
+        if self._rows:
+            part.give_rows(self._rows.pop(0))
+        else:
+            part.give_rows(self._others[self._n_given : self._n_given + n_rows])
+            self._n_given += n_rows
+
+    def close(self) -> None:
+        """Give nothing up."""
+
+
+class Window:
+    """An array in the memory of rank 0, into which all ranks put rows, one for each frame.
+
+    Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
+    communication).
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm
+        The ranks; all of them make the window together.
+    blocks : Blocks
+        All blocks, of frames that are known.
+    width : int
+        Numbers in a row.
+    """
+
+    fetches = False
+
+    def __init__(self, communicator: Any, blocks: Blocks, width: int) -> None:
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._blocks = blocks
+        self._width = width
+        n_rows = blocks.frames_before(len(blocks)) if communicator.rank == 0 else 0
+        row_bytes = 8 * width
+        node = communicator.Split_type(MPI.COMM_TYPE_SHARED)
+        is_one_node = node.size == communicator.size
+        node.Free()
+        allocate = MPI.Win.Allocate_shared if is_one_node else MPI.Win.Allocate
+        self._window = allocate(row_bytes * n_rows, 8, comm=communicator)
+        self._rows: NDArray[np.float64] | None = None
+        if is_one_node:
+            memory, _ = self._window.Shared_query(0)
+            self._rows = np.frombuffer(cast("Any", memory), np.float64).reshape(-1, width)
+        elif communicator.rank == 0:
+            self._rows = np.frombuffer(cast("Any", self._window.tomemory()), np.float64).reshape(-1, width)
+        self._window.Lock_all()
+
+    def put(self, part: Part) -> int:
+        """Put the rows of a part where they belong, and take them from it."""
+        rows, at = part.take_rows(), self._blocks.frames_before(part.first)
+        if self._rows is None:
+            flat = np.ascontiguousarray(rows).reshape(-1)
+            self._window.Put([flat, self._mpi.DOUBLE], 0, [self._width * at, len(flat), self._mpi.DOUBLE])
+            self._window.Flush(0)
+        else:
+            self._rows[at : at + len(rows)] = rows
+            self._window.Sync()
+        return len(rows)
+
+    def settle(self) -> None:
+        """See what others have put."""
+        self._window.Sync()
+
+    def get(self, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, on rank 0, when all has arrived."""
+        assert self._rows is not None, "rank 0 has the window"
+        at = self._blocks.frames_before(part.first)
+        part.give_rows(self._rows[at : at + n_rows])
+
+    def close(self) -> None:
+        """Give the window up, together."""
+        self._rows = None
+        self._window.Unlock_all()
+        self._window.Free()
+
+
+def suitable_communication(hosts: Sequence[str], blocks: Blocks) -> Communication:
+    """Say how results come to rank 0 where nobody has: through memory that all see, if there is such."""
+    return "window" if len(set(hosts)) == 1 and not blocks.are_of_bytes else "gather"
+
+
+def check_communication(communication: Communication | None, communicator: Any) -> None:
+    """Raise an `UnsupportedError` if this rank cannot communicate so."""
+    if communication == "global-arrays":
+        check_global_arrays(communicator)
+
+
+@contextmanager
+def carrier_of(communication: Communication, communicator: Any, blocks: Blocks, width: int) -> Iterator[Carrier]:
+    """Make the carrier of a round, together; `width` is how many numbers a row has."""
+    if communication == "gather":
+        carrier: Carrier = InHand(communicator, width)
+    elif communication == "window":
+        carrier = Window(communicator, blocks, width)
+    else:
+        carrier = GlobalArray(blocks, width)
+    try:
+        yield carrier
+    finally:
+        carrier.close()

@@ -1,0 +1,116 @@
+"""Results of a run on ranks, as rank 0 puts them together, round after round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import FormatError, MdreelError
+from mdreel.execution.executors.ordered_merge import Gathering
+from mdreel.execution.span_log import SpanLog
+from mdreel.timing.spans import COORDINATOR
+
+if TYPE_CHECKING:
+    from mdreel._core import Part
+    from mdreel.execution.executors.mpi.result_transfer import Carrier
+    from mdreel.execution.executors.mpi.round import HandedIn
+    from mdreel.execution.job import Outcome
+    from mdreel.execution.work import Work
+    from mdreel.timing.crew import Member
+
+
+class Results:
+    """What the ranks of a run have done.
+
+    Parameters
+    ----------
+    work : Work
+        The run, which begins now.
+
+    Attributes
+    ----------
+    n_frames : int
+        Frames that are done.
+    is_of_use : bool
+        Whether the run can go on so; if not, blocks of bytes have met what is no frame.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._gathering = Gathering(work)
+        self._are_of_bytes = work.blocks.are_of_bytes
+        self._row_width = work.job.kernel.row_width
+        self._begun_ns = perf_counter_ns()
+        self._spans: list[NDArray[np.void]] = []
+        self._log = SpanLog()
+        self._crew: dict[int, Member] = {}
+        self._failed: set[int] = set()
+        self.is_of_use = True
+
+    @property
+    def n_frames(self) -> int:
+        """Frames that are done."""
+        return self._gathering.n_frames
+
+    def make_room(self) -> None:
+        """Have the system give the memory for all that will come: it takes time, in which others work."""
+        self._gathering.make_room()
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Say which blocks are to be done: first and end of consecutive ones, ascending."""
+        return list(self._gathering.missing())
+
+    def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], carrier: Carrier) -> None:
+        """Take in what ranks have handed in of a round that began at a moment of rank 0's `time.perf_counter_ns`.
+
+        What rows went another way come with the carrier.
+
+        Raises
+        ------
+        WorkerError
+            If a block has failed twice.
+        Exception
+            What a block raised of which all that come before it are merged.
+        """
+        offset_ns = since_ns - self._begun_ns
+        for number, rank in enumerate(handed_in):
+            self._crew[number] = rank.watch.member
+            self._spans.append(rank.log.spans(rank.begun_ns - offset_ns))
+            for part, n_rows in rank.parts:
+                self._get(carrier, part, n_rows)
+                part.shift(offset_ns)
+                merging_ns, n_frames = perf_counter_ns(), part.n_frames
+                self._gathering.take(part)
+                self._log.record("reduce", COORDINATOR, merging_ns, n_frames=n_frames)
+        for rank in handed_in:
+            for first, failure in rank.failures:
+                if not isinstance(failure.error, MdreelError):
+                    if first in self._failed:
+                        last = f"block {first} failed twice, the last time on {rank.where}"
+                        raise failure.blamed_on(last) from failure.error
+                    self._failed.add(first)
+                elif isinstance(failure.error, FormatError) and self._are_of_bytes:
+                    self.is_of_use = False
+                    return
+                else:
+                    self._gathering.fail(first, failure.error)
+
+    def finish(self) -> Outcome | None:
+        """Return the outcome; None when blocks of bytes did not join."""
+        outcome = self._gathering.finish() if self.is_of_use else None
+        if outcome is None:
+            return None
+        spans = np.concatenate([outcome.spans, *self._spans, self._log.spans(self._begun_ns)])
+        return replace(outcome, spans=spans, crew=self._crew)
+
+    def _get(self, carrier: Carrier, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, and say how long rank 0 took for those that lay elsewhere."""
+        since_ns = perf_counter_ns()
+        carrier.get(part, n_rows)
+        if carrier.fetches:
+            n_bytes = 8 * self._row_width * n_rows
+            self._log.record("communicate", 0, since_ns, n_frames=n_rows, n_bytes=n_bytes)

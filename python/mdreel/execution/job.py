@@ -1,0 +1,180 @@
+"""Jobs: what an executor runs, and what comes back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Blocks, Part, Pass, Source, map_blocks
+from mdreel._core import run as run_core
+from mdreel.execution.damage import DamagedFrame, damaged_frames
+from mdreel.timing.crew import Member
+from mdreel.timing.spans import TASK, spans_from_columns
+
+Monitor: TypeAlias = Callable[[int], object]
+"""Called with the number of frames done; what it raises stops the run."""
+
+Schedule: TypeAlias = Literal["demand", "static"]
+"""Who takes which block: whoever is free the next one, or each worker one share of all."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What blocks became, merged in their order.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n_frames, row_width), float64
+        Frame number, time (ps), and the kernel's values of each frame, in their units.
+    sums : ndarray, shape (n_sums,), float64
+        The kernel's sums over all frames.
+    counts : ndarray, shape (n_counts,), uint64
+        The kernel's counts over all frames.
+    records : tuple of ndarray, shape (n_records, 1 + n_values), float64
+        Frame number and values of what happens any number of times in a frame, of each computation that looks for such.
+    spans : ndarray, shape (n_spans,), SPAN
+        What it cost.
+    damage : tuple of DamagedFrame
+        What was left out, if the source goes on where a frame is damaged.
+    crew : dict of int to Member
+        Which process each worker was, and `COORDINATOR`.
+    tasks : ndarray, shape (n_tasks,), TASK
+        What a scheduler that is not ours has recorded.
+    own : tuple
+        What only computations understand: one of each that leaves such a thing.
+    """
+
+    rows: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    records: tuple[NDArray[np.float64], ...]
+    spans: NDArray[np.void]
+    damage: tuple[DamagedFrame, ...] = ()
+    crew: dict[int, Member] = field(default_factory=dict)
+    tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
+    own: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, results: tuple[Any, Any, Any]) -> Self:
+        """Return what the core's results say."""
+        (rows, sums, counts, records, own), columns, damage = results
+        left = damaged_frames(damage)
+        return cls(rows, sums, counts, tuple(records), spans_from_columns(columns), left, own=tuple(own))
+
+    @property
+    def frames(self) -> NDArray[np.uint64]:
+        """Frame numbers, shape (n_frames,)."""
+        return self.rows[:, 0].astype(np.uint64)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times, shape (n_frames,), ps."""
+        return self.rows[:, 1].copy()
+
+
+class FileTogether(Protocol):
+    """The positions of a file that all MPI ranks open together; rank 0 sends it to the others."""
+
+    def check(self) -> None:
+        """Raise if this process cannot open the file together with others."""
+
+    def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> Any:
+        """Open the file together with all other ranks of a communicator."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel over a source; an executor sees no more of it than `run` and `map`.
+
+    A pickled job says where the frames are, as far as that is known: who gets it reads the first header of each file,
+    and looks for nothing.
+
+    Attributes
+    ----------
+    source : Source
+        The trajectory.
+    atoms : ndarray, shape (n_atoms,), uint32
+        The atoms that the kernel is given, ascending.
+    kernel : Pass
+        The computations.
+    together : callable, optional
+        Takes the source and whether ranks read collectively; returns the file that all MPI ranks open together. Only
+        rank 0 needs it.
+    """
+
+    source: Source
+    atoms: NDArray[np.uint32]
+    kernel: Pass
+    together: Callable[[Source, bool], FileTogether] | None = None
+
+    def run(
+        self, blocks: Blocks, n_threads: int, monitor: Monitor | None = None, schedule: Schedule = "demand"
+    ) -> Outcome | None:
+        """Run blocks in this process.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            What to run.
+        n_threads : int
+            How many threads; with 1 the calling thread does everything.
+        monitor : callable, optional
+            Called with the number of frames done, about every 50 ms, on the calling thread.
+        schedule : {"demand", "static"}
+            Which thread takes which block.
+
+        Returns
+        -------
+        Outcome or None
+            None when blocks of bytes did not join, and the frames must be located first.
+        """
+        results = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor, schedule)
+        return None if results is None else Outcome.of(results)
+
+    def map(
+        self,
+        blocks: Blocks,
+        first: int,
+        end: int,
+        *,
+        n_threads: int = 1,
+        monitor: Monitor | None = None,
+        schedule: Schedule = "demand",
+        worker: int = 0,
+    ) -> Part:
+        """Run some of the blocks in this process.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            All blocks.
+        first, end : int
+            The first of those that are run, and the first behind them that is not.
+        n_threads, monitor, schedule
+            As of `run`.
+        worker : int
+            The number of the first thread in the spans.
+
+        Returns
+        -------
+        Part
+            What they became; its spans begin at 0.
+        """
+        return map_blocks(
+            self.source, self.atoms, self.kernel, blocks, first, end, n_threads, monitor, schedule, worker
+        )
+
+    def finish(self, whole: Part) -> Outcome | None:
+        """Return the outcome of a run of which all blocks are in one part; see `run`."""
+        results = whole.finish(self.source)
+        return None if results is None else Outcome.of(results)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _job_elsewhere, (self.source, self.source.places(), self.atoms, self.kernel)
+
+
+def _job_elsewhere(source: Source, places: NDArray[np.uint8], atoms: NDArray[np.uint32], kernel: Pass) -> Job:
+    source.take_places(places)
+    return Job(source, atoms, kernel)

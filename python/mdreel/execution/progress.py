@@ -1,0 +1,204 @@
+"""How far a run has come, shown where somebody is looking: on a terminal or in a notebook, and nowhere else."""
+
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+
+from mdreel.common.formatting import digits
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_REDRAW_SECONDS = 0.2
+_PATIENCE_SECONDS = 0.4  # what takes less needs no bar on a terminal
+
+
+class Progress:
+    """A progress bar with frames per second and the time that is left.
+
+    On a terminal it is drawn on `stream`, in a notebook as a small HTML bar; in a pipe or a file it is silent.
+
+    Parameters
+    ----------
+    description : str
+        What is running.
+    n_frames : int, optional
+        How many frames there are; None while nobody knows, and then there is no time left to tell.
+    enabled : bool
+        Whether anything is shown at all.
+    stream : text file, optional
+        The terminal, if it is one; standard error if left out.
+    clock : callable, optional
+        Gives seconds that never run backwards.
+
+    Notes
+    -----
+    `update` may be called as often as one likes: it redraws at most five times a second.
+    """
+
+    def __init__(
+        self,
+        description: str,
+        n_frames: int | None = None,
+        enabled: bool = True,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._description = description
+        self._n_frames = n_frames
+        self._enabled = enabled
+        self._stream = stream
+        self._clock = clock
+        self._make_bar: Callable[[], _Bar] | None = None
+        self._bar: _Bar | None = None
+        self._started = 0.0
+        self._next_drawing = 0.0
+        self._frames_done = 0
+
+    def __enter__(self) -> Self:
+        stream = self._stream if self._stream is not None else sys.stderr
+        self._started = self._next_drawing = self._clock()
+        if self._enabled and self._stream is None and _in_notebook():
+            self._make_bar = lambda: _NotebookBar(self._description, self._n_frames)
+        elif self._enabled and stream is not None and stream.isatty():
+            self._make_bar = lambda: _TerminalBar(self._description, self._n_frames, stream)
+            self._next_drawing += _PATIENCE_SECONDS
+        return self
+
+    def update(self, frames_done: int) -> None:
+        """Say how many frames are done.
+
+        Parameters
+        ----------
+        frames_done : int
+            Frames since the beginning; not since the last call.
+        """
+        self._frames_done = frames_done
+        now = self._clock()
+        if self._make_bar is not None and now >= self._next_drawing:
+            if self._bar is None:
+                self._bar = self._make_bar()
+            self._bar.draw(frames_done, now - self._started)
+            self._next_drawing = now + _REDRAW_SECONDS
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close(self._frames_done, self._clock() - self._started, failed=error is not None)
+            self._bar = None
+
+
+class _Bar(Protocol):
+    def draw(self, frames_done: int, seconds: float) -> None: ...
+
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None: ...
+
+
+class _TerminalBar:
+    """A bar on a terminal, which vanishes when the run has ended: what stays is the result."""
+
+    def __init__(self, description: str, n_frames: int | None, stream: TextIO) -> None:
+        # Imported here, for it takes longer than a short run.
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        self._progress: RichProgress = RichProgress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=None, complete_style="cyan", finished_style="green"),
+            TaskProgressColumn(),
+            TextColumn("[dim]{task.fields[facts]}"),
+            console=Console(file=stream),
+            auto_refresh=False,
+            transient=True,
+            expand=True,
+        )
+        self._n_frames = n_frames
+        self._task: TaskID = self._progress.add_task(description, total=n_frames, facts="")
+        self._progress.start()
+
+    def draw(self, frames_done: int, seconds: float) -> None:
+        facts = describe(frames_done, self._n_frames, seconds)
+        self._progress.update(self._task, completed=frames_done, facts=facts, refresh=True)
+
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None:
+        self._progress.stop()
+
+
+class _NotebookBar:
+    """A bar in a notebook; plain HTML, so that no widgets need be installed."""
+
+    def __init__(self, description: str, n_frames: int | None) -> None:
+        notebook: Any = import_module("IPython.display")  # optional, so that nothing is known of its types
+
+        self._html = notebook.HTML
+        self._description = description
+        self._n_frames = n_frames
+        self._display = notebook.display(self._html(""), display_id=True)
+
+    def draw(self, frames_done: int, seconds: float) -> None:
+        self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))
+
+    def close(self, frames_done: int, seconds: float, failed: bool) -> None:
+        """Leave the last drawing in the notebook, as the record of the run."""
+        if failed:
+            self._show(frames_done, self._n_frames or frames_done, f"stopped after {frames_done:,} frames")
+        else:
+            self._show(frames_done, frames_done, describe(frames_done, frames_done, seconds))
+
+    def _show(self, frames_done: int, n_frames: int | None, facts: str) -> None:
+        from html import escape
+
+        # Without a value the bar moves to and fro.
+        ending = f' max="{max(n_frames, 1)}" value="{frames_done}"' if n_frames is not None else ""
+        self._display.update(
+            self._html(
+                '<div style="display:flex;align-items:center;gap:0.8em;font-size:0.9em">'
+                f"<b>{escape(self._description)}</b>"
+                f'<progress{ending} style="flex:1;max-width:32em;height:1em;accent-color:#0072B2"></progress>'
+                f'<span style="font-variant-numeric:tabular-nums;opacity:0.75">{escape(facts)}</span></div>'
+            )
+        )
+
+
+def describe(frames_done: int, n_frames: int | None, seconds: float) -> str:
+    """Frames done, frames per second and the time that is left (or was taken), in one line.
+
+    Parameters
+    ----------
+    frames_done : int
+        Frames since the beginning.
+    n_frames : int or None
+        How many frames there are, if known.
+    seconds : float
+        Time since the beginning.
+    """
+    rate = frames_done / seconds if seconds > 0 else 0.0
+    counted = f"{frames_done:,}/{n_frames:,} frames" if n_frames is not None else f"{frames_done:,} frames"
+    facts = [counted, f"{digits(rate)} frames/s"]
+    if n_frames is not None and frames_done >= n_frames:
+        facts.append(f"{_duration(seconds)} in all")
+    elif n_frames is not None and rate > 0:
+        facts.append(f"{_duration((n_frames - frames_done) / rate)} left")
+    return " · ".join(facts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, whole = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{whole:02}" if hours else f"{minutes}:{whole:02} min" if minutes else f"{whole} s"
+
+
+def _in_notebook() -> bool:
+    """Whether this is the kernel of a notebook; asked without importing IPython, which only a kernel has loaded."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")

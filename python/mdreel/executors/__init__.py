@@ -1,1 +1,0 @@
-"""Executors: who runs the blocks."""

@@ -1,6 +1,0 @@
-"""IMD: an engine's only client, whose frames go to a channel; and any number of clients of a channel."""
-
-from mdreel.insitu.imd.feed import Engine
-from mdreel.insitu.imd.hub import ClientStatus, Hub
-
-__all__ = ["ClientStatus", "Engine", "Hub"]

@@ -1,7 +1,0 @@
-"""Channels across nodes: a server where the simulation is, a relay where consumers are, Zenoh between the two."""
-
-from mdreel.insitu.nodes.relay import Relay, relay
-from mdreel.insitu.nodes.security import Security
-from mdreel.insitu.nodes.server import RelayStatus, Server, serve
-
-__all__ = ["Relay", "RelayStatus", "Security", "Server", "relay", "serve"]

@@ -1,0 +1,5 @@
+"""Channels, engines and tools for simulations that are still running."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

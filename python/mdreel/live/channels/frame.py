@@ -1,0 +1,102 @@
+"""A frame that a consumer has taken."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import ChannelFrame
+from mdreel.live.channels.sections import arrays_of
+
+
+class Frame:
+    """A frame of a simulation, whose arrays lie in the memory that the producer has written.
+
+    The producer leaves them as they are while the frame, or any array made of its arrays, is there. So it cannot use
+    their place: `copy` what is to be kept for longer than the ring has slots. Positions that were compressed as XTC are
+    an array of their own.
+
+    Attributes
+    ----------
+    sequence : int
+        Its number in the stream.
+    epoch : int
+        The incarnation of the producer.
+    step : int
+        The step of the simulation.
+    time : float
+        Time, ps.
+    box : ndarray, shape (3, 3), float64, or None
+        Row vectors of the cell, Å.
+    """
+
+    __slots__ = ("__weakref__", "_arrays", "box", "epoch", "sequence", "step", "time")
+
+    def __init__(
+        self,
+        sequence: int,
+        epoch: int,
+        step: int,
+        time: float,
+        box: NDArray[np.float64] | None,
+        arrays: dict[str, NDArray[Any]],
+    ) -> None:
+        self.sequence = sequence
+        self.epoch = epoch
+        self.step = step
+        self.time = time
+        self.box = box
+        self._arrays = arrays
+
+    @classmethod
+    def of(cls, core: ChannelFrame) -> Self:
+        """Return a frame whose arrays lie where the core has it."""
+        cell = core.cell
+        box = None if cell is None else np.array(cell).reshape(3, 3)
+        arrays: dict[str, NDArray[Any]] = {}
+        memory = memoryview(core)
+        for name, data_type, first, n_bytes in core.sections():
+            arrays |= arrays_of(name, data_type, memory[first : first + n_bytes], core.n_atoms)
+        return cls(core.sequence, core.epoch, core.step, core.time, box, arrays)
+
+    @property
+    def positions(self) -> NDArray[Any] | None:
+        """Positions, shape (n_atoms, 3), float32 or float64, Å, read only; None if it has none."""
+        return self._arrays.get("positions") if self.atoms is None else self.atoms["position"]
+
+    @property
+    def velocities(self) -> NDArray[Any] | None:
+        """Velocities, shape (n_atoms, 3), float32 or float64, Å/ps, read only; None if it has none."""
+        return self._arrays.get("velocities")
+
+    @property
+    def forces(self) -> NDArray[Any] | None:
+        """Forces, shape (n_atoms, 3), float32 or float64, kJ/(mol Å), read only; None if it has none."""
+        return self._arrays.get("forces")
+
+    @property
+    def energies(self) -> NDArray[Any] | None:
+        """Energies, shape (n_energies,), float64, kJ/mol, read only, in the manifest's order; None if it has none."""
+        return self._arrays.get("energies")
+
+    @property
+    def types(self) -> NDArray[Any] | None:
+        """The type of each atom, shape (n_atoms,), int32, read only, in the layout of 28 bytes an atom; else None."""
+        return None if self.atoms is None else self.atoms["type"]
+
+    @property
+    def atoms(self) -> NDArray[Any] | None:
+        """Types and positions in one, shape (n_atoms,), fields ``type`` and ``position``, read only; None if apart."""
+        return self._arrays.get("atoms")
+
+    def copy(self) -> "Frame":
+        """Return the same frame in memory of its own, which may be kept and written to."""
+        arrays = {name: array.copy() for name, array in self._arrays.items()}
+        return Frame(self.sequence, self.epoch, self.step, self.time, self.box, arrays)
+
+    def keep(self) -> None:
+        """Replace its arrays by copies. Those that somebody else has stay where they are."""
+        self._arrays = {name: array.copy() for name, array in self._arrays.items()}
+
+    def __repr__(self) -> str:
+        return f"<frame {self.sequence}: step {self.step}, {self.time:g} ps, {', '.join(self._arrays) or 'nothing'}>"

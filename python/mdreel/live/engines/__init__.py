@@ -1,0 +1,1 @@
+"""Reporters and clients for simulation engines."""

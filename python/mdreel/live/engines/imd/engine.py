@@ -1,0 +1,331 @@
+"""Engines that speak IMD, from the side of their only client: the connection, and the frames that come over it."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
+from mdreel.live.engines.imd.access import line_of
+from mdreel.live.engines.imd.address import Address
+from mdreel.live.engines.imd.messages import HEADER, OF_ATOMS, Kind, Session, Unpacker, header, session_of, version_of
+
+_CONNECT_SECONDS = 5.0
+_AGAIN_SECONDS = 0.1
+_GREETING_SECONDS = 30.0
+_KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+"""An engine whose machine is gone says nothing: after a minute its silence is a loss."""
+
+
+@dataclass
+class EngineFrame:
+    """A frame as an engine has sent it. Its arrays are overwritten by the next one.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n_atoms, 3), float32
+        Positions, Å.
+    step : int or None
+        The step of the simulation.
+    time : float or None
+        Time, ps.
+    time_step : float or None
+        Time between two steps, ps.
+    box : ndarray, shape (3, 3), float64, or None
+        Row vectors of the cell, Å.
+    velocities, forces : ndarray, shape (n_atoms, 3), float32, or None
+        Å/ps; kJ/(mol Å).
+    energies : ndarray, shape (9,), float64, or None
+        Of `messages.ENERGIES`, as the engine has them.
+    """
+
+    positions: NDArray[Any]
+    step: int | None = None
+    time: float | None = None
+    time_step: float | None = None
+    box: NDArray[np.float64] | None = None
+    velocities: NDArray[Any] | None = None
+    forces: NDArray[Any] | None = None
+    energies: NDArray[np.float64] | None = None
+
+
+class EngineLink:
+    """The connection to an engine, whose only client this is.
+
+    Parameters
+    ----------
+    address : Address
+        Where the engine listens.
+    most_bytes : int
+        What a frame may take at most; checked before any memory is.
+    n_atoms : int, optional
+        How many atoms the engine must send.
+    token : str, optional
+        What is shown first to one that asks for it, as another hub does.
+
+    Attributes
+    ----------
+    session : Session
+        What the engine has said of its frames; there when it was opened.
+    n_frames : int
+        Frames that came whole.
+    has_said_goodbye : bool
+        Whether the engine has said that it disconnects.
+    """
+
+    session: Session
+
+    def __init__(self, address: Address, most_bytes: int, n_atoms: int | None = None, token: str | None = None) -> None:
+        self._address = address
+        self._most_bytes = most_bytes
+        self._n_atoms = n_atoms
+        self._token = token
+        self._socket: socket.socket | None = None
+        self._sending = threading.Lock()
+        self._is_paused = False
+        self._room: dict[Kind, NDArray[Any]] = {}
+        self.n_frames = 0
+        self.has_said_goodbye = False
+
+    def open(self, wait: float, stops: threading.Event) -> Self:
+        """Connect, and read what the engine says first. Frames come when `go` has been called.
+
+        Parameters
+        ----------
+        wait : float
+            For how long it may not be there, s.
+        stops : Event
+            Ends the waiting.
+
+        Raises
+        ------
+        StreamTimeoutError
+            If it is not there in time, or says nothing.
+        FormatError, UnsupportedError
+            If it does not speak IMD of version 2 or 3, or sends no positions.
+        """
+        self._socket = connected = self._connected(wait, stops)
+        connected.settimeout(_GREETING_SECONDS)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEP_ALIVE:
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        try:
+            version, byte_order = version_of(self._read(HEADER.size), str(self._address))
+            if version == 2:
+                self.session = Session(2, byte_order)
+            else:
+                n_bytes = self._expect(Kind.SESSION)
+                if n_bytes != 7:
+                    raise FormatError(f"{self._address}: expected a session that is told in 7 bytes, got {n_bytes}")
+                self.session = session_of(self._read(n_bytes), byte_order)
+        except TimeoutError as error:
+            message = f"it has said nothing for {_GREETING_SECONDS:g} s: it has a client already, or is no engine"
+            raise StreamTimeoutError(f"{self._address}: {message}") from error
+        if not self.session.positions:
+            raise UnsupportedError(f"{self._address}: the engine sends no positions: have it send coordinates")
+        self._unpacker = Unpacker(self.session.byte_order)
+        return self
+
+    def go(self, rate: int | None = None) -> None:
+        """Have frames come, each `rate` steps if that is said."""
+        assert self._socket is not None, "it was opened"
+        self._socket.settimeout(None)
+        said = b"" if self._token is None else line_of(self._token)
+        self._send(said + header(Kind.GO) + (b"" if rate is None else header(Kind.RATE, rate)))
+
+    def pause(self, is_wanted: bool) -> None:
+        """Have the engine pause, or go on."""
+        with self._sending:
+            if is_wanted is self._is_paused:
+                return
+            self._is_paused = is_wanted
+        # In version 2 the same message, said again, has it go on.
+        self._send(header(Kind.PAUSE if is_wanted or self.session.version == 2 else Kind.RESUME))
+
+    def kill(self) -> None:
+        """Ask the engine to end the simulation."""
+        self._send(header(Kind.KILL))
+
+    def leave(self) -> None:
+        """Say goodbye; whoever waits for a frame finds that there is none."""
+        if self._socket is not None:
+            with suppress(OSError, StreamError):
+                self._send(header(Kind.DISCONNECT))
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Leave, and close the connection, at which nobody may read any more."""
+        self.leave()
+        if self._socket is not None:
+            self._socket.close()
+
+    def frames(self) -> Iterator[EngineFrame]:
+        """Return frames as they come, up to the end of the connection between two of them.
+
+        Raises
+        ------
+        StreamError
+            If the connection is lost, or ends within a frame.
+        FormatError
+            If a message is not what it should be.
+        MismatchError
+            If the number of atoms is another one, or a frame takes more memory than it may.
+        """
+        read = self._next_of_2 if self.session.version == 2 else self._next_of_3
+        while (frame := read()) is not None:
+            self.n_frames += 1
+            yield frame
+
+    def _next_of_3(self) -> EngineFrame | None:
+        session, unpacker = self.session, self._unpacker
+        expected = [
+            kind
+            for kind, is_there in (
+                (Kind.TIME, session.time),
+                (Kind.ENERGIES, session.energies),
+                (Kind.BOX, session.box),
+                (Kind.POSITIONS, True),
+                (Kind.VELOCITIES, session.velocities),
+                (Kind.FORCES, session.forces),
+            )
+            if is_there
+        ]
+        first = self._header_between_frames()
+        if first is None:
+            return None
+        frame = EngineFrame(self._empty)
+        for at, kind in enumerate(expected):
+            n = self._is(kind, *first) if at == 0 else self._expect(kind)
+            match kind:
+                case Kind.TIME:
+                    frame.time_step, frame.time, frame.step = unpacker.time(self._block(kind, n))
+                case Kind.ENERGIES:
+                    step, frame.energies = unpacker.energies(self._block(kind, n))
+                    frame.step = step if frame.step is None else frame.step
+                case Kind.BOX:
+                    frame.box = unpacker.box(self._block(kind, n))
+                case Kind.POSITIONS:
+                    frame.positions = self._of_atoms(kind, n)
+                case Kind.VELOCITIES:
+                    frame.velocities = self._of_atoms(kind, n)
+                case _:
+                    frame.forces = self._of_atoms(kind, n)
+        return frame
+
+    def _next_of_2(self) -> EngineFrame | None:
+        """Read up to the next positions: energies come before them, after them, or not at all."""
+        frame = EngineFrame(self._empty)
+        while (found := self._header_between_frames()) is not None:
+            kind, n = found
+            if kind == Kind.POSITIONS:
+                frame.positions = self._of_atoms(Kind.POSITIONS, n)
+                return frame
+            if kind != Kind.ENERGIES:
+                raise self._unexpected("energies or positions", kind, n)
+            frame.step, frame.energies = self._unpacker.energies(self._block(Kind.ENERGIES, n))
+        return None  # energies that came alone are no frame: some engines send them at steps of their own
+
+    @property
+    def _empty(self) -> NDArray[Any]:
+        return np.empty((0, 3), np.float32)
+
+    def _header_between_frames(self) -> tuple[int, int] | None:
+        """Read a header, where the connection may end."""
+        said = self._read(HEADER.size, may_end=True)
+        if not said:
+            return None
+        kind, value = HEADER.unpack(said)
+        if kind == Kind.DISCONNECT:
+            self.has_said_goodbye = True
+            return None
+        return kind, value
+
+    def _expect(self, kind: Kind) -> int:
+        return self._is(kind, *HEADER.unpack(self._read(HEADER.size)))
+
+    def _is(self, kind: Kind, found: int, value: int) -> int:
+        if found != kind:
+            raise self._unexpected(kind.name.lower(), found, value)
+        return value
+
+    def _block(self, kind: Kind, n: int) -> bytes:
+        if n != 1:
+            raise FormatError(f"{self._where}: expected 1 block of {kind.name.lower()}, got {n}")
+        return self._read(self._unpacker.n_bytes[kind])
+
+    def _of_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
+        """Read three numbers an atom, as many as can be believed."""
+        if self._n_atoms is None:
+            n_kinds = sum(getattr(self.session, name) for name in OF_ATOMS)
+            if n_atoms < 1:
+                raise FormatError(f"{self._where}: expected 1 atom or more, got {n_atoms}")
+            if 12 * n_atoms * n_kinds > self._most_bytes:
+                message = f"a frame of {n_atoms:,} atoms would take more than {self._most_bytes:,} bytes"
+                raise MismatchError(f"{self._where}: {message}: allow more memory if that is right")
+            self._n_atoms = n_atoms
+        if n_atoms != self._n_atoms:
+            message = f"expected {kind.name.lower()} of {self._n_atoms:,} atoms, got {n_atoms:,}"
+            raise MismatchError(f"{self._where}: {message}")
+        if kind not in self._room:
+            self._room[kind] = self._unpacker.room(n_atoms)
+        array = self._room[kind]
+        self._read_into(array.reshape(-1).view(np.uint8).data)
+        return array
+
+    def _read(self, n_bytes: int, *, may_end: bool = False) -> bytes:
+        """Read so many bytes; none at all if the connection has ended where it may."""
+        content = bytearray(n_bytes)
+        return bytes(content) if self._read_into(memoryview(content), may_end=may_end) else b""
+
+    def _read_into(self, content: memoryview, *, may_end: bool = False) -> bool:
+        assert self._socket is not None, "it was opened"
+        n_read = 0
+        while n_read < len(content):
+            try:
+                n = self._socket.recv_into(content[n_read:])
+            except OSError as error:
+                if isinstance(error, TimeoutError) and self._socket.gettimeout() is not None:
+                    raise
+                raise self._lost(f"the connection was lost: {error.strerror}") from error
+            if n == 0:
+                if may_end and n_read == 0:
+                    return False
+                raise self._lost("the connection has ended within a message or a frame")
+            n_read += n
+        return True
+
+    def _send(self, said: bytes) -> None:
+        assert self._socket is not None, "it was opened"
+        try:
+            with self._sending:
+                self._socket.sendall(said)
+        except OSError as error:
+            raise self._lost(f"the connection was lost: {error.strerror}") from error
+
+    def _connected(self, wait: float, stops: threading.Event) -> socket.socket:
+        until = monotonic() + wait
+        while True:
+            try:
+                return socket.create_connection(self._address, timeout=_CONNECT_SECONDS)
+            except OSError as error:
+                if monotonic() >= until or stops.is_set():
+                    raise StreamTimeoutError(f"{self._address}: no engine answers: {error.strerror}") from error
+            stops.wait(_AGAIN_SECONDS)
+
+    @property
+    def _where(self) -> str:
+        return f"{self._address}, frame {self.n_frames}"
+
+    def _unexpected(self, expected: str, kind: int, value: int) -> FormatError:
+        return FormatError(f"{self._where}: expected {expected}, got a message of kind {kind} and length {value}")
+
+    def _lost(self, why: str) -> StreamError:
+        return StreamError(f"{self._where}: {why}")

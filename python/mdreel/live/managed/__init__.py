@@ -1,0 +1,1 @@
+"""Managed directories, which publish a file only after it has been closed."""

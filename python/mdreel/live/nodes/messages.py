@@ -1,0 +1,317 @@
+"""What servers and relays say to each other. Nothing of a message is believed before it was checked.
+
+Every message begins with 16 bytes: ``MDRN``, the version, its kind, two zeros, the session; all numbers little endian.
+A session is a number that a relay invents whenever it joins; what is said in others is not listened to.
+"""
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mdreel.common.untrusted_input import number, object_of, shown, text, whole
+from mdreel.errors import FormatError
+from mdreel.live.channels.manifest import Manifest
+
+VERSION = 1
+KEY = f"mdreel/{VERSION}"
+"""What all keys of Zenoh begin with."""
+CHUNK_BYTES = 1 << 20
+"""Frames go in pieces of so many bytes: Zenoh is slow with messages of tens of megabytes."""
+LEAST_CHUNK_BYTES = 1 << 16
+"""All but the last of a frame have so many bytes."""
+MOST_EPOCHS = 64
+
+_MAGIC = b"MDRN"
+_HEAD = struct.Struct("<4sBBHQ")
+_MOST_REASON = 1024
+MOST_RELAY_BYTES = 64 << 10
+"""No message of a relay is larger, and no question of one."""
+_MOST_ATOMS = 1 << 40
+_MOST_NAME = 256
+_WORD = 1 << 64
+_STEP = 1 << 63
+STATES = ("running", "lost")
+ENDS = ("finished", "stopped", "failed")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Bytes of a frame: the frame's number in the session, the first byte, all bytes that it has, these."""
+
+    ordinal: int
+    offset: int
+    total: int
+    content: memoryview
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The epoch of the frames that follow, and its first step."""
+
+    epoch: int
+    resume_step: int
+
+
+@dataclass(frozen=True)
+class Beat:
+    """How many frames were sent in the session, and whether the simulation is there."""
+
+    n_sent: int
+    state: str
+
+
+@dataclass(frozen=True)
+class End:
+    """No more frames will come behind these: how the channel ended, and why."""
+
+    n_sent: int
+    how: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The server cannot read the channel."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Credit:
+    """From a relay: so many frames of the session it has taken, and so many may be sent in all."""
+
+    n_taken: int
+    n_wanted: int
+
+
+@dataclass(frozen=True)
+class Bye:
+    """From a relay: it wants nothing more."""
+
+
+Message: TypeAlias = Chunk | Epoch | Beat | End | Fault | Credit | Bye
+
+_KINDS: tuple[type[Message], ...] = (Chunk, Epoch, Beat, End, Fault, Credit, Bye)
+_CHUNK = struct.Struct("<QQQ")
+_EPOCH = struct.Struct("<Qq")
+_BEAT = struct.Struct("<QB")
+_PAIR = struct.Struct("<QQ")
+
+
+def encode(session: int, message: Message) -> bytes:
+    """Return the bytes of a message."""
+    return b"".join((_HEAD.pack(_MAGIC, VERSION, _KINDS.index(type(message)), 0, session), *_parts(message)))
+
+
+def _parts(message: Message) -> tuple[bytes | memoryview, ...]:
+    match message:
+        case Chunk(ordinal, offset, total, content):
+            parts: tuple[bytes | memoryview, ...] = (_CHUNK.pack(ordinal, offset, total), content)
+        case Epoch(epoch, resume_step):
+            parts = (_EPOCH.pack(epoch, resume_step),)
+        case Beat(n_sent, state):
+            parts = (_BEAT.pack(n_sent, STATES.index(state)),)
+        case End(n_sent, how, reason):
+            parts = (_BEAT.pack(n_sent, ENDS.index(how)), _bytes_of(reason))
+        case Fault(reason):
+            parts = (_bytes_of(reason),)
+        case Credit(n_taken, n_wanted):
+            parts = (_PAIR.pack(n_taken, n_wanted),)
+        case Bye():
+            parts = ()
+    return parts
+
+
+def decode(received: bytes) -> tuple[int, Message]:
+    """Return a message and its session.
+
+    Raises
+    ------
+    FormatError
+        If these bytes are no message.
+    """
+    if len(received) < _HEAD.size:
+        raise FormatError(f"expected a message of {_HEAD.size} bytes or more, got {len(received)}")
+    magic, version, kind, zero, session = _HEAD.unpack_from(received)
+    if magic != _MAGIC or version != VERSION or zero != 0:
+        raise FormatError(f"expected a message of version {VERSION}, got {received[:8]!r}")
+    if kind >= len(_KINDS):
+        raise FormatError(f"a message of kind {kind} is not known")
+    body = memoryview(received)[_HEAD.size :]
+    try:
+        return session, _body(_KINDS[kind], body)
+    except (struct.error, IndexError, ValueError) as error:
+        raise FormatError(f"a message of kind {_KINDS[kind].__name__} and {len(body)} bytes: {error}") from error
+
+
+def _body(kind: type[Message], body: memoryview) -> Message:
+    message = _READERS[kind](body)
+    if isinstance(message, Epoch) and message.epoch >= MOST_EPOCHS:
+        raise ValueError(f"epoch {message.epoch}")
+    if isinstance(message, Credit) and message.n_taken > message.n_wanted:
+        raise ValueError(f"{message.n_taken} frames taken of {message.n_wanted}")
+    return message
+
+
+def _chunk(body: memoryview) -> Chunk:
+    ordinal, offset, total = _CHUNK.unpack_from(body)
+    content = body[_CHUNK.size :]
+    if not 0 < len(content) <= CHUNK_BYTES or offset + len(content) > total:
+        raise ValueError(f"{len(content)} bytes from byte {offset} on of {total}")
+    return Chunk(ordinal, offset, total, content)
+
+
+def _beat(body: memoryview) -> Beat:
+    n_sent, state = _BEAT.unpack(body)
+    return Beat(n_sent, STATES[state])
+
+
+def _end(body: memoryview) -> End:
+    n_sent, how = _BEAT.unpack_from(body)
+    return End(n_sent, ENDS[how], _reason(body[_BEAT.size :]))
+
+
+def _bye(body: memoryview) -> Bye:
+    if len(body):
+        raise ValueError("expected nothing")
+    return Bye()
+
+
+def _bytes_of(reason: str) -> bytes:
+    return reason.encode(errors="replace")[:_MOST_REASON]
+
+
+def _reason(text: memoryview) -> str:
+    if len(text) > _MOST_REASON:
+        raise ValueError("a reason of too many bytes")
+    return bytes(text).decode("utf-8", "replace")
+
+
+_READERS: dict[type[Message], Callable[[memoryview], Message]] = {
+    Chunk: _chunk,
+    Epoch: lambda body: Epoch(*_EPOCH.unpack(body)),
+    Beat: _beat,
+    End: _end,
+    Fault: lambda body: Fault(_reason(body)),
+    Credit: lambda body: Credit(*_PAIR.unpack(body)),
+    Bye: _bye,
+}
+
+
+@dataclass(frozen=True)
+class Join:
+    """What a relay asks: which it is, on which host, in which session, and with which frame to begin."""
+
+    relay: str
+    host: str
+    session: int
+    start: tuple[str, float | None]
+
+    def encode(self) -> bytes:
+        """Return its bytes."""
+        return json.dumps({"version": VERSION, **vars(self)}).encode()
+
+    @classmethod
+    def decode(cls, received: bytes) -> "Join":
+        """Return what was asked.
+
+        Raises
+        ------
+        FormatError
+            If nothing that can be understood.
+        """
+        said = _said(received)
+        relay, host, session = (text(said, "relay"), text(said, "host"), whole(said, "session", end=_WORD))
+        if not relay.isalnum() or not relay.isascii() or len(relay) > 32:
+            raise FormatError(f"expected up to 32 letters and digits for a relay, got {relay!r}")
+        return cls(relay, host, session, _start(said.get("start")))
+
+
+def _start(said: object) -> tuple[str, float | None]:
+    """Return with which frame a relay wants to begin."""
+    match said:
+        case ["earliest" | "latest" as word, None]:
+            return word, None
+        case ["sequence" | "step" | "time", bool()]:  # which Python takes for whole numbers
+            pass
+        case ["sequence" as word, int(number)] if 0 <= number < _WORD:
+            return word, number
+        case ["step" as word, int(number)] if -_STEP <= number < _STEP:
+            return word, number
+        case ["time" as word, int(number) | float(number)]:  # it is finite, as all numbers that were received
+            return word, float(number)
+    raise FormatError(f"a relay cannot begin at {shown(said)}")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server says of its channel: which it is, what frames have, and the most bytes of one."""
+
+    identity: str
+    n_slots: int
+    slot_bytes: int
+    manifest: Manifest
+
+    def encode(self) -> bytes:
+        """Return its bytes."""
+        manifest = {**vars(self.manifest), "topology_hash": self.manifest.topology_hash.hex()}
+        return json.dumps({"version": VERSION, **vars(self), "manifest": manifest}).encode()
+
+    @classmethod
+    def decode(cls, received: bytes) -> "Answer":
+        """Return what was said.
+
+        Raises
+        ------
+        FormatError
+            If nothing that can be understood.
+        """
+        said = _said(received)
+        manifest = said.get("manifest")
+        if not isinstance(manifest, dict):
+            raise FormatError("expected a manifest")
+        n_slots, slot_bytes = whole(said, "n_slots", end=1 << 32), whole(said, "slot_bytes", end=1 << 40)
+        return cls(text(said, "identity"), n_slots, slot_bytes, _manifest(manifest))
+
+
+def _manifest(said: dict[str, Any]) -> Manifest:
+    hash_text = text(said, "topology_hash")
+    try:
+        topology_hash = bytes.fromhex(hash_text)
+    except ValueError as error:
+        raise FormatError(f"a manifest: {error}") from None
+    if len(topology_hash) != 32:
+        raise FormatError(f"expected a manifest with a topology hash of 32 bytes, got {len(topology_hash)}")
+    names = said.get("energies")
+    if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= _MOST_NAME for name in names):
+        raise FormatError(f"expected names of energies of at most {_MOST_NAME} characters")
+    return Manifest(
+        n_atoms=whole(said, "n_atoms", end=_MOST_ATOMS),
+        stream=whole(said, "stream", end=_WORD),
+        sections=_pairs(said, "sections"),
+        energies=tuple(names),
+        time_step=number(said, "time_step"),
+        stride=whole(said, "stride", end=_WORD),
+        topology_hash=topology_hash,
+        units=_pairs(said, "units"),
+    )
+
+
+def _said(received: bytes) -> dict[str, Any]:
+    said = object_of(received, MOST_RELAY_BYTES)
+    if whole(said, "version") != VERSION:
+        raise FormatError(f"expected something of version {VERSION}, got {said['version']}")
+    return said
+
+
+def _pairs(said: dict[str, Any], name: str) -> tuple[tuple[str, str], ...]:
+    found = said.get(name)
+    if not isinstance(found, list) or len(found) > 64:
+        raise FormatError(f"expected pairs for {name}")
+    for pair in found:
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        if not is_pair or not all(isinstance(word, str) and len(word) <= _MOST_NAME for word in pair):
+            raise FormatError(f"expected pairs of texts for {name}")
+    return tuple((first, second) for first, second in found)

@@ -1,0 +1,215 @@
+"""Senders: one thread of a server for each relay, which takes the frames of a channel and sends them ahead."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
+from mdreel.common.printable import printable
+from mdreel.errors import StreamError, StreamTimeoutError
+from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
+from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
+
+_LOOK_SECONDS = 0.05
+
+
+class Sender(threading.Thread):
+    """Sends the frames of a channel to a relay, as far as that wants them, until it says goodbye or is away for long.
+
+    A frame that was sent is held until the relay has taken it: the producer cannot overwrite it, and it is sent again
+    to a relay that joins again because its network was cut or because it had died.
+
+    Parameters
+    ----------
+    path : Path
+        The channel's directory.
+    join : Join
+        What the relay has asked.
+    put : callable
+        Sends bytes to the relay.
+    patience : float
+        For how long frames are held for a relay that is away, s. Those of a channel with a staging are not.
+
+    Attributes
+    ----------
+    n_frames, n_bytes : int
+        Frames that were sent for the first time, and bytes of all that were sent.
+    n_again : int
+        Frames that were sent once more.
+    n_taken : int
+        Frames that the relay has taken.
+    fault : str or None
+        Why the channel cannot be read.
+    """
+
+    def __init__(self, path: Path, join: Join, put: Callable[[bytes], None], patience: float) -> None:
+        super().__init__(name=f"mdreel-{path.name}-{join.relay[:8]}", daemon=True)
+        self.path = path
+        self.relay = join.relay
+        self.host = printable(join.host)
+        self.state = "running"
+        self.n_frames = self.n_bytes = self.n_again = self.n_taken = 0
+        self.fault: str | None = None
+        self._put = put
+        self._patience = 0.0 if (path / "staging").exists() else patience
+        status = channel_status(path)
+        self._window = max(1, int(status["n_slots"]) // 2)
+        self._core = ChannelConsumer(path, join.start, 0.0)
+        self._end: tuple[str, str | None] | None = None
+        self._held: deque[ChannelFrame] = deque()
+        self._changed = threading.Condition()
+        self._stops = False
+        self._heard = monotonic()
+        self._joined: Join | None = join
+        # The session that the relay is in, and what it has said there.
+        self._session = join.session
+        self._credit = Credit(0, 0)
+        # The session that is sent, which this thread alone begins: what was numbered in one is never sent as another's.
+        # How many of its frames were sent and released, and what was said last.
+        self._sent_session = join.session
+        self._n_sent = self._n_released = 0
+        self._epoch: int | None = None
+        self._beat_at = 0.0
+        self._beat: Message | None = None
+
+    def join_again(self, join: Join) -> None:
+        """Take note that the relay has joined again, and of what it wants first."""
+        with self._changed:
+            self._joined, self._session, self._credit = join, join.session, Credit(0, 0)
+            self._heard = monotonic()
+            self._changed.notify()
+
+    def hear(self, session: int, message: Message) -> None:
+        """Take note of what the relay has said."""
+        with self._changed:
+            if session != self._session:
+                return
+            self._heard = monotonic()
+            match message:
+                # Said again and again, it may come late: it only grows.
+                case Credit(n_taken, n_wanted) if n_taken >= self._credit.n_taken:
+                    self._credit = Credit(n_taken, max(n_wanted, self._credit.n_wanted))
+                case Bye():
+                    self._stops = True
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Have it end."""
+        with self._changed:
+            self._stops = True
+            self._changed.notify()
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the relay has said nothing for some time."""
+        return monotonic() - self._heard > SILENCE_SECONDS
+
+    def run(self) -> None:
+        """Send until the end."""
+        try:
+            while self._turn():
+                pass
+        except Exception as error:  # noqa: BLE001 - the relay is told, whatever it is
+            self.fault = str(error)
+            with suppress(Exception):  # the network may be what has failed
+                self._send(Fault(f"{type(error).__name__}: {error}"))
+        finally:
+            self._release(self._credit)
+            self._held.clear()
+            self._core.close()
+
+    def _turn(self) -> bool:
+        """Do one thing; return whether there is more to do."""
+        with self._changed:
+            if self._stops or (self.is_away and monotonic() - self._heard > self._patience):
+                return False
+            if self._joined is not None:
+                self._begin(self._joined)
+                self._joined = None
+            credit = self._credit
+        self._release(credit)
+        may_send = self._n_sent < min(credit.n_wanted, self._n_released + self._window) and not self.is_away
+        frame = self._next() if may_send else None
+        if frame is not None:
+            self._send_frame(frame)
+        self._say_so()
+        if frame is None and (not may_send or self._end is not None or self.state == "lost"):
+            with self._changed:
+                if not self._stops and self._joined is None and self._credit == credit:
+                    self._changed.wait(_LOOK_SECONDS)
+        return True
+
+    def _begin(self, join: Join) -> None:
+        """Begin a session: frames that the relay has are let go, others are sent again."""
+        word, number = join.start
+        if word == "sequence" and number is not None:
+            while self._held and self._held[0].sequence < number:
+                self._held.popleft()
+                self.n_taken += 1
+        self._sent_session = join.session
+        self._n_sent = self._n_released = 0
+        self._epoch, self._beat_at, self._beat = None, 0.0, None
+
+    def _release(self, credit: Credit) -> None:
+        """Let go of what the relay has taken; it cannot have taken what was not sent."""
+        while self._n_released < min(credit.n_taken, self._n_sent):
+            self._held.popleft()
+            self._n_released += 1
+            self.n_taken += 1
+
+    def _next(self) -> ChannelFrame | None:
+        """Return the next frame to be sent in this session; None if there is none yet."""
+        at = self._n_sent - self._n_released
+        if at < len(self._held):
+            self.n_again += 1
+            return self._held[at]
+        if self._end is not None:
+            return None
+        frame = None
+        try:
+            frame = self._core.next(_LOOK_SECONDS)
+            self.state = "running"
+        except StreamTimeoutError:
+            self.state = "running"
+        except StreamError:
+            if self._core.end is None:
+                self.state = "lost"
+        self._end = self._core.end
+        if self._end is not None:
+            self.state = self._end[0]
+        if frame is not None:
+            self._held.append(frame)
+            self.n_frames += 1
+        return frame
+
+    def _send_frame(self, frame: ChannelFrame) -> None:
+        if frame.epoch != self._epoch:
+            self._epoch = frame.epoch
+            self._send(Epoch(frame.epoch, channel_status(self.path)["resume_steps"][frame.epoch]))
+        content = memoryview(frame)
+        for offset in range(0, len(content), CHUNK_BYTES):
+            self._send(Chunk(self._n_sent, offset, len(content), content[offset : offset + CHUNK_BYTES]))
+        self._n_sent += 1
+
+    def _say_so(self) -> None:
+        """Say how things are, at once if that is new, and every now and then."""
+        message: Message
+        if self._end is None:
+            message = Beat(self._n_sent, self.state)
+            is_new = not isinstance(self._beat, Beat) or self._beat.state != self.state
+        elif self._n_sent - self._n_released == len(self._held):
+            message = End(self._n_sent, self._end[0], self._end[1] or "")
+            is_new = not isinstance(self._beat, End)
+        else:
+            return
+        if is_new or monotonic() - self._beat_at > BEAT_SECONDS:
+            self._send(message)
+            self._beat, self._beat_at = message, monotonic()
+
+    def _send(self, message: Message) -> None:
+        sent = encode(self._sent_session, message)
+        self.n_bytes += len(sent)
+        self._put(sent)

@@ -1,0 +1,201 @@
+"""What the analyses of a run let others see, while they run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Source
+from mdreel.analysis.base.observer import ResultsView
+from mdreel.live.notices.file import NoticeFile, numbers, rows_of
+from mdreel.live.notices.notice import HEAD, End
+from mdreel.live.notices.thinned import MOST_ROWS, Thinned
+from mdreel.live.notices.timing import seconds_of
+from mdreel.timing.timing import Timing
+
+_MOST_COLUMNS = 16
+"""So many columns are shown, with frame and time."""
+
+_LEAST_SECONDS = 0.5
+"""No notice is written more often."""
+
+_MOST_SHARE = 0.05
+"""At most this share of its time goes into telling others."""
+
+
+def channel_of(source: Source) -> Path | None:
+    """Return the directory of the channel that a source reads; None of any other source."""
+    if not source.is_growing:
+        return None  # and has thousands of files, perhaps, of which nothing need be said
+    return next((Path(facts["path"]) for facts in source.describe() if facts.get("format") == "channel"), None)
+
+
+class NoticeBoard:
+    """The notices of analyses that read a channel together; nothing of the kind for any other source.
+
+    Whatever goes wrong here, the analyses go on: nobody computes in order to be looked at.
+
+    Parameters
+    ----------
+    source : Source
+        What they read.
+    shown : sequence of ResultsView
+        What is to be seen of each.
+
+    Attributes
+    ----------
+    is_over : bool
+        Whether it was said how they have ended.
+    """
+
+    def __init__(self, source: Source, shown: Sequence[ResultsView]) -> None:
+        channel = channel_of(source)
+        self._each = [] if channel is None else [_Told(NoticeFile(channel, one.name), one) for one in shown]
+        self._begun = monotonic()
+        self._counted_due = self._told_due = 0.0
+        self._counted: tuple[int, Mapping[str, float]] = 0, {}
+        self.is_over = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether somebody may want to know results, and it is time to say them."""
+        return bool(self._each) and monotonic() >= self._told_due
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether there are notices at all."""
+        return bool(self._each)
+
+    def hear(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
+        """Hear how many frames are done; say it if it is time.
+
+        Parameters
+        ----------
+        n_frames : int
+            Frames done.
+        seconds : callable, optional
+            Returns where the time went, s; by default nothing is known but the whole.
+        """
+        if self._each and monotonic() >= self._counted_due:
+            self.count(n_frames, {"wall": monotonic() - self._begun} if seconds is None else seconds())
+
+    def count(self, n_frames: int, seconds: Mapping[str, float]) -> None:
+        """Say how far the analyses have come, as long as there are no results.
+
+        Parameters
+        ----------
+        n_frames : int
+            Frames done.
+        seconds : mapping of str to float
+            Where the time went, s; see `Notice`.
+        """
+        self._tell(n_frames, seconds, has_results=False)
+
+    def tell(self, n_frames: int, seconds: Mapping[str, float]) -> None:
+        """Say what the analyses have found so far; as `count`."""
+        self._tell(n_frames, seconds, has_results=True)
+
+    def finish(self, n_frames: int, timing: Timing) -> None:
+        """Publish the complete results and the timing of a finished run."""
+        self.tell(n_frames, seconds_of(timing))
+        self.end("finished")
+
+    def end(self, state: End, reason: str | None = None) -> None:
+        """Say that they have ended, and how; once."""
+        if self.is_over:
+            return
+        self.is_over = True
+        for told in self._each:
+            told.say(*self._counted, state, reason, has_results=False)
+
+    def __enter__(self) -> Self:
+        self.count(0, {})
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            self.end("failed", " ".join(str(error).split()) or type(error).__name__)
+        elif error is not None:
+            self.end("stopped")  # by Ctrl-C, a signal, or who has lost interest in further results
+
+    def _tell(self, n_frames: int, seconds: Mapping[str, float], has_results: bool) -> None:
+        begun = monotonic()
+        self._counted = n_frames, seconds
+        for told in self._each:
+            told.say(n_frames, seconds, "running", None, has_results=has_results)
+        taken = monotonic() - begun
+        self._counted_due = monotonic() + max(_LEAST_SECONDS, taken / _MOST_SHARE)
+        if has_results:
+            self._told_due = self._counted_due
+
+
+class _Told:
+    """What was said of an analysis."""
+
+    def __init__(self, file: NoticeFile, shown: ResultsView) -> None:
+        self._file = file
+        self._shown = shown
+        self._head: dict[str, Any] = {"columns": [], "n_columns": 0, "is_of_frames": True}
+        self._rows: Thinned | None = None
+        self._curve: NDArray[np.float64] = np.empty((0, 0))
+        self._is_whole = False
+
+    def say(
+        self, n_frames: int, seconds: Mapping[str, float], state: str, reason: str | None, *, has_results: bool
+    ) -> None:
+        """Write what is new, or everything."""
+        n_new = self._take_results() if has_results else 0
+        timing = {kind: round(value, 6) for kind, value in seconds.items()}
+        line: dict[str, Any] = {"state": state, "reason": reason, "n_frames": n_frames, "seconds": timing}
+        was_whole, self._is_whole = self._is_whole, False
+        with suppress(OSError):
+            if not (was_whole and n_new >= 0 and self._file.add(line | self._latest(n_new))):
+                self._file.begin(self._head, line | self._everything())
+            self._is_whole = True
+
+    def _take_results(self) -> int:
+        """Take the results so far; return how many rows are new, -1 where what was said does not hold any more."""
+        try:
+            columns = [column for column in self._shown.columns() if not column.is_text]
+        except Exception:  # noqa: BLE001 (of so few frames there may be no table; if it is a fault, the run meets it)
+            return 0
+        n_head = len(HEAD) if tuple(column.name for column in columns[: len(HEAD)]) == HEAD else 1
+        taken = columns[:_MOST_COLUMNS]
+        head = {
+            "columns": [[column.name, column.unit] for column in taken],
+            "n_columns": len(columns),
+            "is_of_frames": n_head == len(HEAD),
+        }
+        is_same, self._head = head == self._head, head
+        if not taken or not len(taken[0].values):
+            return 0 if is_same else -1
+        if n_head == len(HEAD):
+            if self._rows is None or not is_same:
+                self._rows = Thinned(len(taken))
+            # Frames come in their order, and what was computed of one stays.
+            since = self._rows.n_rows
+            n_new = self._rows.extend(np.column_stack([column.values[since:] for column in taken]))
+            return n_new if is_same else -1
+        self._rows, first = None, np.asarray(taken[0].values, np.float64)
+        if (np.diff(first) > 0).all():  # a curve; of matrices and records nobody sees a thing
+            stride = -(-len(first) // MOST_ROWS)
+            self._curve = np.column_stack([np.asarray(column.values, np.float64)[::stride] for column in taken])
+        return -1
+
+    def _latest(self, n_new: int) -> dict[str, Any]:
+        if self._rows is None:
+            return {}
+        rows = self._rows.rows[len(self._rows.rows) - n_new :]
+        return {"rows": rows_of(rows), "last": None if self._rows.last is None else numbers(self._rows.last)}
+
+    def _everything(self) -> dict[str, Any]:
+        if self._rows is None:
+            return {"rows": rows_of(self._curve)}
+        return self._latest(len(self._rows.rows))

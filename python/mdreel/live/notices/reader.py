@@ -1,0 +1,155 @@
+"""Notices, on the side of who looks at them: only what is new is read."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.common.printable import printable
+from mdreel.common.untrusted_input import number, object_of, opened, shown, text, whole
+from mdreel.errors import FormatError
+from mdreel.live.notices.notice import ENDING, FOLDER, Notice
+from mdreel.live.notices.process import Process
+
+_MOST_BYTES = 16 * 1024 * 1024
+"""No notice is larger; what is, is none."""
+
+_MOST_ROWS = 20_000
+_MOST_NAME = 1024
+_MOST_REASON = 64 << 10
+_MOST_KINDS = 64
+_NUMBERS = (float, int, type(None))
+_STATES = ("running", "finished", "stopped", "failed")
+
+
+class NoticeReader:
+    """Reads a notice again and again.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._head = b""
+        self._offset = 0
+        self._notice: Notice | None = None
+
+    def read(self) -> Notice | None:
+        """Return the notice as it is now; None if it is not there, or not yet whole.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged.
+        OSError
+            If it cannot be read.
+        """
+        try:
+            with opened(self._path, _MOST_BYTES) as file:
+                head = file.readline(_MOST_BYTES)
+                if not head.endswith(b"\n"):
+                    return None
+                if head != self._head or os.fstat(file.fileno()).st_size < self._offset:
+                    self._notice = self._begun(head)
+                    self._head, self._offset = head, len(head)
+                file.seek(self._offset)
+                new = file.read(_MOST_BYTES)
+        except FileNotFoundError:
+            return None
+        lines = new[: new.rfind(b"\n") + 1]
+        assert self._notice is not None
+        try:
+            self._notice = _taken(self._notice, [object_of(line, _MOST_BYTES) for line in lines.split(b"\n")[:-1]])
+        except FormatError as error:
+            self._head = b""
+            raise FormatError(f"{self._path}: no line of a notice at byte {self._offset} or behind: {error}") from None
+        self._offset += len(lines)
+        if self._notice.state == "running" and not self._notice.process.is_alive:
+            return replace(self._notice, state="dead")
+        return self._notice
+
+    def _begun(self, head: bytes) -> Notice:
+        try:
+            said = object_of(head, _MOST_BYTES)
+            columns = tuple(_column(column) for column in _list(said, "columns"))
+            is_of_frames = said.get("is_of_frames")
+            if not isinstance(is_of_frames, bool):
+                raise FormatError(f"expected true or false for is_of_frames, got {shown(is_of_frames)}")
+            return Notice(
+                name=printable(text(said, "name", _MOST_NAME)),
+                process=Process(whole(said, "process", end=1 << 32), whole(said, "process_start")),
+                columns=columns,
+                n_columns=whole(said, "n_columns", least=len(columns)),
+                is_of_frames=is_of_frames,
+                rows=np.empty((0, len(columns))),
+            )
+        except FormatError as error:
+            raise FormatError(f"{self._path}: no head of a notice: {error}") from None
+
+
+def notices_of(channel: Path) -> list[Path]:
+    """Return the notices beside a channel, by name.
+
+    Parameters
+    ----------
+    channel : Path
+        The channel's directory.
+    """
+    return sorted((channel / FOLDER).glob(f"*{ENDING}"))
+
+
+def _taken(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
+    """Return a notice with what further lines say."""
+    if not lines:
+        return notice
+    width = len(notice.columns)
+    every = np.concatenate([notice.rows, *(_rows(_list(line, "rows"), width) for line in lines)])
+    if len(every) > _MOST_ROWS:
+        raise FormatError(f"expected at most {_MOST_ROWS:,} rows, got {len(every):,}")
+    said = lines[-1]
+    last = said.get("last")
+    if width < notice.first_value and (len(every) or last is not None):
+        raise FormatError(f"expected {notice.first_value} columns or more, got {width}")
+    state = text(said, "state")
+    if state not in _STATES:
+        raise FormatError(f"unknown state {state!r}")
+    seconds = said.get("seconds", {})
+    if not isinstance(seconds, dict) or len(seconds) > _MOST_KINDS:
+        raise FormatError(f"expected seconds of at most {_MOST_KINDS} kinds, got {shown(seconds)}")
+    return replace(
+        notice,
+        state=state,
+        reason=None if said.get("reason") is None else printable(text(said, "reason", _MOST_REASON, least=0)),
+        n_frames=whole(said, "n_frames"),
+        seconds={printable(kind): number(seconds, kind) for kind in seconds},
+        rows=every,
+        last=None if last is None else _rows([last], width)[0],
+    )
+
+
+def _list(said: dict[str, Any], name: str) -> list[Any]:
+    found = said.get(name, [])
+    if not isinstance(found, list):
+        raise FormatError(f"expected a list for {name}, got {shown(found)}")
+    return found
+
+
+def _column(said: object) -> tuple[str, str]:
+    match said:
+        case [str(name), str(unit)] if len(name) <= _MOST_NAME and len(unit) <= _MOST_NAME:
+            return printable(name), printable(unit)
+    raise FormatError(f"expected name and unit of a column, got {shown(said)}")
+
+
+def _rows(said: list[Any], width: int) -> NDArray[np.float64]:
+    """Return rows of numbers; None becomes NaN."""
+    for row in said:
+        if not isinstance(row, list) or len(row) != width or not all(type(value) in _NUMBERS for value in row):
+            raise FormatError(f"expected rows of {width} numbers, got {shown(row)}")
+    return np.array(said, dtype=np.float64) if said else np.empty((0, width))

@@ -1,0 +1,120 @@
+"""The audit log: what a steering saw, did and failed to do, as lines of JSON."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from time import time
+from types import TracebackType
+from typing import Self
+
+from mdreel.common.atomic_files import sync_line
+
+FILE = "steering.jsonl"
+"""What it is called in the directory of a channel."""
+
+EVENTS = ("started", "fired", "acted", "failed", "dry-run", "cooling-down", "ended")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The frame that something is about.
+
+    Attributes
+    ----------
+    sequence : int
+        Its number, as in the tables of the analyses.
+    step : int or None
+        Step of the simulation.
+    frame_time : float or None
+        Its time, ps.
+    values : dict
+        Values of columns at it.
+    """
+
+    sequence: int
+    step: int | None
+    frame_time: float | None
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+class AuditLog:
+    """A file behind which each event goes as one line, which is on the disk when `write` returns.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+    def write(
+        self,
+        event: str,
+        message: str,
+        *,
+        rule: str | None = None,
+        action: str | None = None,
+        moment: Moment | None = None,
+    ) -> None:
+        """Write a line.
+
+        Parameters
+        ----------
+        event : str
+            One of `EVENTS`.
+        message : str
+            What happened, in words.
+        rule, action : str, optional
+            By which rule, and which action.
+        moment : Moment, optional
+            At which frame.
+        """
+        line = {
+            "time": time(),
+            "rule": rule,
+            "event": event,
+            "sequence": None if moment is None else moment.sequence,
+            "step": None if moment is None else moment.step,
+            "frame_time": None if moment is None else _number(moment.frame_time),
+            "values": {} if moment is None else {name: _number(value) for name, value in moment.values.items()},
+            "action": action,
+            "message": message,
+        }
+        data = (json.dumps(line, allow_nan=False) + "\n").encode()
+        with self._lock:
+            while data:
+                data = data[os.write(self._file, data) :]
+            sync_line(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no word for what is no number."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,70 @@
+"""The page: markup, style and script in one answer, which asks for nothing but what is seen."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mdreel.common.html.markup import Markup, element, together
+from mdreel.common.html.palette import stylesheet
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page.
+
+    Attributes
+    ----------
+    content : bytes
+        HTML.
+    policy : str
+        What a browser may do with it: run this script, use this style, ask this server. No more, whatever names of
+        channels, columns and rules may say.
+    """
+
+    content: bytes
+    policy: str
+
+
+@cache
+def page(interval: float) -> Page:
+    """Return the page.
+
+    Parameters
+    ----------
+    interval : float
+        How often it asks what is seen, s.
+    """
+    folder = Path(__file__).parent
+    style = stylesheet() + (folder / "page.css").read_text(encoding="utf-8")
+    script = "".join((folder / name).read_text(encoding="utf-8") for name in ("chart.js", "page.js"))
+    main = element(
+        "main",
+        element(
+            "header",
+            element("p", "mdreel watch", class_="when"),
+            element("h1", "Channels", id_="title"),
+            element("p", "…", id_="said", class_="lead", role="status"),
+        ),
+        element("div", id_="channels"),
+    )
+    said = together(
+        Markup('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">\n'),
+        Markup('<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'),
+        element("title", "mdreel watch"),
+        element("style", Markup(style)),
+        Markup("\n</head>\n"),
+        element("body", main, element("script", Markup(script)), data_interval=1000.0 * interval),
+        Markup("\n</html>\n"),
+    )
+    allowed = {"script-src": _hash(script), "style-src": _hash(style), "connect-src": "'self'", "img-src": "data:"}
+    nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    policy = "; ".join([nothing, *(f"{name} {value}" for name, value in allowed.items())])
+    return Page(str(said).encode(), policy)
+
+
+def _hash(text: str) -> str:
+    """Return what the policy calls a script or a style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,140 @@
+"""The log of steering beside a channel: what rules have seen and done."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from mdreel.common.printable import printable
+from mdreel.common.untrusted_input import number, object_of, opened, shown, text, whole
+from mdreel.errors import FormatError
+
+NAME = "steering.jsonl"
+"""The file in a channel's directory."""
+
+_END_OF_TIME = 1e11
+"""No calendar of a terminal goes further, s since 1970."""
+
+_TAIL_BYTES = 64 * 1024
+"""So much of its end is looked at."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A line of the log.
+
+    Attributes
+    ----------
+    time : float
+        When, seconds since 1970.
+    event : str
+        What: ``started``, ``fired``, ``acted``, ``failed``, ``dry-run``, ``cooling-down``, ``ended``.
+    rule, action : str or None
+        Which rule, and what it does.
+    sequence, step : int or None
+        The frame: its number in the stream, and its step.
+    frame_time : float or None
+        Its time, ps.
+    values : mapping of str to float
+        What the rule has seen, by column.
+    message : str
+        The same in words.
+    """
+
+    time: float
+    event: str
+    rule: str | None
+    action: str | None
+    sequence: int | None
+    step: int | None
+    frame_time: float | None
+    values: Mapping[str, float]
+    message: str
+
+    @classmethod
+    def of(cls, said: dict[str, Any]) -> Self:
+        """Return what a line says.
+
+        Raises
+        ------
+        FormatError
+            If it is none.
+        """
+        values = said.get("values") or {}
+        time = number(said, "time")
+        if not 0 <= time < _END_OF_TIME:
+            raise FormatError(f"expected seconds since 1970, got {time}")
+        if not isinstance(values, dict):
+            raise FormatError(f"expected values by column, got {shown(values)}")
+        return cls(
+            time=time,
+            event=printable(text(said, "event")),
+            rule=_text(said, "rule"),
+            action=_text(said, "action"),
+            sequence=_whole(said, "sequence"),
+            step=_whole(said, "step"),
+            frame_time=None if said.get("frame_time") is None else number(said, "frame_time"),
+            values={printable(name): number(values, name) for name in values if values[name] is not None},
+            message=_text(said, "message") or "",
+        )
+
+
+class SteeringLog:
+    """The last lines of a log, which is read anew only if it has changed.
+
+    Parameters
+    ----------
+    channel : Path
+        The channel's directory.
+    most : int
+        How many lines are wanted.
+
+    Attributes
+    ----------
+    events : tuple of Event
+        The last of them, as of the last look.
+    n_damaged : int
+        Lines among them that nobody can read; of half a line at the end nothing is said, as it is being written.
+    """
+
+    def __init__(self, channel: Path, most: int = 100) -> None:
+        self._path = channel / NAME
+        self._most = most
+        self._seen: tuple[int, int, int] | None = None
+        self.events: tuple[Event, ...] = ()
+        self.n_damaged = 0
+
+    def look(self) -> None:
+        """Look at the file, if it is there."""
+        try:
+            with opened(self._path) as file:
+                facts = os.fstat(file.fileno())
+                seen = facts.st_ino, facts.st_size, facts.st_mtime_ns
+                if seen == self._seen:
+                    return
+                begin = max(0, facts.st_size - _TAIL_BYTES)
+                file.seek(begin)
+                tail = file.read(_TAIL_BYTES)
+        except OSError:
+            self._seen, self.events, self.n_damaged = None, (), 0
+            return
+        self._seen = seen
+        # What is behind the last end of a line is being written, and what is before the first was cut by us.
+        lines = tail[: tail.rfind(b"\n") + 1].split(b"\n")[1 if begin else 0 : -1]
+        events: list[Event] = []
+        self.n_damaged = 0
+        for line in lines[-self._most :]:
+            try:
+                events.append(Event.of(object_of(line)))
+            except FormatError:
+                self.n_damaged += 1
+        self.events = tuple(events)
+
+
+def _text(said: dict[str, Any], name: str) -> str | None:
+    return None if said.get(name) is None else printable(text(said, name, _TAIL_BYTES, least=0))
+
+
+def _whole(said: dict[str, Any], name: str) -> int | None:
+    return None if said.get(name) is None else whole(said, name, least=-(1 << 63))

@@ -1,0 +1,93 @@
+"""How long blocks took: a histogram."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.common.formatting import BLOCKS, SECONDS, amount
+from mdreel.common.html.markup import Markup
+from mdreel.timing.report.card import card
+from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rectangles, round_step
+from mdreel.timing.stragglers import STRAGGLER
+from mdreel.timing.timing import Timing
+
+_BINS = 40
+_HEIGHT = 240
+_FARTHEST = 6.0  # times the median: what takes longer is counted in the last bin
+_UNITS = 1000  # height of the layer
+_LEAST = 6  # height of a bar in it
+_BAR = 20  # width of a bar in it, with the gap
+
+
+def block_times(timing: Timing) -> Markup:
+    """Draw how many blocks took how long.
+
+    Parameters
+    ----------
+    timing : Timing
+        Of the run; waiting is no part of a block's time.
+    """
+    taken = timing.per_block()
+    late_after_seconds = late_after(taken)
+    taken = taken[taken > 0]
+    if not len(taken):
+        return card("blocks", "Block times", note="No block took any time.")
+    median = float(np.median(taken))
+    is_late = taken > late_after_seconds
+    longest = float(taken.max())
+    reach = min(max(longest, 1.1 * late_after_seconds), _FARTHEST * median)
+    width = round_step(reach / _BINS)
+    n_bins = math.ceil(reach / width)
+    places = np.minimum((taken / width).astype(np.int64), n_bins - 1)
+    counts, late = (np.bincount(of, minlength=n_bins) for of in (places, places[is_late]))
+    x = Axis.to(n_bins * width, "time of the block", SECONDS)
+    y = Axis.to(1.05 * float(counts.max()), "", BLOCKS)
+    bars = layer(
+        n_bins * _BAR,
+        _UNITS,
+        path("bin", _bars(np.zeros_like(counts), counts - late, y)),
+        path("bin late", _bars(counts - late, counts, y)),
+    )
+    figure = plot(
+        f"How long {len(taken):,} blocks took",
+        _HEIGHT,
+        bars,
+        marker(float(x.along(median)), f"median {amount(median, SECONDS)}"),
+        marker(float(x.along(late_after_seconds)), f"{STRAGGLER} × median", "late", level=1),
+        x=x,
+        y=y,
+        tips=Tips("x", _tips(counts, width, longest)),
+    )
+    fastest = amount(float(taken.min()), SECONDS)
+    lead = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; {_said_of(int(is_late.sum()))}."
+    beyond = int((taken > n_bins * width).sum())
+    note = f"The last bar also counts {beyond:,} that took longer." if beyond else ""
+    return card("blocks", "Block times", figure, lead=lead, note=note)
+
+
+def late_after(taken: NDArray[np.float64]) -> float:
+    """Return how long a block may take before it is late, s; infinitely, if none took any time."""
+    taken = taken[taken > 0]
+    return STRAGGLER * float(np.median(taken)) if len(taken) else math.inf
+
+
+def _bars(low: NDArray[np.int64], high: NDArray[np.int64], y: Axis) -> str:
+    """The bars between two counts; a count of one can be seen."""
+    left = np.arange(len(low)) * _BAR
+    bottom, top = (np.rint(_UNITS * (1 - y.along(counts))) for counts in (low, high))
+    top = np.where(high > low, np.minimum(top, bottom - _LEAST), bottom)
+    return rectangles(left + 1, left + _BAR - 1, top, bottom)
+
+
+def _tips(counts: NDArray[np.int64], width: float, longest: float) -> list[str]:
+    edges = [amount(i * width, SECONDS) for i in range(len(counts) + 1)]
+    if longest > len(counts) * width:
+        edges[-1] = amount(longest, SECONDS)
+    return [f"{edges[i]} to {edges[i + 1]}\n{n:,} block{'s' * (n != 1)}" for i, n in enumerate(counts.tolist())]
+
+
+def _said_of(n_late: int) -> str:
+    if not n_late:
+        return f"none more than {STRAGGLER} times the median"
+    return f"{n_late:,} of them more than {STRAGGLER} times the median"

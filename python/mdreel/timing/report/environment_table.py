@@ -1,0 +1,81 @@
+"""Where a run took place: commit, versions, machine, files."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mdreel.common.formatting import BYTES, amount, percent
+from mdreel.common.html.markup import Markup, element, table
+from mdreel.timing.report.card import card
+
+_LABELS = {
+    "mdreel": "mdreel",
+    "commit": "commit",
+    "date": "date",
+    "hostname": "host",
+    "cpu": "CPU",
+    "n_cores": "cores",
+    "memory_bytes": "memory",
+    "kernel": "kernel",
+    "python": "Python",
+    "versions": "packages",
+}
+_WORDS = {None: "unknown", True: "yes", False: "no"}
+
+
+def environment_table(environment: Mapping[str, Any]) -> Markup:
+    """Tabulate where a run took place.
+
+    Parameters
+    ----------
+    environment : mapping
+        What was recorded of it; what has no name here has its own.
+    """
+    if not environment:
+        return card("environment", "Environment", note="Nothing was recorded of it.")
+    facts = element("div", table(("what", "value"), _facts(environment), class_="facts"), class_="scroll")
+    parts = [facts]
+    if files := _files(environment):
+        head = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
+        parts.append(element("div", table(head, map(_file, files), class_="facts files"), class_="scroll"))
+    return card("environment", "Environment", *parts)
+
+
+def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    known = [name for name in _LABELS if name in environment]
+    for name in (*known, *sorted(set(environment) - {*known, "files"})):
+        value = environment[name]
+        yield _LABELS.get(name, name), _size(value) if name == "memory_bytes" else _said(value)
+
+
+def _file(file: Mapping[str, Any]) -> tuple[str, ...]:
+    share = file.get("cached_share")
+    return (
+        _said(file.get("path")),
+        _size(file.get("n_bytes")),
+        _said(file.get("file_system")),
+        _said(file.get("mount")),
+        "none" if file.get("stripe") is None else _said(file["stripe"]),
+        percent(share) if isinstance(share, int | float) else _said(share),
+    )
+
+
+def _files(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    files = environment.get("files")
+    return [file for file in files if isinstance(file, Mapping)] if isinstance(files, list) else []
+
+
+def _size(value: Any) -> str:
+    return amount(value, BYTES) if isinstance(value, int | float) else _said(value)
+
+
+def _said(value: Any) -> str:
+    match value:
+        case None | bool():
+            return _WORDS[value]
+        case str():
+            return value
+        case Mapping():
+            return ", ".join(f"{name} {_said(own)}" for name, own in value.items()) or "none"
+        case list() | tuple():
+            return ", ".join(map(_said, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,107 @@
+"""What the time of each rank consists of: a bar for each."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.common.formatting import SECONDS, amount
+from mdreel.common.html.markup import Markup
+from mdreel.common.html.palette import class_of, key, legend
+from mdreel.timing.observables import Observables
+from mdreel.timing.report.card import card
+from mdreel.timing.report.lanes import Lanes, marks_of
+from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rectangles
+from mdreel.timing.stragglers import typical_seconds
+from mdreel.timing.timing import Timing
+
+# Of what t_N consists, in the order of the bars. Waiting is a part of the overheads, told on its own.
+PARTS: Mapping[str, Callable[[Observables], NDArray[np.float64]]] = {
+    "open": lambda of: of.t_open,
+    "read": lambda of: of.t_io - of.t_decompress,
+    "decompress": lambda of: of.t_decompress,
+    "compute": lambda of: of.t_comp,
+    "wait": lambda of: of.t_wait,
+    "communicate": lambda of: of.t_comm,
+    "end of loop": lambda of: of.t_end_loop,
+    "overheads": lambda of: of.overhead1 + of.overhead2 - of.t_wait,
+}
+
+_MOST_BARS = 250
+_WIDTH = 10_000  # of the layer
+_PITCH = 10  # of a lane in the layer
+
+
+def rank_bars(timing: Timing) -> Markup:
+    """Draw the time of each rank as a bar of its parts.
+
+    Parameters
+    ----------
+    timing : Timing
+        Of the run. Of more than 250 ranks, the slowest of each few that follow one another has a bar.
+    """
+    of = timing.observables
+    if not len(of.ranks):
+        return card("ranks", "Ranks", note="No rank recorded anything.")
+    parts = {kind: np.maximum(part(of), 0.0) for kind, part in PARTS.items()}
+    shown = _slowest_of_neighbours(of)
+    lanes = Lanes(len(shown))
+    names = [str(rank) for rank in of.ranks[:: _neighbours(of)].tolist()]
+    axis = Axis.to(float(of.t_n.max()), "time of the rank", SECONDS)
+    median = typical_seconds(of)
+    marks = marks_of(timing.straggling, of.ranks[shown].tolist())
+    figure = plot(
+        f"Time of {len(of.ranks):,} ranks, by what they did",
+        lanes.height,
+        _bars({kind: part[shown] for kind, part in parts.items()}, axis, lanes),
+        marker(float(axis.along(median)), f"median {amount(median, SECONDS)}") if median else Markup(""),
+        lanes.labels(names, marks),
+        x=axis,
+        tips=Tips("y", [_tip(of, parts, row) for row in shown.tolist()]),
+        margin="lanes",
+    )
+    keys = [key("late-mark", "straggler, times the median")] if marks else []
+    drawn = legend([kind for kind, part in parts.items() if part.any()], *keys)
+    return card("ranks", "Ranks", drawn, figure, lead=_lead(of, median), note=_note(of, shown))
+
+
+def _neighbours(of: Observables) -> int:
+    """How many ranks that follow one another share a bar."""
+    return -(-len(of.ranks) // _MOST_BARS)
+
+
+def _slowest_of_neighbours(of: Observables) -> NDArray[np.intp]:
+    """The rows that are shown: all of them, or the slowest of each few."""
+    size = _neighbours(of)
+    starts = range(0, len(of.ranks), size)
+    return np.array([start + int(np.argmax(of.t_n[start : start + size])) for start in starts])
+
+
+def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) -> Markup:
+    ends = np.cumsum(list(parts.values()), axis=0)
+    edges = np.rint(axis.along(np.vstack([np.zeros_like(ends[:1]), ends])) * _WIDTH)
+    air = 1 if lanes.are_thick else 0
+    tops = np.arange(lanes.n_lanes) * _PITCH + air
+    bottoms = tops + _PITCH - 2 * air
+    drawn = [path(class_of(kind), rectangles(edges[i], edges[i + 1], tops, bottoms)) for i, kind in enumerate(parts)]
+    return layer(_WIDTH, lanes.n_lanes * _PITCH, *drawn)
+
+
+def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) -> str:
+    """What a rank's bar says in words: its whole time, and the parts that are there."""
+    lines = [f"rank {of.ranks[row]}: {amount(float(of.t_n[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
+    lines += [f"{kind} {amount(float(part[row]), SECONDS)}" for kind, part in parts.items() if part[row] > 0]
+    return "\n".join(lines)
+
+
+def _lead(of: Observables, median: float) -> str:
+    if len(of.ranks) == 1:
+        return f"One rank took {amount(median, SECONDS)}."
+    fastest, slowest = (amount(float(edge), SECONDS) for edge in (of.t_n.min(), of.t_n.max()))
+    return f"{len(of.ranks):,} ranks took {fastest} to {slowest}, half of them no more than {amount(median, SECONDS)}."
+
+
+def _note(of: Observables, shown: NDArray[np.intp]) -> str:
+    if len(shown) == len(of.ranks):
+        return ""
+    return f"Each bar is the slowest of {_neighbours(of)} ranks that follow one another."

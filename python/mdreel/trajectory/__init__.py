@@ -1,0 +1,5 @@
+"""Trajectories: reading, following, writing, converting, splitting, joining and checking."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,287 @@
+"""H5MD written: h5py makes the structure, the core makes the chunks (https://nongnu.org/h5md/h5md.html)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, LentFile, Source, chunk_outline, convert_to_chunks, version
+from mdreel.errors import MismatchError
+from mdreel.execution.progress import Progress
+from mdreel.timing.spans import spans_from_columns
+from mdreel.timing.timing import Timing
+from mdreel.trajectory.chunking import Chunking, check_chunk, choose_chunking
+from mdreel.trajectory.output_file import find_h5py, naming
+from mdreel.trajectory.write_report import Written
+
+if TYPE_CHECKING:
+    import h5py
+
+GROUP = "trajectory"  # as MDAnalysis calls it
+
+# What the core calls a quantity, H5MD's element for it, and its unit.
+ELEMENTS = {
+    "positions": ("position", "Angstrom"),
+    "velocities": ("velocity", "Angstrom ps-1"),
+    "forces": ("force", "kJ mol-1 Angstrom-1"),
+}
+# Frames of a chunk of steps, times and cells: 32 KiB of steps.
+AXIS_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class H5mdSettings:
+    """How an H5MD file is written.
+
+    Attributes
+    ----------
+    access : {"frames", "atoms", "both"}
+        What chunks are made for.
+    chunk : tuple of int, optional
+        Frames and atoms of a chunk, in place of what suits `access`.
+    level : int, optional
+        Level of gzip; None for no compression.
+    group : str
+        The name of the group of particles.
+    """
+
+    access: str = "frames"
+    chunk: tuple[int, int] | None = None
+    level: int | None = None
+    group: str = GROUP
+
+    def chunking(self, n_frames: int, n_atoms: int, n_quantities: int) -> Chunking:
+        """Say which chunks these settings mean for so many frames, atoms and quantities."""
+        if self.chunk is None:
+            chosen = choose_chunking(self.access, n_frames, n_atoms, n_quantities)
+        else:
+            chosen = check_chunk(self.chunk, n_frames, n_atoms, n_quantities)
+        return Chunking(chosen.frames, chosen.atoms, self.level)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the core cuts frames; the names are the core's."""
+
+    quantities: list[str]
+    has_unit_cell: bool
+    chunk_frames: int
+    chunk_atoms: int
+    deflate_level: int | None
+
+
+def check_group(group: str) -> None:
+    """Refuse what cannot be the name of a group of particles.
+
+    Raises
+    ------
+    MismatchError
+        If it is empty, or a path.
+    """
+    if group in ("", ".", "..") or "/" in group or "\0" in group:
+        raise MismatchError(f"the group of particles needs a name without /, not {group!r}")
+
+
+def write_h5md(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    frames: FrameSet,
+    path: Path,
+    *,
+    settings: H5mdSettings,
+    n_workers: int,
+    title: str = "converting",
+    progress: bool = False,
+) -> Written:
+    """Write frames to a file of H5MD.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    atoms : ndarray, shape (n_atoms,), uint32
+        Which atoms, ascending.
+    frames : FrameSet
+        Which frames.
+    path : Path
+        The file, which appears when it is whole. One that was there is replaced.
+    settings : H5mdSettings
+        Chunks, compression, name of the group.
+    n_workers : int
+        Threads that read, cut and compress. The file has the same bytes for any number.
+    title : str
+        What the progress bar is called.
+    progress : bool
+        Whether progress is shown.
+
+    Returns
+    -------
+    Written
+        The file, and where the time went.
+
+    Raises
+    ------
+    UnsupportedError
+        If h5py is not installed.
+    MismatchError
+        If chunks do not fit, or frames are not alike.
+    FormatError
+        If the trajectory is not what its format says.
+    OSError
+        If the file cannot be written: nothing is left behind then.
+
+    Notes
+    -----
+    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are float32 in Å, velocities in
+    Å/ps, forces in kJ/(mol Å); times are float64 in ps, steps int64; a box is three row vectors in Å for each frame,
+    zeros where a frame has none. Of frames with different quantities, those are written that the first two and the last
+    have.
+    """
+    h5py = find_h5py(path)
+    with naming(source), Progress(title, len(frames), enabled=progress) as bar:
+        quantities, has_cell = chunk_outline(source, atoms, frames)
+        chunking = settings.chunking(len(frames), len(atoms), len(quantities))
+        layout = Layout(quantities, has_cell, chunking.frames, chunking.atoms, chunking.level)
+        with created(path, h5py) as (file, check):
+            sink = Sink(file, layout, len(frames), len(atoms), settings.group, check)
+            columns = convert_to_chunks(
+                source, atoms, frames, layout, n_workers, sink.write, bar.update if progress else None
+            )
+    return Written((path,), len(frames), len(atoms), Timing(spans_from_columns(columns)))
+
+
+@contextmanager
+def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
+    """Make a file that gets its name at the end, or is gone; and what tells whether the disk has taken all so far."""
+    lent = LentFile(path)
+    try:
+        file = h5py.File(lent, "w")
+        try:
+            yield file, lent.check
+        except BaseException:
+            lent.give_up()
+            raise
+        finally:
+            file.close()
+        lent.finish()
+    finally:
+        lent.discard()
+
+
+class Sink:
+    """Where the core's chunks go: the datasets of a file.
+
+    Parameters
+    ----------
+    file : h5py.File
+        The file, empty.
+    layout : Layout
+        How frames are cut.
+    n_frames, n_atoms : int
+        Frames, and atoms of each.
+    group : str
+        The name of the group of particles.
+    check : callable
+        Raises what kept the disk from taking what was written.
+    """
+
+    def __init__(
+        self, file: "h5py.File", layout: Layout, n_frames: int, n_atoms: int, group: str, check: Callable[[], None]
+    ) -> None:
+        self._check = check
+        _describe(file)
+        particles = file.create_group(f"particles/{group}")
+        self._values = {}
+        first = particles.create_group(ELEMENTS[layout.quantities[0]][0])
+        self._steps = _create_axis(first, "step", (n_frames,), "<i8")
+        self._times = _create_axis(first, "time", (n_frames,), "<f8")
+        self._times.attrs["unit"] = "ps"
+        for quantity in layout.quantities:
+            name, unit = ELEMENTS[quantity]
+            element = particles.require_group(name)
+            value = _create_value(element, layout, (n_frames, n_atoms, 3))
+            value.attrs["unit"] = unit
+            self._values[quantity] = value
+            if element != first:
+                self._link_axes(element)
+        box = particles.create_group("box")
+        box.attrs["dimension"] = 3
+        box.attrs["boundary"] = ["periodic" if layout.has_unit_cell else "none"] * 3
+        self._edges = None
+        if layout.has_unit_cell:
+            edges = box.create_group("edges")
+            self._edges = _create_axis(edges, "value", (n_frames, 3, 3), "<f4")
+            self._edges.attrs["unit"] = "Angstrom"
+            self._link_axes(edges)
+
+    def _link_axes(self, element: "h5py.Group") -> None:
+        """Give an element the steps and times of the first: they are stored once."""
+        element["step"], element["time"] = self._steps, self._times
+
+    def write(
+        self,
+        first: int,
+        steps: NDArray[np.int64],
+        times: NDArray[np.float64],
+        cells: NDArray[np.float32] | None,
+        chunks: Sequence[tuple[str, int, int, NDArray[np.uint8]]],
+    ) -> None:
+        """Store the next frames.
+
+        Parameters
+        ----------
+        first : int
+            The first of them.
+        steps : ndarray, shape (n_frames,), int64
+            Their integration steps.
+        times : ndarray, shape (n_frames,), float64
+            Their times, ps.
+        cells : ndarray, shape (n_frames * 9,), float32, or None
+            The vectors of their cells, Å.
+        chunks : sequence of tuple
+            Quantity, first frame, first atom and stored bytes of each chunk.
+
+        Raises
+        ------
+        OSError
+            If the disk does not take it.
+        """
+        here = slice(first, first + len(steps))
+        self._steps[here], self._times[here] = steps, times
+        if self._edges is not None and cells is not None:
+            self._edges[here] = cells.reshape(-1, 3, 3)
+        for quantity, frame, atom, stored in chunks:
+            self._values[quantity].id.write_direct_chunk((frame, atom, 0), stored)
+        self._check()
+
+
+def _describe(file: "h5py.File") -> None:
+    """Say which format this is, and who wrote it."""
+    h5md = file.create_group("h5md")
+    h5md.attrs["version"] = np.array([1, 1], np.int32)
+    h5md.create_group("author").attrs["name"] = "N/A"
+    creator = h5md.create_group("creator")
+    creator.attrs["name"] = "mdreel"
+    creator.attrs["version"] = version()
+    h5md.create_group("modules/units").attrs["version"] = np.array([1, 0], np.int32)
+
+
+def _create_value(element: "h5py.Group", layout: Layout, shape: tuple[int, int, int]) -> Any:
+    compression: dict[str, Any] = {}
+    if layout.deflate_level is not None:
+        # The order of the filters is h5py's, and the core's: shuffle, then deflate.
+        compression = {"shuffle": True, "compression": "gzip", "compression_opts": layout.deflate_level}
+    chunk = (layout.chunk_frames, layout.chunk_atoms, 3)
+    return element.create_dataset(
+        "value", shape, "<f4", chunks=chunk, maxshape=(None, *shape[1:]), track_times=False, **compression
+    )
+
+
+def _create_axis(group: "h5py.Group", name: str, shape: tuple[int, ...], number: str) -> Any:
+    chunk = (min(shape[0], AXIS_CHUNK), *shape[1:])
+    return group.create_dataset(name, shape, number, chunks=chunk, maxshape=(None, *shape[1:]), track_times=False)

@@ -1,0 +1,91 @@
+"""What is in a trajectory."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mdreel._core import FrameSet, Source
+from mdreel.common.file_system import file_system, stripes
+from mdreel.errors import FormatError
+from mdreel.trajectory.frame_times import intervals
+from mdreel.trajectory.read import Stored, read
+
+Facts = dict[str, Any]
+
+
+def info(trajectory: Stored) -> Facts:
+    """Find out what is in a trajectory.
+
+    Parameters
+    ----------
+    trajectory : path, sequence of paths, or Source
+        The trajectory.
+
+    Returns
+    -------
+    dict
+        ``n_atoms``, ``n_frames``; ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``,
+        ``usual_interval_ps``, ``longest_interval_ps``; frames after ``gaps`` in time, ``repeated_times`` and
+        ``backward_times``, each as a list of frame numbers; ``first_box`` (lengths in Å, angles in degrees);
+        ``size_bytes``, ``bytes_per_frame``; ``torn_end``, what is wrong with a frame that is not whole at the end;
+        ``files``, with what only the format of each has, its ``file system`` and, on Lustre, its ``stripes``. None
+        stands for what there is not.
+
+    Raises
+    ------
+    FormatError, OSError
+        If it cannot be read.
+
+    Notes
+    -----
+    Frames are located, which reads their headers if nobody has before; of the coordinates nothing is read.
+    """
+    source = trajectory if isinstance(trajectory, Source) else read(trajectory)
+    times = source.times()
+    found = intervals(times)
+    n_frames = source.n_frames
+    return {
+        "n_atoms": source.n_atoms,
+        "n_frames": n_frames,
+        "first_time_ps": float(times[0]) if n_frames else None,
+        "last_time_ps": float(times[-1]) if n_frames else None,
+        "shortest_interval_ps": found.shortest,
+        "usual_interval_ps": found.usual,
+        "longest_interval_ps": found.longest,
+        "gaps": found.gaps.tolist(),
+        "repeated_times": found.repeated.tolist(),
+        "backward_times": found.backward.tolist(),
+        "first_box": _box(source) if n_frames else None,
+        "size_bytes": source.n_bytes,
+        "bytes_per_frame": source.n_bytes / n_frames if n_frames else None,
+        "torn_end": _torn_end(source),
+        "files": [_file(dict(part)) for part in source.describe()],
+    }
+
+
+def _file(facts: Facts) -> Facts:
+    """Add where a file lies."""
+    path = Path(str(facts["path"])) if "path" in facts else None
+    if path is None or not path.is_file():
+        return facts
+    facts["file system"] = file_system(path)
+    if striped := stripes(path):
+        facts["stripes"] = [asdict(one) for one in striped]
+    return facts
+
+
+def _torn_end(source: Source) -> str | None:
+    """What is wrong with a frame behind the last whole one, if there is such a frame."""
+    try:
+        source.check_end()
+    except FormatError as error:
+        return str(error)
+    return None
+
+
+def _box(source: Source) -> list[float] | None:
+    """Lengths (Å) and angles (degrees) of the first frame's cell."""
+    first = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
+    return [float(value) for value in first.dimensions[0]] if first.has_cell[0] else None

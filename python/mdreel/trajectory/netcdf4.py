@@ -1,0 +1,145 @@
+"""NetCDF-4 files in AMBER's convention: HDF5 underneath (https://ambermd.org/netcdf/nctraj.xhtml)."""
+
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import OpenFiles, Source, chunked_source
+from mdreel.errors import FormatError, UnsupportedError
+from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text_of
+
+if TYPE_CHECKING:
+    import h5py
+
+# Variables of atoms, what the core calls them, their unit, and the factor to ours.
+VARIABLES = {
+    "coordinates": ("positions", "angstrom", 1.0),
+    "velocities": ("velocities", "angstrom/picosecond", 1.0),
+    "forces": ("forces", "kilocalorie/mole/angstrom", 4.184),
+}
+
+
+def is_amber(file: "h5py.File") -> bool:
+    """Say whether a file keeps AMBER's convention.
+
+    Parameters
+    ----------
+    file : h5py.File
+        A file of HDF5.
+
+    Returns
+    -------
+    bool
+        Whether its attribute ``Conventions`` names AMBER.
+    """
+    return "AMBER" in text_of(file.attrs.get("Conventions", "")).replace(",", " ").split()
+
+
+def open_netcdf4(
+    file: "h5py.File", path: str, *, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
+) -> Source:
+    """Open a trajectory of AMBER's convention.
+
+    Parameters
+    ----------
+    file : h5py.File
+        The file.
+    path : str
+        Its path.
+    access : str
+        The core's way to the bytes.
+    recipe : tuple
+        Function and arguments that open it once more.
+    open_files : OpenFiles
+        Files of which only some are to be open at a time, with this one among them.
+
+    Returns
+    -------
+    Source
+        The trajectory. Positions in Å, velocities in Å/ps, forces in kJ/(mol Å), times in ps.
+
+    Raises
+    ------
+    FormatError
+        If it is not what the convention says.
+    UnsupportedError
+        If a unit is another than the convention's, or the core cannot read how it is stored.
+
+    Notes
+    -----
+    Times are read now, all else later.
+    """
+    here = [name for name in VARIABLES if name in file]
+    if not here:
+        raise FormatError(f"{path}: expected coordinates, velocities or forces, found {', '.join(file) or 'nothing'}")
+    first = file[here[0]]
+    check_length(first, path)
+    if len(first.shape) != 3:
+        raise FormatError(f"{path}: {first.name}: expected the shape (n_frames, n_atoms, 3), got {first.shape}")
+    n_frames = int(first.shape[0])
+    quantities = []
+    for name in here:
+        own, unit, factor = VARIABLES[name]
+        _check_unit(file[name], unit, path)
+        quantities.append((own, _describe(file[name], n_frames, path, None, factor)))
+    cells = None
+    if "cell_lengths" in file and "cell_angles" in file:
+        _check_unit(file["cell_lengths"], "angstrom", path)
+        _check_unit(file["cell_angles"], "degree", path)
+        cells = tuple(_describe(file[name], n_frames, path, 1, 1.0) for name in ("cell_lengths", "cell_angles"))
+    facts = {
+        "format": "NetCDF-4",
+        "path": Path(path),
+        "size": Path(path).stat().st_size,
+        "convention": f"AMBER {text_of(file.attrs.get('ConventionVersion', ''))}".strip(),
+        **{own: described.summary for own, described in quantities},
+        "unit cell": cells is not None,
+        "times": "stored" if "time" in file else "none: frames are counted",
+    }
+    steps = np.arange(n_frames, dtype=np.int64)
+    return chunked_source(
+        path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files
+    )
+
+
+def _check_unit(variable: "h5py.Dataset", expected: str, path: str) -> None:
+    # Some programs write the plural of degree.
+    unit = text_of(variable.attrs.get("units", expected))
+    if unit.removesuffix("s") != expected:
+        raise UnsupportedError(f"{path}: {variable.name}: the unit {unit!r} is not supported, expected {expected!r}")
+
+
+def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
+    """The factor that stands in the file, and whether it is in double precision."""
+    scale = np.ravel(variable.attrs.get("scale_factor", np.ones(1)))
+    if isclose(scale[0], 1):
+        return 1.0, False
+    return float(scale[0]), scale.dtype.itemsize == 8
+
+
+def _describe(variable: "h5py.Dataset", n_frames: int, path: str, n_rows: int | None, unit: float) -> Dataset:
+    """Where a variable lies. One that was not written for the last frames is shorter."""
+    scale, in_double = _scale(variable)
+    n_own = int(variable.shape[0]) if variable.shape else 0
+    frames = None if n_own == n_frames else np.where(np.arange(n_frames) < n_own, np.arange(n_frames), -1)
+    conversion = {"scale": scale, "in_double": in_double, "unit": unit, "frames": frames}
+    return describe_dataset(variable, path, n_rows=n_rows, **conversion)
+
+
+def _times(file: "h5py.File", n_frames: int, path: str) -> NDArray[np.float64]:
+    """Times in ps, shape (n_frames,)."""
+    if "time" not in file:
+        return np.arange(n_frames, dtype=np.float64)
+    variable = file["time"]
+    _check_unit(variable, "picosecond", path)
+    check_length(variable, path)
+    if variable.ndim != 1 or len(variable) < n_frames:
+        raise FormatError(f"{path}: {variable.name}: expected the shape ({n_frames},), got {variable.shape}")
+    scale, in_double = _scale(variable)
+    times = variable[:n_frames]
+    if scale != 1:
+        times = times * (np.float64(scale) if in_double else np.float32(scale))
+    return np.asarray(times, np.float64)

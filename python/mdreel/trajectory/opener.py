@@ -1,0 +1,18 @@
+"""Openers: what a trajectory is opened from, and is neither a file nor a source yet."""
+
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from mdreel._core import Source
+from mdreel.trajectory.read import Stored
+
+
+@runtime_checkable
+class Opener(Protocol):
+    """What says how a trajectory is opened, as a channel does."""
+
+    def source(self) -> Source:
+        """Open the trajectory."""
+
+
+Trajectory: TypeAlias = Stored | Opener
+"""One file, several files, a source, or an object that opens one, such as a channel."""

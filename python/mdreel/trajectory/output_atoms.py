@@ -1,0 +1,58 @@
+"""Which atoms are written."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Source
+from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.source_name import name_of
+from mdreel.trajectory.selection import Selection
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+Atoms: TypeAlias = Union["AtomGroup", Sequence[int], NDArray[np.integer]]
+"""A group of MDAnalysis, or indices."""
+
+
+def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
+    """Return the indices of the atoms to be written.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
+        Which atoms; None for all. Indices must ascend; of a group the order and repetitions do not count.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms,), uint32
+        The indices, ascending.
+
+    Raises
+    ------
+    SelectionError
+        If there are no atoms, or indices do not ascend from 0.
+    MismatchError
+        If the group belongs to a Universe with another number of atoms, or the trajectory lacks an atom.
+    """
+    if atoms is None:
+        return np.arange(source.n_atoms, dtype=np.uint32)
+    if hasattr(atoms, "universe"):
+        n_atoms = len(atoms.universe.atoms)
+        if n_atoms != source.n_atoms:
+            message = f"the trajectory has {source.n_atoms} atoms, the topology has {n_atoms}"
+            raise MismatchError(f"{name_of(source)}: {message}")
+        return Selection.of(atoms, "atoms").atoms
+    indices = np.asarray(atoms)
+    if indices.ndim != 1 or not len(indices) or not np.issubdtype(indices.dtype, np.integer):
+        raise SelectionError(f"atoms must be a list of indices, got {indices.dtype} of shape {indices.shape}")
+    if indices[0] < 0 or (np.diff(indices.astype(np.int64)) <= 0).any():
+        raise SelectionError("atom indices must ascend from 0 without repetition")
+    if indices[-1] >= source.n_atoms:
+        raise MismatchError(f"{name_of(source)}: the trajectory has {source.n_atoms} atoms, no atom {indices[-1]}")
+    return indices.astype(np.uint32)

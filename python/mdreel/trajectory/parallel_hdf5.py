@@ -1,0 +1,297 @@
+"""Parallel HDF5: a file of H5MD that all ranks of MPI open together, read through the library of HDF5."""
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source, foreign_source
+from mdreel.errors import FormatError, UnsupportedError
+from mdreel.execution.source_name import name_of
+from mdreel.trajectory.h5md import positions_in
+from mdreel.trajectory.hdf5 import import_h5py, open_hdf5
+from mdreel.trajectory.mdanalysis_source import Frame
+
+BATCH_BYTES = 8 << 20
+"""Bytes of coordinates that one call reads, about."""
+
+
+@dataclass(frozen=True)
+class SharedPositions:
+    """Where the positions of a trajectory are, and all else of its frames, as one rank has found it for all.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    n_bytes : int
+        Its size.
+    dataset : str
+        The name of the positions in it.
+    unit : float
+        The factor to Å.
+    n_atoms : int
+        Atoms in each frame.
+    times, steps : ndarray, shape (n_frames,), float64 and int64
+        Time (ps) and integration step of each frame.
+    dimensions : ndarray, shape (n_frames, 6), float32
+        Lengths (Å) and angles (degree) of the cell of each frame.
+    has_cell : ndarray, shape (n_frames,), bool
+        Which frames have one.
+    """
+
+    path: str
+    n_bytes: int
+    dataset: str
+    unit: float
+    n_atoms: int
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    dimensions: NDArray[np.float32]
+    has_cell: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, source: Source, is_collective: bool) -> Self:
+        """Find out about a trajectory that was opened.
+
+        Parameters
+        ----------
+        source : Source
+            The trajectory.
+        is_collective : bool
+            Whether ranks are to read it together.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is not one file of H5MD with positions; if ranks are to read together where chunks are not stored; if
+            h5py is not built with MPI.
+        """
+        if source.format != "H5MD":
+            raise UnsupportedError(f"{name_of(source)}: parallel HDF5 is for one file of H5MD, this is {source.format}")
+        facts = source.describe()[0]
+        path = str(facts["path"])
+        _check_h5py(path)
+        with open_hdf5(path) as file:
+            dataset, unit = positions_in(file, path, facts["group of particles"])
+            name, is_stored = str(dataset.name), _is_stored(dataset)
+        if is_collective and not is_stored:
+            # HDF5 fails on some ranks where others wait for them (1.10, MPI_File_set_view: invalid datatype).
+            message = f"{name} has chunks that are not stored, which HDF5 does not read collectively"
+            raise UnsupportedError(f"{path}: {message}: use 'hdf5-independent'")
+        frames = source.read(FrameSet.range(0, 1, source.n_frames), np.empty(0, np.uint32))
+        about = (frames.times, frames.steps, frames.dimensions, frames.has_cell)
+        return cls(path, int(facts["size"]), name, unit, source.n_atoms, *about)
+
+    def check(self) -> None:
+        """Check that the file can be read from this process.
+
+        Raises
+        ------
+        UnsupportedError
+            If h5py is not built with MPI.
+        FormatError
+            If the file is another here.
+        """
+        _check_h5py(self.path)
+        n_bytes = Path(self.path).stat().st_size
+        if n_bytes != self.n_bytes:
+            there = f"{self.n_bytes} where the run was begun: it is not the same file"
+            raise FormatError(f"{self.path}: {n_bytes} bytes are seen here, {there}")
+
+    def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> "PositionsTogether":
+        """Open the file together with all other ranks of a communicator; see `PositionsTogether`."""
+        return PositionsTogether(self, atoms, communicator, is_collective)
+
+
+class PositionsTogether:
+    """Positions in a file that all ranks have opened together.
+
+    Parameters
+    ----------
+    described : SharedPositions
+        Where they are.
+    atoms : ndarray, shape (n_wanted,), uint32
+        The wanted atoms, ascending: no rows before the first and behind the last are read.
+    communicator : mpi4py.MPI.Comm
+        The ranks; all of them open the file.
+    is_collective : bool
+        Whether they also read together: each rank then makes as many calls as the others, see `join`.
+    """
+
+    def __init__(
+        self, described: SharedPositions, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool
+    ) -> None:
+        import h5py
+
+        self.described = described
+        self._h5py: Any = h5py
+        self._rows = (int(atoms[0]), int(atoms[-1]) + 1)
+        self._n_reads = 0
+        self._n_batch_frames = 1
+        self._dataset: Any = None
+        self._transfer = h5py.h5p.create(h5py.h5p.DATASET_XFER)
+        if is_collective:
+            self._transfer.set_dxpl_mpio(self._h5py.h5fd.MPIO_COLLECTIVE)
+        self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
+
+    def find(self) -> int:
+        """Find the positions in the file; return how many frames of a block are read in one call.
+
+        Raises
+        ------
+        FormatError
+            If they are not what they were where the run was begun.
+        """
+        about, found = self.described, self._file[self.described.dataset]
+        expected = (len(about.times), about.n_atoms, 3)
+        if found.shape != expected:
+            raise FormatError(f"{about.path}: {about.dataset}: expected the shape {expected}, got {found.shape}")
+        self._dataset = found
+        # Whole chunks: one that goes on in the next call would be decoded twice.
+        chunk = found.chunks[0] if found.chunks else 1
+        frame_bytes = 3 * about.n_atoms * found.dtype.itemsize
+        self._n_batch_frames = chunk * max(1, round(BATCH_BYTES / (chunk * frame_bytes)))
+        return self._n_batch_frames
+
+    def source(self) -> Source:
+        """Return the trajectory as a source for this rank, which must not outlive the file."""
+        about = self.described
+        facts = {"format": "H5MD", "path": Path(about.path), "size": about.n_bytes, "read by": "parallel HDF5"}
+        n_frames = len(about.times)
+        return foreign_source(
+            self, about.path, about.n_atoms, n_frames, about.n_bytes, ["positions"], facts, (_not_again, (about.path,))
+        )
+
+    def open(self) -> "BatchReader":
+        """Return a reader."""
+        return BatchReader(self, self._n_batch_frames)
+
+    def times(self) -> list[float]:
+        """Return the time of each frame, ps."""
+        return [float(time) for time in self.described.times]
+
+    def read(self, frames: NDArray[np.uint64], target: NDArray[np.float32], alone: bool = False) -> None:
+        """Read frames, in one call of the library.
+
+        Parameters
+        ----------
+        frames : ndarray, shape (n,), uint64
+            Their numbers, in any order; where ranks read together none is right, too.
+        target : ndarray, shape (n, n_atoms, 3), float32
+            Where their positions are put, Å.
+        alone : bool
+            Whether this call is none of those in which the others take part.
+        """
+        h5s = self._h5py.h5s
+        low, high = self._rows
+        ascending, places = np.unique(frames, return_inverse=True)
+        stored = np.empty((max(len(ascending), 1), high - low, 3), self._dataset.dtype.newbyteorder("="))
+        memory, there = h5s.create_simple(stored.shape), self._dataset.id.get_space()
+        if not len(frames):
+            memory.select_none()
+            there.select_none()
+        for first, step, count in _runs(ascending):
+            operation = h5s.SELECT_SET if first == ascending[0] else h5s.SELECT_OR
+            shape = (1, high - low, 3)
+            there.select_hyperslab((first, low, 0), (count, 1, 1), stride=(step, 1, 1), block=shape, op=operation)
+        self._n_reads += not alone  # whatever comes of it: the others count it, too
+        self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
+        # As the core does: integers by way of double precision, the unit in single precision.
+        single = stored if stored.dtype == np.float32 else stored.astype(np.float64).astype(np.float32)
+        target[:, low:high] = (single * np.float32(self.described.unit))[places]
+
+    def join(self, n_reads: int) -> None:
+        """Take part in the calls of the others until there were so many, reading nothing."""
+        nothing = np.empty((0, self.described.n_atoms, 3), np.float32)
+        while self._n_reads < n_reads:
+            self.read(np.empty(0, np.uint64), nothing)
+
+    def close(self) -> None:
+        """Close the file, together."""
+        self._file.close()
+
+
+class BatchReader:
+    """Reads frames that were announced, many at a time.
+
+    Parameters
+    ----------
+    positions : PositionsTogether
+        Where they are.
+    n_batch_frames : int
+        How many frames are read in one call.
+    """
+
+    def __init__(self, positions: PositionsTogether, n_batch_frames: int) -> None:
+        self._positions = positions
+        self._most = n_batch_frames
+        self._numbers = np.empty(0, np.uint64)
+        self._first = self._next = self._end = 0
+        self._alone_until = 0
+        self._batch = np.empty((0, positions.described.n_atoms, 3), np.float32)
+
+    def expect(self, frames: FrameSet) -> None:
+        """Be told which frames will be asked for, in this order."""
+        self._numbers = frames.numbers()
+        self._first = self._next = self._end = self._alone_until = 0
+
+    def frame(self, number: int) -> Frame:
+        """Read a frame; see `mdreel.trajectory.mdanalysis_source.ForeignReader.frame`."""
+        if self._next == self._end:
+            self._read_batch()
+        positions = self._batch[self._next - self._first]
+        self._next += 1
+        about = self._positions.described
+        cell = about.dimensions[number] if about.has_cell[number] else None
+        return [positions, None, None], cell, float(about.times[number]), int(about.steps[number])
+
+    def _read_batch(self) -> None:
+        self._first, self._end = self._end, min(self._end + self._most, len(self._numbers))
+        numbers = self._numbers[self._first : self._end]
+        if len(self._batch) < len(numbers):
+            self._batch = np.zeros((len(numbers), *self._batch.shape[1:]), np.float32)
+        if self._first >= self._alone_until:
+            try:
+                self._positions.read(numbers, self._batch[: len(numbers)])
+            except OSError:
+                # Which frame it was, and whether those before it are whole, shows when each is read alone.
+                self._alone_until = self._end
+            else:
+                return
+        self._end = self._first + 1
+        self._positions.read(numbers[:1], self._batch[:1], alone=True)
+
+
+def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
+    """Return ascending numbers as runs: the first, the distance between them, and how many they are."""
+    steps = np.diff(numbers)
+    if len(steps) == 0 or (steps == steps[0]).all():
+        return [(int(numbers[0]), int(steps[0]) if len(steps) else 1, len(numbers))] if len(numbers) else []
+    pieces = np.split(numbers, np.flatnonzero(steps != 1) + 1)
+    return [(int(piece[0]), 1, len(piece)) for piece in pieces]
+
+
+def _is_stored(dataset: Any) -> bool:
+    """Whether all of a dataset has a place in the file; HDF5 fills in the rest."""
+    if dataset.chunks is None:
+        return dataset.id.get_offset() is not None
+    grid = (-(-length // piece) for length, piece in zip(dataset.shape, dataset.chunks, strict=True))
+    return bool(dataset.id.get_num_chunks() == prod(grid))
+
+
+def _check_h5py(path: str) -> None:
+    h5py = import_h5py(path)
+    if not h5py.get_config().mpi:
+        build = "CC=mpicc HDF5_MPI=ON HDF5_DIR=... pip install --no-binary h5py --no-cache-dir h5py"
+        raise UnsupportedError(
+            f"{path}: parallel HDF5 needs an h5py that is built with the MPI of the launcher, this one is serial: "
+            f"{build}, where HDF5_DIR is an HDF5 that is built with it, too"
+        )
+
+
+def _not_again(path: str) -> None:
+    raise UnsupportedError(f"{path}: a file that ranks have opened together stays with them")

@@ -1,0 +1,112 @@
+"""Files behind a network: HTTP(S) and what speaks S3, through obstore."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from mdreel.errors import UnsupportedError
+
+
+class RemoteFile:
+    """A file of which a server gives any range of bytes.
+
+    Parameters
+    ----------
+    url : str
+        ``http(s)://host/path``, ``s3://bucket/path``, ``gs://bucket/path`` or ``az://container/path``.
+    options : mapping, optional
+        What the store needs, in obstore's words (``endpoint``, ``region``, ``skip_signature``...). Credentials are
+        found as the store's own tools find them (environment, configuration, role).
+
+    Attributes
+    ----------
+    url : str
+        The URL.
+    size : int
+        Bytes of the file.
+    version : str
+        Changes when the content does: the entity tag, or time of change and size.
+
+    Raises
+    ------
+    UnsupportedError
+        If obstore is not installed.
+    FileNotFoundError
+        If the server has no such file.
+    PermissionError
+        If the server does not let us read it.
+    OSError
+        If the server cannot be reached.
+
+    Notes
+    -----
+    A pickled file asks the server anew when it is used. Requests are repeated by obstore, and beyond that by the core.
+    """
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+        self.url = url
+        self._options = dict(options or {})
+        self._store, self._name = _store(url, self._options)
+        found = _head(self._store, self._name, url)
+        self.size = int(found["size"])
+        self.version = str(found.get("e_tag") or f"{found.get('last_modified')} {self.size}")
+
+    def fetch(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Fetch ranges of bytes.
+
+        Parameters
+        ----------
+        ranges : sequence of (int, int)
+            Start and end (not included) of each.
+
+        Returns
+        -------
+        list of bytes
+            One for each range.
+        """
+        import obstore
+
+        starts, ends = zip(*ranges, strict=True)
+        # The core has joined what lies close together.
+        parts = obstore.get_ranges(self._store, self._name, starts=starts, ends=ends, coalesce=0)
+        return [bytes(part) for part in parts]
+
+    def __reduce__(self) -> tuple[type["RemoteFile"], tuple[str, dict[str, Any]]]:
+        return RemoteFile, (self.url, self._options)
+
+    def __repr__(self) -> str:
+        return f"RemoteFile({self.url!r})"
+
+
+def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the store of a URL, and the file's name in it."""
+    try:
+        from obstore.store import from_url
+    except ImportError as error:
+        raise UnsupportedError(f"{url}: files behind a network need obstore: pip install 'mdreel[remote]'") from error
+    parts = urlsplit(url)
+    root, name = f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
+    if parts.query:
+        # A signed URL is one file: the store's root is the whole of it.
+        root, name = url, ""
+    if parts.scheme == "http":
+        options = {**options, "client_options": {"allow_http": True, **options.get("client_options", {})}}
+    return from_url(root, **options), name
+
+
+def _head(store: Any, name: str, url: str) -> dict[str, Any]:
+    import obstore
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    try:
+        return dict(obstore.head(store, name))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(2, "the server has no such file", url) from error
+    except (PermissionDeniedError, UnauthenticatedError) as error:
+        raise PermissionError(13, "the server does not let us read this file", url) from error
+    except BaseError as error:
+        raise OSError(f"{url}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,149 @@
+"""Splitting: a trajectory cut into files, which many processes can read side by side."""
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSet, Source
+from mdreel._core import split as split_core
+from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.execution.blocks import refuse_growing, select_frames
+from mdreel.execution.executors.local.threads import Threads
+from mdreel.execution.progress import Progress
+from mdreel.execution.source_name import name_of
+from mdreel.timing.spans import spans_from_columns
+from mdreel.timing.timing import Timing
+from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
+from mdreel.trajectory.output_atoms import Atoms, atoms_of
+from mdreel.trajectory.output_file import H5MD, check_settings, check_trajectory, find_format, naming, warn_of_times
+from mdreel.trajectory.read import Stored, read
+from mdreel.trajectory.write_report import Written
+
+
+def split(
+    trajectory: Stored,
+    output: str | PathLike[str],
+    *,
+    n_parts: int | None = None,
+    frames_per_part: int | None = None,
+    atoms: Atoms | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    precision: float | None = None,
+    n_workers: int | None = None,
+    progress: bool = False,
+    force: bool = False,
+) -> Written:
+    """Write a trajectory to several files of consecutive frames.
+
+    Parameters
+    ----------
+    trajectory : path, sequence of paths, or Source
+        What to split.
+    output : path
+        How the files are called: ``part.xtc`` stands for ``part-1.xtc``, ``part-2.xtc`` and so on, with zeros in front
+        so that their names sort. The ending is the format.
+    n_parts : int, optional
+        How many files; their numbers of frames differ by at most one.
+    frames_per_part : int, optional
+        Frames in each file but the last; instead of `n_parts`.
+    atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
+        Which atoms, by default all.
+    start, stop : int, optional
+        Which frames, as of a Python slice.
+    precision : float, optional
+        For XTC: integers per nm. By default the precision of the trajectory, or 1000 if it has none.
+    n_workers : int, optional
+        Files that are written at a time; by default one for each processor. Files of H5MD are written one after
+        another, each by so many threads.
+    progress : bool
+        Whether progress is shown, on a terminal or in a notebook.
+    force : bool
+        Whether existing files may be replaced.
+
+    Returns
+    -------
+    Written
+        The files, and where the time went.
+
+    Raises
+    ------
+    MismatchError
+        If not one of `n_parts` and `frames_per_part` is given, and as `convert`.
+    FrameIndexError
+        If there are fewer frames than parts, and as `convert`.
+    UnsupportedError, FormatError, SelectionError, OSError
+        As `convert`. Files that were whole before something failed stay.
+
+    Notes
+    -----
+    Of formats whose frames stand alone (XTC, TRR), all atoms are copied as bytes, without decoding. Splitting a
+    trajectory into one file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science
+    Conf., 121 (2017).
+    """
+    check_settings(output, precision)
+    if (n_parts is None) == (frames_per_part is None):
+        raise MismatchError("give either the number of parts or the frames in each, and one of them")
+    if (n_parts if n_parts is not None else frames_per_part or 0) < 1:
+        raise MismatchError(f"at least 1 is needed, got {n_parts if n_parts is not None else frames_per_part}")
+    source = trajectory if isinstance(trajectory, Source) else read(trajectory)
+    refuse_growing(source, "splits")
+    indices = atoms_of(source, atoms)
+    first, stop = _range(source, start, stop)
+    n_frames = stop - first
+    if n_parts is not None:
+        if n_parts > n_frames:
+            raise FrameIndexError(f"{name_of(source)}: {n_frames} frames cannot be split into {n_parts} parts")
+        edges = [first + n_frames * i // n_parts for i in range(n_parts + 1)]
+    else:
+        assert frames_per_part is not None
+        edges = [*range(first, stop, frames_per_part), stop]
+    paths = [check_trajectory(path, precision, force) for path in _names(Path(output), len(edges) - 1)]
+    warn_of_times(Path(output), source, source.times()[first:stop])
+    segments = list(zip(paths, edges[:-1], edges[1:], strict=True))
+    n_threads = Threads(n_workers).n_workers
+    if find_format(output).name == H5MD:
+        return _split_to_h5md(source, indices, segments, n_threads, progress)
+    with naming(source), Progress("splitting", n_frames, enabled=progress) as bar:
+        columns = split_core(source, indices, segments, precision, n_threads, bar.update if progress else None)
+    return Written(tuple(paths), n_frames, len(indices), Timing(spans_from_columns(columns)))
+
+
+def _split_to_h5md(
+    source: Source,
+    atoms: NDArray[np.uint32],
+    segments: list[tuple[Path, int, int]],
+    n_workers: int,
+    progress: bool,
+) -> Written:
+    """Write one file after another, each by all workers: the library of HDF5 does one thing at a time."""
+    parts = []
+    for i, (path, first, stop) in enumerate(segments, start=1):
+        frames = FrameSet.range(first, 1, stop - first)
+        title = f"file {i} of {len(segments)}"
+        settings = H5mdSettings()
+        part = write_h5md(
+            source, atoms, frames, path, settings=settings, n_workers=n_workers, title=title, progress=progress
+        )
+        parts.append(part)
+    n_frames = sum(part.n_frames for part in parts)
+    return Written(
+        tuple(path for path, *_ in segments), n_frames, len(atoms), Timing.in_a_row(part.timing for part in parts)
+    )
+
+
+def _range(source: Source, start: int | None, stop: int | None) -> tuple[int, int]:
+    """The first frame, and the one before which to stop."""
+    selected = select_frames(source, start, stop)
+    if selected is None:
+        source.check_end()
+        return 0, source.n_frames
+    first = int(selected.numbers()[0])
+    return first, first + len(selected)
+
+
+def _names(output: Path, n_parts: int) -> list[Path]:
+    width = len(str(n_parts))
+    return [output.with_name(f"{output.stem}-{i:0{width}}{output.suffix}") for i in range(1, n_parts + 1)]

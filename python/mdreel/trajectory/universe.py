@@ -1,0 +1,116 @@
+"""The trajectory of an MDAnalysis Universe, read by the core."""
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdreel._core import Source
+from mdreel.errors import UnsupportedError
+from mdreel.trajectory.hdf5 import open_hdf5
+from mdreel.trajectory.mdanalysis_source import source_of_reader
+from mdreel.trajectory.read import CORE_FORMATS, HDF5_FORMATS, read
+
+if TYPE_CHECKING:
+    from MDAnalysis import Universe
+
+# Formats of MDAnalysis that the core reads. All others are read by MDAnalysis, slower.
+FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
+
+
+def source_of(universe: "Universe") -> Source:
+    """Open the trajectory of a Universe once more, for the core.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe
+        Its trajectory is not touched.
+
+    Returns
+    -------
+    Source
+        The files of the trajectory, or a copy of one that is in memory. Files of formats that the core does not know
+        are read by MDAnalysis.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no trajectory, or the Universe changes what is in the file: transformations, another time step or
+        offset, no conversion of units, overlapping segments left out.
+    """
+    try:
+        reader = universe.trajectory
+    except AttributeError as error:
+        raise UnsupportedError("the Universe has no trajectory: give one with trajectory=") from error
+    if getattr(reader, "transformations", ()):
+        raise UnsupportedError(
+            "the trajectory has transformations, which act on MDAnalysis's frames only: use mdreel's, as in "
+            "run(transformations=[mdreel.transformations.unwrap(...)]), write the transformed trajectory to a file, or load it with "
+            "in_memory=True"
+        )
+    if reader.format == "MEMORY":
+        return _memory(reader)
+    if reader.format != "CHAIN":
+        return _files([reader])
+    if sum(segment.n_frames for segment in reader.readers) != reader.n_frames:
+        raise UnsupportedError("a ChainReader with continuous=True is not supported: it leaves out overlapping frames")
+    return _files(reader.readers)
+
+
+def _files(readers: list[Any]) -> Source:
+    if any(_is_foreign(reader) for reader in readers):
+        if len(readers) > 1:
+            raise UnsupportedError(f"{readers[0].filename}: chains of formats that MDAnalysis reads are not supported")
+        return source_of_reader(readers[0])
+    for reader in readers:
+        _check(reader)
+    groups = {_group(reader) for reader in readers}
+    if len(groups) > 1:
+        raise UnsupportedError(f"{readers[0].filename}: a chain of different groups of particles is not supported")
+    try:
+        source = read([reader.filename for reader in readers], group=groups.pop())
+    except UnsupportedError:
+        # A filter or a type of numbers that the core does not know, but HDF5 does: MDAnalysis has opened the file.
+        if [reader.format for reader in readers] != ["H5MD"]:
+            raise
+        return source_of_reader(readers[0])
+    for reader, facts in zip(readers, source.describe(), strict=True):
+        given = reader.ts.dt
+        if facts["format"] == "DCD" and not np.isclose(given, facts["frame interval"], rtol=1e-6):
+            interval = f"{facts['frame interval']:g} ps between frames"
+            raise UnsupportedError(f"{reader.filename} has {interval}: another dt ({given:g} ps) is not supported")
+    return source
+
+
+def _is_foreign(reader: Any) -> bool:
+    """Whether only MDAnalysis can read it: another format, or a file that is open already."""
+    # Readers of several endings, as that of NetCDF, list the names of all of them.
+    names = {reader.format} if isinstance(reader.format, str) else set(reader.format)
+    return names.isdisjoint(FORMATS) or not isinstance(reader.filename, (str, PathLike))
+
+
+def _group(reader: Any) -> str | None:
+    """The group of particles that MDAnalysis reads of an H5MD file: the first."""
+    if reader.format != "H5MD":
+        return None
+    with open_hdf5(fspath(reader.filename)) as file:
+        return next(iter(file["particles"]), None)
+
+
+def _check(reader: Any) -> None:
+    """Refuse what would give other frames than those in the file."""
+    if not getattr(reader, "convert_units", True):
+        raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
+    # MDAnalysis keeps these options nowhere else.
+    options = set(getattr(reader, "_ts_kwargs", {})) - ({"dt"} if reader.format == "DCD" else set())
+    if options & {"dt", "time_offset"}:
+        raise UnsupportedError(f"{reader.filename}: {' and '.join(sorted(options))} of a Universe are not supported")
+
+
+def _memory(reader: Any) -> Source:
+    order = reader.stored_order
+    positions = reader.coordinate_array.transpose([order.index(axis) for axis in "fac"])
+    offset = reader.ts.data.get("time_offset", 0.0)
+    times = np.arange(reader.n_frames, dtype=np.float64) * reader.ts.dt + offset
+    dimensions = np.ascontiguousarray(reader.dimensions_array, np.float32)
+    return Source.memory(np.ascontiguousarray(positions, np.float32), times, dimensions)

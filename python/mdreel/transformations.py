@@ -1,0 +1,5 @@
+"""Transformations of frames while they are read."""
+
+from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
+
+__all__ = ["center_in_box", "fit_rot_trans", "nojump", "unwrap", "wrap"]

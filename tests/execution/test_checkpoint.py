@@ -1,0 +1,133 @@
+"""Checkpoints: what is finished is not done again, and nothing else is believed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdreel import Processes, Serial, Threads
+from mdreel._core import FrameSet, Pass, Source, rmsd
+from mdreel.errors import FormatError, MismatchError, UnsupportedError
+from mdreel.execution.executors.executor import Executor
+from mdreel.execution.job import Job, Outcome
+from mdreel.execution.pipeline import run
+from mdreel.timing.timing import Timing
+from mdreel.trajectory.read import read
+
+ATOMS = np.arange(0, 3341, 11, dtype=np.uint32)
+
+
+def job_of(source: Source, weights: np.ndarray | None = None) -> Job:
+    reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
+    return Job(source, ATOMS, Pass.of(rmsd(reference, weights, True)))
+
+
+def same(one: Outcome, other: Outcome) -> bool:
+    return one.rows.tobytes() == other.rows.tobytes()
+
+
+def n_done(outcome: Outcome) -> int:
+    """Frames that this run has computed itself."""
+    return Timing(outcome.spans).n_frames
+
+
+@pytest.mark.parametrize("executor", [Serial(), Threads(2), Processes(2)])
+@pytest.mark.parametrize("index", ["none", "cache"])
+def test_torn_checkpoint_is_gone_on_from_with_any_executor(
+    adk_xtc: Path, tmp_path: Path, executor: Executor, index: str
+) -> None:
+    path = tmp_path / "run.checkpoint"
+    expected = run(job_of(read(adk_xtc, index=index)), None, Serial())
+    first = run(job_of(read(adk_xtc, index=index)), None, executor, n_parts=20, checkpoint=path)
+    assert same(first, expected)
+    assert n_done(first) == 98
+    whole = path.read_bytes()
+    left = []
+    for n_kept in np.linspace(len(whole), len(whole) // 3, 8).astype(int):
+        path.write_bytes(whole[:n_kept])
+        again = run(job_of(read(adk_xtc, index=index)), None, Threads(2), checkpoint=path)
+        assert same(again, expected)
+        left.append(n_done(again))
+    assert left[0] == 0
+    assert left == sorted(left)
+    assert 0 < left[-1] < 98
+
+
+def test_checkpoint_torn_at_any_byte_of_its_end_is_cut_there(adk_xtc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    expected = run(job_of(read(adk_xtc)), None, Serial(), n_parts=3, checkpoint=path)
+    whole = path.read_bytes()
+    for n_lost in range(1, 200):
+        path.write_bytes(whole[:-n_lost])
+        assert same(run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path), expected)
+        assert same(run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path), expected)
+
+
+def test_damaged_checkpoint_is_used_up_to_the_damage(adk_xtc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    expected = run(job_of(read(adk_xtc)), None, Processes(2), n_parts=10, checkpoint=path)
+    content = bytearray(path.read_bytes())
+    content[len(content) * 2 // 3] ^= 1
+    path.write_bytes(content)
+    again = run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path)
+    assert same(again, expected)
+    assert 0 < n_done(again) < 98
+
+
+def changed_file(job: Job, path: Path) -> tuple[Job, FrameSet | None]:
+    path.write_bytes(path.read_bytes() * 2)
+    return job_of(read(path)), None
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (changed_file, "trajectory"),
+        (lambda job, path: (job_of(job.source, np.arange(1.0, len(ATOMS) + 1)), None), "analysis"),
+        (lambda job, path: (Job(job.source, ATOMS + np.uint32(1), job.kernel), None), "set of atoms"),
+        (lambda job, path: (job, FrameSet.range(0, 2, 49)), "set of frames"),
+        (lambda job, path: (job_of(job.source.with_on_error("skip")), None), "treatment of damage"),
+    ],
+)
+def test_checkpoint_of_another_run_is_refused(
+    adk_xtc: Path, tmp_path: Path, change: Callable[[Job, Path], tuple[Job, FrameSet | None]], what: str
+) -> None:
+    trajectory, path = tmp_path / "a.xtc", tmp_path / "run.checkpoint"
+    trajectory.write_bytes(adk_xtc.read_bytes())
+    job = job_of(read(trajectory))
+    run(job, None, Serial(), checkpoint=path)
+    before = path.read_bytes()
+    with pytest.raises(MismatchError, match=f"of another run: its {what} is"):
+        run(*change(job, trajectory), Serial(), checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_file_that_is_no_checkpoint_is_refused_and_left_alone(adk_xtc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    for content in (b"", b"some notes that nobody wants to lose", b"mdreelC1", b"mdreelC1\xff\xff"):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=r"notes\.txt"):
+            run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path)
+        assert path.read_bytes() == content
+
+
+def test_checkpoint_of_what_is_gone_with_its_process_is_refused(tmp_path: Path) -> None:
+    source = Source.memory(np.random.default_rng(1).normal(size=(10, 3341, 3)).astype(np.float32), np.zeros(10))
+    with pytest.raises(UnsupportedError, match="cannot have a checkpoint"):
+        run(job_of(source), None, Serial(), checkpoint=tmp_path / "a")
+
+
+def test_checkpoint_that_cannot_be_written_is_an_error(adk_xtc: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        run(job_of(read(adk_xtc)), None, Serial(), checkpoint=tmp_path / "nowhere" / "a")
+    with pytest.raises(IsADirectoryError):
+        run(job_of(read(adk_xtc)), None, Serial(), checkpoint=tmp_path)
+
+
+def test_rest_of_another_run_beside_a_checkpoint_is_noticed(adk_xtc: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    run(job_of(read(adk_xtc)), None, Serial(), n_parts=7, checkpoint=path)
+    path.rename(tmp_path / "run.checkpoint.rank3")  # as an MPI run would leave, of which rank 0's was removed
+    with pytest.raises(MismatchError, match=r"rank3: .*those of another run: remove it"):
+        run(job_of(read(adk_xtc)), None, Serial(), n_parts=9, checkpoint=path)

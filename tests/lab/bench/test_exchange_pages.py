@@ -1,0 +1,138 @@
+"""Pages of exchange: factors of every baseline beside published ones, call trees, figures."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mdreel_lab.bench.exchange import figures, page, tables
+from mdreel_lab.bench.exchange.measures import Record, cells_of
+from mdreel_lab.bench.exchange.points import exchange_points_of
+from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
+from mdreel_lab.bench.exchange.scenario import Exchange
+from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.scenario import read_scenario
+
+SCENARIO = """
+kind = "exchange"
+title = "Two models"
+over = "model"
+model = ["jac", "stmv"]
+
+[small]
+frames = 3
+
+[[way]]
+solution = "channel-ring"
+
+[[way]]
+solution = ["xfs", "moosefs"]
+synchronisation = ["barrier-serialised", "polling"]
+
+[[claim]]
+source = "figure 1"
+text = "a barrier is slow"
+finding = 1
+side = "consumption"
+slower = ["XFS, barrier-serialised", "XFS, polling", "XFS, inotify"]
+faster = "channel, ring"
+published = [121, 333.8]
+
+[[claim]]
+source = "figure 2"
+text = "moving more takes longer"
+finding = 4
+side = "consumption"
+part = "movement"
+slower = "channel, ring"
+slower-at = "STMV"
+faster-at = "JAC"
+published = 33.6
+
+[[claim]]
+source = "figure 3"
+text = "who waits for a barrier waits as long"
+finding = 4
+side = "consumption"
+part = "idle"
+slower = "MooseFS (as a stand-in for Lustre), inotify"
+faster = "channel, ring"
+"""
+MOVED = {"jac": 1.0, "stmv": 20.0}
+WAITED = {"own": 1.0, "barrier-serialised": 100.0, "polling": 3.0}
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Exchange:
+    path = tmp_path / "mine.toml"
+    path.write_text(SCENARIO)
+    found = read_scenario(path)
+    assert isinstance(found, Exchange)
+    return found
+
+
+@pytest.fixture
+def records(scenario: Exchange) -> list[Record]:
+    """What has taken exactly as long as `MOVED` and `WAITED` say, but for the first frame."""
+    kept = []
+    for point in exchange_points_of("mine", scenario, scenario.small):
+        first = 50.0
+        regions = {
+            "consume": [first] * 3,
+            "consume/fetch": [first, *[WAITED[point.synchronisation]] * 2],
+            "consume/read_single_buf": [first, *[MOVED[point.model]] * 2],
+        }
+        pair: dict[str, Any] = {
+            CONSUME: {"regions": regions, "when": [2, 3, 4]},
+            PRODUCE: {"regions": {"produce": [2.0] * 3, "produce/write_single_buf": [2.0] * 3}, "when": [1, 2, 3]},
+        }
+        kept.append(Kept(point, DONE, facts={"pairs": [pair], "file_system": "xfs", "nodes": "this machine"}))
+    return kept
+
+
+def test_factors_are_those_of_every_baseline_that_was_measured(scenario: Exchange, records: list[Record]) -> None:
+    rows = tables.factors(scenario, cells_of(records, scenario.over)).rows
+    found = {row[5:7]: row[7:] for row in rows}
+    assert found["XFS, barrier-serialised / channel, ring", "consumption"] == (120 / 21, 101 / 2)
+    assert found["XFS, polling / channel, ring", "consumption"] == (23 / 21, 4 / 2)
+    assert found["channel, ring, STMV / the same, JAC", "consumption, movement"] == (20, 20)
+    assert len(rows) == 4  # of XFS with inotify there is nothing, and a claim of which there is nothing has a line
+    name = "MooseFS (as a stand-in for Lustre), inotify / channel, ring"
+    assert all(factor != factor for factor in found[name, "consumption, idle"])  # noqa: PLR0124 - NaN
+
+
+def test_findings_name_every_baseline_beside_what_was_published(scenario: Exchange, records: list[Record]) -> None:
+    text = "\n".join(page.findings(scenario, records))
+    assert "* a barrier is slow (figure 1): 121x to 334x. Here:\n    * XFS, barrier-serialised / channel, ring" in text
+    assert "    * XFS, polling / channel, ring, consumption: 1.1x to 2x" in text
+    assert "inotify / channel, ring, consumption, idle: not measured" in text
+    text = "\n".join(page.overview([("mine", scenario, records)]))
+    for number, finding in page.FINDINGS.items():
+        assert f"## Finding {number}\n\nAs published: {finding}" in text
+    line = (
+        "| moving more takes longer | figure 2 | 33.6x | channel, ring, STMV / the same, JAC | consumption, movement |"
+    )
+    assert f"{line} 20x | [mine](mine.md) |" in text
+
+
+def test_call_trees_have_a_column_for_each_place(scenario: Exchange, records: list[Record]) -> None:
+    table = tables.tree(scenario, cells_of(records, scenario.over))
+    assert table.headings == ("Series", "Region", "model JAC (ms)", "model STMV (ms)")
+    assert ("channel, ring", "· read_single_buf", 1e3, 20e3) in table.rows
+
+
+def test_figures_name_a_file_system_once_and_leave_out_what_was_not_measured(
+    scenario: Exchange, records: list[Record]
+) -> None:
+    drawn = figures.times(scenario, cells_of(records, scenario.over))
+    labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    assert labels == [
+        "channel, ring",
+        "XFS, barrier-serialised",
+        "polling",
+        "MooseFS (as a stand-in for Lustre),\nbarrier-serialised",
+        "polling",
+    ]
+    drawn = figures.factors(tables.factors(scenario, cells_of(records, scenario.over)))
+    labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    assert labels[:2] == ["figure 1, consumption: a barrier is slow", "XFS, barrier-serialised / channel, ring"]
+    assert not any("inotify" in label for label in labels)

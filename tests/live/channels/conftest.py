@@ -1,0 +1,64 @@
+"""Channels of each test are in a folder of its own; programs that know nothing of mdreel."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
+
+from managed_programs import Programs, compiled
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which channels are found by name."""
+    place = tmp_path_factory.mktemp("channels")
+    place.chmod(0o700)
+    monkeypatch.setenv("MDREEL_CHANNELS", str(place))
+    return place
+
+
+@pytest.fixture
+def endpoints() -> tuple[str, str]:
+    """Two addresses on which nobody listens."""
+    with ExitStack() as stack:
+        free = [stack.enter_context(socket.socket()) for _ in range(2)]
+        for each in free:
+            each.bind(("127.0.0.1", 0))
+        first, second = (f"tcp/127.0.0.1:{each.getsockname()[1]}" for each in free)
+    return first, second
+
+
+@pytest.fixture
+def endpoint(endpoints: tuple[str, str]) -> str:
+    """An address on which nobody listens."""
+    return endpoints[0]
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
+    """Three hosts with networks and clocks of their own."""
+    why_not = why_there_are_none()
+    if why_not is not None:
+        pytest.skip(why_not)
+    with network_hosts(["anna", "bert", "cara"], tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program in C that opens files in every way."""
+    program = compiled(tmp_path_factory.mktemp("opening"))
+    if program is None:
+        pytest.skip("there is no compiler of C")
+    return program
+
+
+@pytest.fixture
+def programs(opening: Path, tmp_path: Path) -> Programs:
+    """How programs are started in a managed directory of the test's own."""
+    frames = tmp_path / "frames"
+    frames.mkdir(mode=0o700)
+    return Programs(opening, frames)

@@ -1,0 +1,187 @@
+"""Archives that a producer has written beside the simulation."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from insitu.test_archive import N_FRAMES, check_frames
+
+import growing_file
+import mdreel
+from full_disk import full_disk
+from growing_file import N_ATOMS
+from mdreel.errors import MismatchError, StreamError
+from mdreel.live.archives.archiver_process import LOG, Archiving
+from mdreel.live.archives.options import Archive, part_of
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.staging import Staging
+from mdreel.live.channels.status import Status
+from publishing import publish
+
+SIMULATION = """
+import sys
+sys.path.insert(0, sys.argv[5])
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.staging import Staging
+from growing_file import N_ATOMS
+from publishing import publish
+folder, first, end, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+staging = Staging(f"{folder}/staging", segment_bytes=1000)
+with Producer(
+    "run", N_ATOMS, n_slots=4, staging=staging, archive=f"{folder}/run.h5md", resume_step=10 * first or None
+) as producer:
+    for frame in range(first, end):
+        publish(producer, frame)
+    print("published", flush=True)
+    if how == "hang":
+        sys.stdin.read()
+"""
+
+
+def simulate(folder: Path, first: int, end: int, how: str) -> "subprocess.Popen[str]":
+    beside = Path(growing_file.__file__).parent
+    command = [sys.executable, "-c", SIMULATION, *map(str, (folder, first, end, how, beside))]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def process_of(producer: Producer) -> "subprocess.Popen[bytes]":
+    assert isinstance(producer._archiving, Archiving)
+    assert producer._archiving._process is not None
+    return producer._archiving._process
+
+
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_archive_is_whole_when_the_simulation_has_ended(tmp_path: Path, is_staged: bool) -> None:
+    path = tmp_path / "run.h5md"
+    staging = Staging(tmp_path / "staging", n_frames=1, segment_bytes=1000) if is_staged else None
+    with Producer("run", N_ATOMS, n_slots=4, staging=staging, archive=path) as producer:
+        for frame in range(N_FRAMES):
+            publish(producer, frame)
+        assert not path.exists()
+    check_frames(path)
+    assert not part_of(path).exists()
+    assert Status.of("run").n_consumers == 0
+    with pytest.raises(FileExistsError, match=r"run\.h5md"), Producer("run", N_ATOMS, n_slots=4, archive=path):
+        pass
+    assert Status.of("run").epoch == 0  # it was not opened
+    with Producer("run", N_ATOMS, n_slots=4, archive=Archive(path, force=True), staging=staging) as producer:
+        for frame in range(3):
+            publish(producer, frame)
+    check_frames(path, 3)
+
+
+def test_archive_that_cannot_be_begun_is_an_error_of_the_producer(tmp_path: Path) -> None:
+    with pytest.raises(MismatchError, match="does not round"):
+        Producer("run", N_ATOMS, archive=Archive(tmp_path / "run.trr", precision=100)).open()
+    assert Status.of("run").state == "failed"
+    with pytest.raises(FileNotFoundError, match="directory of the output"):
+        Producer("run", N_ATOMS, archive=tmp_path / "absent" / "run.xtc").open()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_restarted_producer_goes_on_with_the_archive(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5md"
+    first = 0
+    for end in (8, 14):  # the second begins with steps that were published before
+        with simulate(tmp_path, first, end, "hang") as simulation:
+            assert simulation.stdout is not None
+            assert simulation.stdout.readline() == "published\n"
+            simulation.kill()
+        assert simulation.returncode == -signal.SIGKILL
+        assert not path.exists()
+        first = end - 3
+    with simulate(tmp_path, first, N_FRAMES, "finish") as simulation:
+        simulation.communicate()
+    assert simulation.returncode == 0
+    check_frames(path)
+
+
+def test_archive_of_a_simulation_that_does_not_come_back_is_finished_by_hand(tmp_path: Path) -> None:
+    with simulate(tmp_path, 0, 5, "hang") as simulation:
+        assert simulation.stdout is not None
+        assert simulation.stdout.readline() == "published\n"
+        simulation.kill()
+    # Its process may still be at the last frames.
+    with pytest.raises(StreamError, match=r"was lost: .*; 5 frames are kept"):
+        mdreel.live.archive("run", tmp_path / "run.h5md", wait=60)
+    assert mdreel.live.archive("run", tmp_path / "run.h5md", finish=True).n_frames == 5
+    check_frames(tmp_path / "run.h5md", 5)
+
+
+def test_failed_simulation_leaves_what_a_restart_goes_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5md"
+    with pytest.raises(ZeroDivisionError), Producer("run", N_ATOMS, n_slots=4, archive=path) as producer:
+        for frame in range(5):
+            publish(producer, frame)
+        _ = 1 / 0
+    assert not path.exists()
+    with Producer("run", N_ATOMS, n_slots=4, archive=path, resume_step=40) as producer:
+        for frame in range(4, N_FRAMES):
+            publish(producer, frame)
+    check_frames(path)
+
+
+def test_stopped_simulation_has_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5md"
+    with pytest.raises(KeyboardInterrupt), Producer("run", N_ATOMS, n_slots=4, archive=path) as producer:
+        for frame in range(5):
+            publish(producer, frame)
+        raise KeyboardInterrupt
+    check_frames(path, 5)
+
+
+def test_dead_archiver_is_told_once_and_the_simulation_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5md"
+    staging = Staging(tmp_path / "staging", n_frames=1, segment_bytes=1000)
+    with Producer("run", N_ATOMS, n_slots=4, staging=staging, archive=path) as producer:
+        for frame in range(5):
+            publish(producer, frame)
+        process = process_of(producer)
+        process.kill()
+        process.wait()
+        assert producer._archiving is not None
+        producer._archiving._looked_at = 0.0
+        with pytest.warns(UserWarning, match=r"not being archived any more: its process was ended by signal 9; `mdr"):
+            publish(producer, 5)
+        for frame in range(6, N_FRAMES):
+            publish(producer, frame)
+    assert mdreel.live.archive("run", path).n_frames == N_FRAMES
+    check_frames(path)
+
+
+def test_full_disk_is_told_and_loses_nothing_that_staging_has(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    n_frames = 400  # of 300 bytes and more
+    staging = Staging(tmp_path / "staging", n_frames=1, segment_bytes=10_000)
+    with full_disk(disk):
+        if not os.path.ismount(disk):
+            pytest.skip("only root can make a small disk")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with Producer("run", N_ATOMS, n_slots=4, staging=staging, archive=disk / "run.h5md") as producer:
+                for frame in range(n_frames):
+                    publish(producer, frame)
+        (warning,) = told
+        assert re.search(r"not being archived any more: .*run\.h5md: No space left on device", str(warning.message))
+        assert Status.of("run").state == "finished"
+        with pytest.raises(OSError, match="No space left on device"):
+            mdreel.live.archive("run", disk / "run.h5md")
+        subprocess.run(["mount", "-o", "remount,size=1m", disk], check=True)
+        assert mdreel.live.archive("run", disk / "run.h5md").n_frames == n_frames
+        check_frames(disk / "run.h5md", n_frames)
+
+
+def test_archiver_writes_what_it_has_to_say_where_the_channel_is(tmp_path: Path) -> None:
+    with Producer("run", N_ATOMS, n_slots=4, archive=tmp_path / "run.h5md") as producer:
+        publish(producer, 0)
+        (tmp_path / "run.h5md").write_text("mine")
+        with pytest.warns(UserWarning, match=r"not being archived any more: .*run\.h5md: the output exists already"):
+            producer.end()
+    assert "the output exists already" in (producer.path / LOG).read_text()
+    assert (tmp_path / "run.h5md").read_text() == "mine"

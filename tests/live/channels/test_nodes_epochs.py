@@ -1,0 +1,100 @@
+"""A relay that is killed where an epoch begins: nothing is seen twice, and nothing is lost that was not lost before."""
+
+import signal
+import subprocess
+from contextlib import AbstractContextManager
+
+import numpy as np
+import pytest
+
+import dying_relay
+import far_channels as far
+from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.producer import Producer
+from mdreel.live.channels.status import Status
+from mdreel.live.nodes import Relay, Server
+
+pytest.importorskip("zenoh")
+
+N_ATOMS = 200_000  # three chunks
+N_SLOTS = 16
+LONG = 30.0
+MOMENTS = [
+    "behind the message of the epoch",
+    "within its first frame",
+    "behind the epoch of the local channel",
+    "behind its first frame",
+]
+
+
+def publish(producer: Producer, run: str, frames: range) -> None:
+    for frame in frames:
+        producer.publish(far.positions(run, frame, N_ATOMS), 10 * frame, 0.5 * frame, far.BOX)
+
+
+def take(consumer: Consumer, run: str, n: int) -> list[tuple[int, int, int]]:
+    """Number, epoch and frame of the run of each of some frames."""
+    found = []
+    for _ in range(n):
+        frame = consumer.next(timeout=LONG)
+        assert frame is not None
+        assert frame.positions is not None
+        assert np.array_equal(frame.positions, far.positions(run, frame.step // 10, N_ATOMS))
+        found.append((frame.sequence, frame.epoch, frame.step // 10))
+    return found
+
+
+def is_killed_at(moment: str, endpoint: str, n_before: int) -> "AbstractContextManager[subprocess.Popen[str]]":
+    """A relay that is killed at a moment."""
+    return far.program_of([*far.PYTHON, dying_relay.__file__, endpoint, "run", "there", moment, n_before])
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_relay_killed_where_a_run_goes_on_has_all_behind_what_was_seen_once(endpoint: str, moment: str) -> None:
+    seen = [(number, 0, number) for number in range(6)]
+    with Server("run", endpoint) as server:
+        with far.start(far.role("produce", 6, N_ATOMS, "hang", "run")) as before:
+            assert far.line_of(before) == "open"
+            with is_killed_at(moment, endpoint, 6) as dying:
+                far.says(dying, "joined")
+                consumer = Consumer("there", timeout=LONG, restart=LONG).open()
+                assert before.stdin is not None
+                before.stdin.write("go\n")
+                assert take(consumer, "run", 6) == seen
+                before.kill()
+                before.wait()
+                producer = Producer("run", N_ATOMS, resume_step=40).open()
+                publish(producer, "run", range(4, 9))
+                assert dying.wait(LONG) == -signal.SIGKILL
+        with Relay(endpoint, "run", "there", n_slots=N_SLOTS) as relay:
+            producer.end()
+            relay.wait(LONG)
+        assert len(server.relays) == 1, "it is the same relay"
+        fresh = [(8, 1, 6), (9, 1, 7), (10, 1, 8)]
+        assert take(consumer, "run", 3) == fresh
+        assert consumer.next(timeout=LONG) is None
+    late = Consumer("there", timeout=LONG).open()
+    assert take(late, "run", 9) == seen + fresh, "frames of the first time, and none twice"
+    assert late.next(timeout=LONG) is None
+    assert (consumer.missed, relay.relayed.n_missed) == (0, 0)
+    assert (Status.of("there").state, Status.of("there").epoch) == ("finished", 1)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_relay_killed_where_a_new_run_begins_has_each_frame_of_it_once(endpoint: str, moment: str) -> None:
+    with Server("run", endpoint):
+        with Producer("run", N_ATOMS) as producer, Relay(endpoint, "run", "there", n_slots=N_SLOTS) as relay:
+            publish(producer, "before", range(3))
+            producer.end()
+            relay.wait(LONG)
+        with Producer("run", N_ATOMS) as producer:
+            with is_killed_at(moment, endpoint, 0) as dying:
+                publish(producer, "run", range(5))
+                assert dying.wait(LONG) == -signal.SIGKILL
+            with Relay(endpoint, "run", "there", n_slots=N_SLOTS) as relay:
+                producer.end()
+                relay.wait(LONG)
+    consumer = Consumer("there", timeout=LONG).open()
+    assert take(consumer, "run", 5) == [(3 + frame, 1, frame) for frame in range(5)]
+    assert consumer.next(timeout=LONG) is None
+    assert (consumer.missed, relay.relayed.n_missed) == (0, 0)

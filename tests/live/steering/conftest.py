@@ -1,0 +1,67 @@
+"""The command, and a system of which every frame is known."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mdreel
+
+LONGEST_SECONDS = 300
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def run_steer(folder: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
+    """Run ``mdreel steer`` in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "mdreel.cli", "steer", *map(str, words)],
+        cwd=folder,
+        env=os.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        check=False,
+    )
+
+
+def lines_of(log: Path) -> list[dict[str, Any]]:
+    """The lines of an audit log."""
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def events(log: Path) -> list[tuple[Any, ...]]:
+    """What happened: event, rule, action and frame of each line."""
+    return [(line["event"], line["rule"], line["action"], line["sequence"]) for line in lines_of(log)]
+
+
+@pytest.fixture
+def atoms() -> Any:
+    """Two atoms, without names."""
+    import MDAnalysis
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MDAnalysis.Universe.empty(2).atoms
+
+
+@pytest.fixture
+def channel(tmp_path: Path) -> Callable[[Sequence[float]], Path]:
+    """Publish frames of two atoms, at these distances, on a channel that then is finished; return its directory."""
+
+    def publish(distances: Sequence[float]) -> Path:
+        path = tmp_path / "run1"
+        with mdreel.live.Producer(path, 2, n_slots=max(2, len(distances)), time_step=0.5) as producer:
+            for frame, distance in enumerate(distances):
+                producer.publish(np.array([[0, 0, 0], [distance, 0, 0]], np.float32), 10 * frame, 5.0 * frame)
+        return path
+
+    return publish
