@@ -6,11 +6,10 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mdreel_lab.bench import data
-
 import measure
 import results
 from contender import job, python
+from mdreel_lab.bench import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,9 +41,9 @@ def span_seconds(cache: Path) -> float:
 def share(system: System, form: str, n_workers: int, seconds: float) -> float:
     """Return how much of a run is recording, if each span takes ``seconds``, %: median of 5 runs of the RMSD job."""
     import MDAnalysis as mda
-    from mdreel_lab.bench.data import SELECTION
 
     from mdreel import RMSD
+    from mdreel_lab.bench.data import SELECTION
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mdreel_lab.bench import data
-
 import advice
 import channels
 import channels_table
@@ -26,6 +24,7 @@ from cases import RMSD
 from contender import HERE, REPOSITORY, Contender, build, job, ours
 from executors import EXECUTORS, N_WORKERS, on_backend
 from formats import READING
+from mdreel_lab.bench import data
 from storage import STORAGE
 
 LONG = 500_000

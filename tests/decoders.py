@@ -16,8 +16,8 @@ import numpy as np
 from rich.console import Console
 
 from mdreel._core import channel_frame_identity
-from mdreel.common.untrusted_input import content_of, object_of
 from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
+from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.archives.committed import Committed
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.producer import Producer
@@ -253,60 +253,60 @@ DECODERS = {
         _message,
         tuple(encode(1, message) for message in _MESSAGES),
         (
-            *(f"insitu/nodes/messages.py:{name}" for name in ("decode", "_chunk", "_beat", "_end", "<module>")),
-            "insitu/nodes/passing.py:Passing._take_chunk",
+            *(f"live/nodes/messages.py:{name}" for name in ("decode", "_chunk", "_beat", "_end", "<module>")),
+            "live/nodes/passing.py:Passing._take_chunk",
         ),
         is_json=False,
     ),
     "question of a relay": Decoder(
         lambda content, _: Join.decode(content),
         tuple(Join("a1", "there", 5, start).encode() for start in (("earliest", None), ("time", 1.5), ("sequence", 7))),
-        ("insitu/nodes/messages.py:_said",),
+        ("live/nodes/messages.py:_said",),
     ),
     "answer of a server": Decoder(
         _accepted,
         (Answer("a-b-c", 8, 4096, _MANIFEST).encode(), Answer("a-b-c", 8, 1, _MANIFEST).encode()),
-        ("insitu/nodes/messages.py:_manifest",),
+        ("live/nodes/messages.py:_manifest",),
         (FormatError, MismatchError),
     ),
     "frame of a server": Decoder(_frame, (), is_json=False),
     "where a relay's channel comes from": Decoder(
         _written(lambda path: LocalChannel(path.parent, None, None, 1 << 20), "source"),
         (_json({"identity": "a-b", "relay": "c"}),),
-        ("insitu/nodes/local.py:LocalChannel._known",),
+        ("live/nodes/local.py:LocalChannel._known",),
     ),
-    "request to a simulation": Decoder(_request, (_json(_REQUEST),), ("insitu/requests.py:_request_of",), refuses=()),
+    "request to a simulation": Decoder(_request, (_json(_REQUEST),), ("live/channels/requests.py:_request_of",), refuses=()),
     "answer of a simulation": Decoder(
         _answered,
         (_json({"done": True, "message": "done", "facts": {"checkpoint": "here"}}),),
-        ("insitu/requests.py:answer_of",),
+        ("live/channels/requests.py:answer_of",),
         (FormatError, StreamError),
     ),
     "notice of an analysis": Decoder(
         _notice,
         (_json(_HEAD, _ROWS, {**_LINE, "state": "finished"}), _json(_CURVE, {**_LINE, "rows": [[0.1, 1.0]]})),
-        ("notices/reader.py:NoticeReader.read", "notices/reader.py:NoticeReader._begun"),
+        ("live/notices/reader.py:NoticeReader.read", "live/notices/reader.py:NoticeReader._begun"),
     ),
     "whose a notice is": Decoder(
-        _written(process_of, "notice-1.jsonl"), (_json(_HEAD),), ("notices/file.py:process_of",), refuses=()
+        _written(process_of, "notice-1.jsonl"), (_json(_HEAD),), ("live/notices/file.py:process_of",), refuses=()
     ),
-    "log of steering": Decoder(_steering, (line(1) + line(2),), ("watch/steering.py:SteeringLog.look",), refuses=()),
+    "log of steering": Decoder(_steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.look",), refuses=()),
     "journal of a replica": Decoder(
-        _written(past_of, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("ensemble/journal.py:_past",)
+        _written(past_of, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("live/ensemble/journal.py:_past",)
     ),
     "commit of an archive": Decoder(
         lambda content, _: Committed.of(content),
         (Committed("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), False, {"frames": 1}).state(),),
-        ("archives/committed.py:Committed.of",),
+        ("live/archives/committed.py:Committed.of",),
     ),
     "engine that speaks IMD": Decoder(
         _engine,
         (_ENGINE_3, HEADER.pack(Kind.HANDSHAKE, 2) + _FRAME_OF_2),
         (
-            "insitu/imd/messages.py:version_of",
-            *(f"insitu/imd/messages.py:Unpacker.{name}" for name in ("time", "energies", "box")),
-            "insitu/imd/engine.py:EngineLink._header_between_frames",
-            "insitu/imd/engine.py:EngineLink._expect",
+            "live/engines/imd/messages.py:version_of",
+            *(f"live/engines/imd/messages.py:Unpacker.{name}" for name in ("time", "energies", "box")),
+            "live/engines/imd/engine.py:EngineLink._header_between_frames",
+            "live/engines/imd/engine.py:EngineLink._expect",
         ),
         (FormatError, StreamError, MismatchError, UnsupportedError),
         is_json=False,
@@ -314,7 +314,7 @@ DECODERS = {
     "client of a hub": Decoder(
         _client,
         (header(Kind.GO) + header(Kind.PAUSE) + header(Kind.FORCES_TO_APPLY, 1) + bytes(16) + header(Kind.RATE, -1),),
-        ("insitu/imd/client.py:Client._obey_all", "insitu/imd/client.py:Client._is_let_in"),
+        ("live/engines/imd/client.py:Client._obey_all", "live/engines/imd/client.py:Client._is_let_in"),
         is_json=False,
     ),
     "request for the page": Decoder(

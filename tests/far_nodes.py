@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mdreel_lab.bench.hosts import Host
-
 import far_channels as far
+from mdreel_lab.bench.hosts import Host
 
 PORT = 7447
 

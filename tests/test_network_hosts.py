@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from mdreel_lab.bench.hosts import wait_until, why_there_are_none
 
 WHY_NOT = why_there_are_none()

@@ -123,9 +123,9 @@ def page(lines: list[str]) -> str:
     return f"""# MDAnalysis's analyses with mdreel
 
 Written by `python validation/mdanalysis_analyses.py`; do not edit. Every class of `MDAnalysis.analysis` that is an
-`AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.mdanalysis.backend("threads", 2)` with `n_parts=3`, and
-after `mdreel.mdanalysis.accelerate()`. The table says whether results are the same, to the bit or but for rounding: sums of floats
-in other groups of frames.
+`AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.mdanalysis.backend("threads", 2)` with
+`n_parts=3`, and after `mdreel.mdanalysis.accelerate()`. The table says whether results are the same, to the bit or but
+for rounding: sums of floats in other groups of frames.
 [MDAnalysis on mdreel's readers](mdanalysis.md) says how to use both; a counterpart of our own is faster.
 
 | Class | Counterpart | `run(backend=mdreel.mdanalysis.backend(...))` | under `mdreel.mdanalysis.accelerate()` |

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from mdreel_lab.bench.peers import mdanalysis_rmsd
-
 from peers.job import Job, Read, Work, measure
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from mdreel_lab.bench.peers import mdtraj_rmsd
 
+from mdreel_lab.bench.peers import mdtraj_rmsd
 from peers.job import ANGSTROM_PER_NM, Job, Read, Series, Work, measure
 
 BATCH = 100

@@ -7,8 +7,8 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from mdreel_lab.bench.peers import CHUNK
 
+from mdreel_lab.bench.peers import CHUNK
 from peers.job import ANGSTROM_PER_NM, Job, Series, Work, measure
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "mdreel"
+LAB = ROOT / "lab" / "mdreel_lab"
 CORE = ROOT / "crates" / "mdreel-core"
 
 
@@ -19,7 +20,13 @@ def tracked_files(*endings: str) -> list[Path]:
 
 
 def package_files() -> list[Path]:
-    return [path for path in tracked_files(".py") if path.is_relative_to(PACKAGE)]
+    """The modules of mdreel and of the lab."""
+    return [path for path in tracked_files(".py") if path.is_relative_to(PACKAGE) or path.is_relative_to(LAB)]
+
+
+def place_of(path: Path) -> str:
+    """The path of a module in the package, or in the checkout for a module of the lab."""
+    return str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT))
 
 
 def syntax_tree(path: Path) -> ast.Module:
@@ -29,7 +36,8 @@ def syntax_tree(path: Path) -> ast.Module:
 def layers(column: str) -> list[list[str]]:
     """The modules of each layer of one side, from the lowest layer to the highest; `column` is Rust or Python."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = text.split("<!-- layers:begin -->")[1].split("<!-- layers:end -->")[0]
+    table = "layers" if column == "Rust" else "python-layers"
+    section = text.split(f"<!-- {table}:begin -->")[1].split(f"<!-- {table}:end -->")[0]
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.strip().splitlines()]
     header, _, *body = rows
     at = header.index(column)

@@ -30,7 +30,8 @@ def test_each_fault_of_channels_has_names_of_tests(page: str) -> None:
 
 
 def test_waiting_knows_no_wall_clock() -> None:
-    rooms = (CORE / "src" / "channel", CORE / "src" / "managed", PACKAGE / "insitu")
+    live = (PACKAGE / "live" / name for name in ("channels", "engines", "managed", "nodes"))
+    rooms = (CORE / "src" / "channel", CORE / "src" / "managed", *live)
     sources = [path for path in tracked_files(".rs", ".py") if any(path.is_relative_to(room) for room in rooms)]
     sources = [path for path in sources if "tests" not in path.parts and path.stem != "tests"]
     assert len(sources) > 30, "the search found the sources"

@@ -4,21 +4,21 @@ import ast
 import re
 from collections.abc import Iterator
 
-from architecture.checkout import PACKAGE, ROOT, package_files, syntax_tree, tracked_files, where
+from architecture.checkout import ROOT, package_files, place_of, syntax_tree, tracked_files, where
 
 # By function: why a power failure may take what is renamed there. None of them may ever be torn while the machine runs.
 PYTHON = {
-    "results/atomic.py:give_name": "the one place",
-    "results/atomic.py:replacing_by_ending": "to a temporary name, which `give_name` ends",
-    "insitu/producing.py:publish": "to a hidden name, which is published",
-    "insitu/preload.py:_library": "a copy in the cache, whose bytes are compared before it is used",
-    "insitu/requests.py:take": "a request of a living process to another one",
-    "insitu/requests.py:_appear": "a request of a living process to another one",
-    "insitu/nodes/local.py:open": "of a channel, which lives in memory",
-    "insitu/nodes/local_token.py:make_token": "the token of a server that lives, made anew when it is gone",
-    "executors/checkpoint_key.py:_make": "linked, so that the first of many processes wins, and synced there",
-    "notices/file.py:begin": "what a living analysis says of itself",
-    "bench": "data of benchmarks, which are made anew",
+    "foundation/atomic_files.py:give_name": "the one place",
+    "foundation/atomic_files.py:replacing_by_ending": "to a temporary name, which `give_name` ends",
+    "live/managed/writer.py:publish": "to a hidden name, which is published",
+    "live/managed/preload.py:_library": "a copy in the cache, whose bytes are compared before it is used",
+    "live/channels/requests.py:take": "a request of a living process to another one",
+    "live/channels/requests.py:_appear": "a request of a living process to another one",
+    "live/nodes/local.py:open": "of a channel, which lives in memory",
+    "live/nodes/local_token.py:make_token": "the token of a server that lives, made anew when it is gone",
+    "execution/checkpoint/key.py:_make": "linked, so that the first of many processes wins, and synced there",
+    "live/notices/file.py:begin": "what a living analysis says of itself",
+    "lab/mdreel_lab/bench": "data of benchmarks, which are made anew",
 }
 RUST = {
     "crates/mdreel-core/src/writer/final_name.rs": "the one place",
@@ -56,11 +56,13 @@ def test_python_files_get_their_final_names_in_one_place() -> None:
     wrong, used = [], set()
     for path in package_files():
         for function, line in renames(syntax_tree(path)):
-            name = str(path.relative_to(PACKAGE))
-            keys = {f"{name}:{function}", name.partition("/")[0]} & PYTHON.keys()
+            name = place_of(path)
+            keys = {f"{name}:{function}", "/".join(name.split("/")[:3])} & PYTHON.keys()
             used |= keys
             if not keys:
-                wrong.append(f"{where(path, line)}: {function}: use mdreel.common.atomic_files, or say here why not")
+                wrong.append(
+                    f"{where(path, line)}: {function}: use mdreel.foundation.atomic_files, or say here why not"
+                )
     assert not wrong, "\n".join(wrong)
     assert used == PYTHON.keys(), "these are not renamed any more"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from architecture.checkout import PACKAGE, ROOT, tracked_files
+from architecture.checkout import PACKAGE, ROOT, package_files, place_of, tracked_files
 
 LISTENS = {
     "create_server",
@@ -44,7 +44,7 @@ class Door:
 
 
 DOORS = {
-    "insitu/nodes/link.py": Door(
+    "live/nodes/link.py": Door(
         "mdreel serve: a token, made and found by itself at loopback addresses, or certificates, on both sides",
         (
             "test_other_user_of_this_machine_gets_nothing_of_a_local_server",
@@ -53,7 +53,7 @@ DOORS = {
             "test_nobody_listens_everywhere_or_to_everybody_unasked",
         ),
     ),
-    "insitu/imd/hub.py": Door(
+    "live/engines/imd/hub.py": Door(
         "mdreel hub: this user on this machine, as the kernel says; hosts that were named; or a token",
         (
             "test_stranger_is_sent_away",
@@ -61,22 +61,22 @@ DOORS = {
             "test_hub_that_anybody_could_reach_is_refused",
         ),
     ),
-    "watch/http.py": Door(
+    "live/watch/http.py": Door(
         "mdreel watch --web, with the page, the state and the metrics for Prometheus: a token in each request",
         ("test_without_the_token_everything_is_forbidden", "test_names_that_others_can_point_at_us_are_refused"),
     ),
-    "bench/exchange/meeting.py": Door(
+    "lab/mdreel_lab/bench/exchange/meeting.py": Door(
         "two processes of a benchmark: one connection, from the host of the benchmark, and one byte at a time is read",
         ("test_meeting_takes_nobody_but_its_partner",),
     ),
-    "bench/exchange/exchanges.py": Door("a free port is looked for: nobody is accepted", ()),
+    "lab/mdreel_lab/bench/exchange/exchanges.py": Door("a free port is looked for: nobody is accepted", ()),
 }
 """By file of the package. A file that listens and is not here fails the test."""
 
 
 def files_that_listen() -> set[str]:
     found = set()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in package_files():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names: list[ast.expr] = []
             if isinstance(node, ast.Call):
@@ -86,7 +86,7 @@ def files_that_listen() -> set[str]:
             for name in names:
                 last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
                 if last in LISTENS or ast.unparse(name) == "zenoh.open":
-                    found.add(str(path.relative_to(PACKAGE)))
+                    found.add(place_of(path))
     return found
 
 
@@ -100,5 +100,6 @@ def test_tests_of_who_is_let_in_exist(place: str) -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in tests)
     exist = set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
     assert not set(DOORS[place].tests) - exist
-    accepts = ".accept(" in (PACKAGE / place).read_text(encoding="utf-8")
+    path = (ROOT if place.startswith("lab/") else PACKAGE) / place
+    accepts = ".accept(" in path.read_text(encoding="utf-8")
     assert DOORS[place].tests or not accepts, "who is accepted is tested"

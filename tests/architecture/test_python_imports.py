@@ -82,6 +82,8 @@ def is_re_export(node: ast.stmt) -> bool:
             return True
         case ast.FunctionDef(name="__getattr__" | "__dir__"):
             return True
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Call(func=ast.Attribute(attr="attach_stub"))):
+            return True
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return name in {"__all__", "__version__"} or name.startswith("_")
     return False

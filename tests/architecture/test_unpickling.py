@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from architecture.checkout import PACKAGE, package_files, syntax_tree
+from architecture.checkout import package_files, place_of, syntax_tree
 
 RUNS = {
     **dict.fromkeys(("exec", "eval", "compile", "__import__")),
@@ -61,54 +61,50 @@ LIBC = "the C library of this process"
 FROM_FILE = "a command of rules or an ensemble: trusted_files has checked the file, or the caller's Python made it"
 
 PLACES = {
-    "__init__.py: importlib.import_module": CONSTANT,
-    "analysis/checked.py: pickle.loads": MEMORY,
-    "analysis/frames_fold.py: pickle.loads": MEMORY,
-    "analysis/own_code.py: pickle.loads": CHECKED,
-    "analysis/own_state.py: pickle.Unpickler": MEMORY,
-    "analysis/reducers.py: pickle.loads": MEMORY,
-    "bench/analyses.py: subprocess.Popen": TYPED,
-    "bench/analyses.py: subprocess.run": TYPED,
-    "bench/empty_tasks.py: importlib.import_module": CONSTANT,
-    "bench/exchange/catalogue.py: importlib.import_module": CONSTANT,
-    "bench/exchange/arrivals.py: ctypes.CDLL": LIBC,
-    "bench/exchange/nodes.py: subprocess.Popen": TYPED,
-    "bench/exchange/pairs.py: subprocess.Popen": TYPED,
-    "bench/exchange/places.py: subprocess.run": TYPED,
-    "bench/exchange/solutions/channel.py: subprocess.Popen": TYPED,
-    "bench/hosts.py: subprocess.Popen": TYPED,
-    "bench/hosts.py: subprocess.run": TYPED,
-    "bench/launch.py: subprocess.run": TYPED,
-    "bench/peers.py: subprocess.run": TYPED,
+    "analysis/user/checked_function.py: pickle.loads": MEMORY,
+    "analysis/user/frames_fold.py: pickle.loads": MEMORY,
+    "analysis/user/user_functions.py: pickle.loads": CHECKED,
+    "analysis/user/object_state.py: pickle.Unpickler": MEMORY,
+    "analysis/user/reducers.py: pickle.loads": MEMORY,
+    "lab/mdreel_lab/bench/analyses.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/analyses.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/empty_tasks.py: importlib.import_module": CONSTANT,
+    "lab/mdreel_lab/bench/exchange/catalogue.py: importlib.import_module": CONSTANT,
+    "lab/mdreel_lab/bench/exchange/arrivals.py: ctypes.CDLL": LIBC,
+    "lab/mdreel_lab/bench/exchange/nodes.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/exchange/pairs.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/exchange/places.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/exchange/solutions/channel.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/hosts.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/hosts.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/launch.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/peers.py: subprocess.run": TYPED,
     "cli/steer.py: subprocess.Popen": NAMED,
-    "ensemble/program.py: subprocess.Popen": FROM_FILE,
-    "ensemble/tables.py: numpy.load": PLAIN,
-    "executors/code_of_function.py: importlib.import_module": IMPORTED,
-    "executors/dask_worker.py: pickle.loads": PIPE,
-    "executors/find.py: importlib.import_module": CONSTANT,
-    "executors/mpi.py: pickle.loads": PIPE,
-    "executors/pieces.py: pickle.loads": PIPE,
-    "executors/processes.py: subprocess.Popen": TYPED,
-    "insitu/archiving.py: pickle.loads": PIPE,
-    "insitu/archiving.py: subprocess.Popen": TYPED,
-    "insitu/preload.py: subprocess.Popen": TYPED,
+    "live/ensemble/program.py: subprocess.Popen": FROM_FILE,
+    "live/ensemble/tables.py: numpy.load": PLAIN,
+    "execution/checkpoint/function_code.py: importlib.import_module": IMPORTED,
+    "execution/executors/dask/worker.py: pickle.loads": PIPE,
+    "execution/executors/mpi/executor.py: pickle.loads": PIPE,
+    "execution/executors/pickle_buffers.py: pickle.loads": PIPE,
+    "execution/executors/local/processes.py: subprocess.Popen": TYPED,
+    "live/archives/archiver_process.py: pickle.loads": PIPE,
+    "live/archives/archiver_process.py: subprocess.Popen": TYPED,
+    "live/managed/preload.py: subprocess.Popen": TYPED,
     "mdanalysis/backend.py: pickle.loads": MEMORY,
-    "progress.py: importlib.import_module": CONSTANT,
-    "sources/foreign.py: pickle.loads": MEMORY,
-    "sources/hdf5.py: importlib.import_module": CONSTANT,
-    "steering/engine.py: subprocess.Popen": TYPED,
-    "steering/performer.py: subprocess.Popen": FROM_FILE,
-    "steering/reach.py: subprocess.Popen": NAMED,
-    "storage/target.py: importlib.import_module": CONSTANT,
+    "execution/progress.py: importlib.import_module": CONSTANT,
+    "trajectory/mdanalysis_source.py: pickle.loads": MEMORY,
+    "trajectory/hdf5.py: importlib.import_module": CONSTANT,
+    "live/steering/engine.py: subprocess.Popen": TYPED,
+    "live/steering/performer.py: subprocess.Popen": FROM_FILE,
+    "live/steering/reach.py: subprocess.Popen": NAMED,
+    "trajectory/output_file.py: importlib.import_module": CONSTANT,
     "timing/page_cache.py: ctypes.CDLL": LIBC,
 }
 """Why what is run there was written by nobody else."""
 
 
 def test_whatever_is_unpickled_or_run_is_known_to_be_trusted() -> None:
-    found = {
-        f"{path.relative_to(PACKAGE)}: {call}" for path in package_files() for call in risky_calls(syntax_tree(path))
-    }
+    found = {f"{place_of(path)}: {call}" for path in package_files() for call in risky_calls(syntax_tree(path))}
     assert found - {*PLACES} == set(), "say in PLACES why nobody else can have written what is run here"
     assert {*PLACES} - found == set(), "nothing is run there any more"
     assert {*PLACES} - found == set(), "these are gone: take them out of PLACES"

@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 from html_page import Page
-from mdreel.common.formatting import BYTES_PER_SECOND, SECONDS, amount, digits, percent
+from mdreel.foundation.formatting import BYTES_PER_SECOND, SECONDS, amount, digits, percent
 from mdreel.timing.files import read_record
 from mdreel.timing.spans import KINDS, SPAN
 from mdreel.timing.timing import Timing

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
 
 from mdreel import Dask
+from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
 
 
 @pytest.fixture(scope="module")

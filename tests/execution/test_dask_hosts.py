@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import PSF
-from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
 
 from dask_cluster import DaskCluster
 from mdreel.timing.spans import KINDS
+from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, expected_of
 
 TESTS = str(Path(__file__).parents[1])

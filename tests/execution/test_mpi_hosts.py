@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from MDAnalysisTests.datafiles import PSF
-from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
 
 from mdreel.timing.spans import KINDS
+from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
 from mpi_launcher import EVERY_MPI, MPICH, Launcher
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from full_disk import full_disk
-from mdreel.common.atomic_files import check_target, replacing
+from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.results.figure import ENDINGS, save, time_series
 from mdreel.results.files import WRITERS, write
 from privilege import without_privilege
@@ -151,7 +151,7 @@ def test_writing_leaves_nothing_when_the_process_is_told_to_stop(tmp_path, numbe
         import sys, time
         from pathlib import Path
         from mdreel.cli.main import _settle_into_the_shell
-        from mdreel.common.atomic_files import replacing
+        from mdreel.foundation.atomic_files import replacing
         _settle_into_the_shell()
         with replacing(Path(sys.argv[1])) as temporary:
             temporary.write_text("half")

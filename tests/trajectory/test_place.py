@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mdreel.common.file_system import Stripes, file_system, mount_of, stripes, stripes_of_layout
+from mdreel.foundation.file_system import Stripes, file_system, mount_of, stripes, stripes_of_layout
 
 
 def test_file_system_is_the_one_that_the_system_names(tmp_path: Path) -> None:

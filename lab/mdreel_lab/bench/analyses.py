@@ -107,7 +107,7 @@ def _striped(path: Path, n_stripes: int) -> Path:
     UnsupportedError
         If the file system has none, or they cannot be set.
     """
-    from mdreel.common.file_system import mount_of, stripes
+    from mdreel.foundation.file_system import mount_of, stripes
 
     if not stripes(path):
         mount = mount_of(path)

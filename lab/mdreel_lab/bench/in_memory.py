@@ -104,7 +104,7 @@ class InMemory:
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""
-        job = JobInMemory(work.job.source, work.job.atoms, work.job.kernel, self._paths, self._chosen)
+        job = JobInMemory(work.job.source, work.job.atoms, work.job.kernel, paths=self._paths, chosen=self._chosen)
         return self._executor.run(replace(work, job=job))
 
 

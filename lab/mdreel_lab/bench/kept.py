@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from mdreel.common.atomic_files import replacing
 from mdreel.errors import FormatError
+from mdreel.foundation.atomic_files import replacing
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.scenario import KIND
 from mdreel_lab.bench.grid import Point

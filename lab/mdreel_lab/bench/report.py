@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdreel.common.atomic_files import replacing
 from mdreel.errors import MismatchError
+from mdreel.foundation.atomic_files import replacing
 from mdreel.results.figure import save
 from mdreel_lab.bench import figures
 from mdreel_lab.bench.exchange import page as exchange

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mdreel.common.toml_schema import checked, entry, schema_of
 from mdreel.errors import MismatchError
+from mdreel.foundation.toml_schema import checked, entry, schema_of
 from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
 from mdreel_lab.bench.exchange.scenario import Exchange, problems_of
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 from mdreel.timing.observables import NAMES
 from mdreel.timing.spans import KINDS, NO_BLOCK
 from mdreel_lab.bench.measures import Cell, Measured, Series

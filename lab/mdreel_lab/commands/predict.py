@@ -166,7 +166,7 @@ def predict(
 
 def _check(path: Path, force: bool) -> None:
     """Check an output before anything is simulated."""
-    from mdreel.common.atomic_files import check_target
+    from mdreel.foundation.atomic_files import check_target
     from mdreel.results.figure import ENDINGS, check_figure
     from mdreel.results.files import check_output
 
@@ -278,7 +278,7 @@ def _draw(scalings: "dict[str, Scaling]", points: "dict[str, Series]", title: st
 
 def _write_errors(machine: "Cluster", n_repeats: int, seed: int, path: Path, force: bool) -> None:
     """Write the table of errors."""
-    from mdreel.common.atomic_files import replacing
+    from mdreel.foundation.atomic_files import replacing
     from mdreel_lab.prediction.table import markdown, median_error, rows
 
     with failing_with(ExitCode.USAGE):

@@ -13,8 +13,8 @@ from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuat
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.common.atomic_files import check_target, replacing_by_ending
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import select_both
 

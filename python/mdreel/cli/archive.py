@@ -74,9 +74,9 @@ def archive(
     quiet: options.Quiet = False,
 ) -> None:
     """Write each frame of a channel to a file, once and in order, until the simulation ends."""
-    from mdreel.common.atomic_files import check_target
     from mdreel.errors import MdreelError, MismatchError
     from mdreel.execution.progress import Progress
+    from mdreel.foundation.atomic_files import check_target
     from mdreel.live.archives.archive import archive as archive_channel
     from mdreel.trajectory.output_file import check_settings
 

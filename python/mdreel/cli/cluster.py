@@ -226,7 +226,7 @@ def write_script(text: str, file: Path | None, force: bool, submit: str) -> None
     if file is None:
         say_script(text)
         return
-    from mdreel.common.atomic_files import check_target, replacing
+    from mdreel.foundation.atomic_files import check_target, replacing
 
     with checking_output(file):
         check_target(file, force)

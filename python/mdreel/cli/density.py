@@ -43,7 +43,7 @@ def density(
 ) -> Question:
     """Number of selected atoms in each bin of a grid, and their density."""
     if grid is not None:
-        from mdreel.common.atomic_files import check_target
+        from mdreel.foundation.atomic_files import check_target
 
         if grid.suffix.lower() not in _GRIDS:
             raise CommandError(f"{grid}: expected one of {' '.join(_GRIDS)}", ExitCode.USAGE)
@@ -64,7 +64,7 @@ def density(
 
 
 def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:
-    from mdreel.common.atomic_files import replacing_by_ending
+    from mdreel.foundation.atomic_files import replacing_by_ending
 
     kind = {} if path.suffix.lower() == ".dx" else {"file_format": "MRC"}
     with failing_with(ExitCode.OUTPUT), replacing_by_ending(path, force) as named:

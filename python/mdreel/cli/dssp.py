@@ -78,7 +78,7 @@ def dssp(
 ) -> Question:
     """Share of the frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
     if characters is not None:
-        from mdreel.common.atomic_files import check_target
+        from mdreel.foundation.atomic_files import check_target
 
         with checking_output(characters):
             check_target(characters, request.force)
@@ -101,7 +101,7 @@ def dssp(
 
 
 def _write_characters(analysis: "DSSP", path: Path, force: bool) -> None:
-    from mdreel.common.atomic_files import replacing
+    from mdreel.foundation.atomic_files import replacing
 
     with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary, temporary.open("w") as file:
         file.writelines("".join(states) + "\n" for states in analysis.results.dssp)

@@ -14,8 +14,8 @@ from mdreel.cli.ensemble_task import EnsembleTask, inquiry_of, read_ensemble, sc
 from mdreel.cli.exits import CommandError, ExitCode, failing_with, one_line
 from mdreel.cli.say import say, say_json
 from mdreel.cli.sections import SectionedCommand
-from mdreel.common.printable import printable
 from mdreel.errors import MdreelError
+from mdreel.foundation.printable import printable
 
 if TYPE_CHECKING:
     from mdreel.cluster.batch_job import BatchJob

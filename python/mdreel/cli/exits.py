@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 
-from mdreel.common.printable import printable
 from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.foundation.printable import printable
 
 
 class ExitCode(IntEnum):

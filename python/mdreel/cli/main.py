@@ -58,8 +58,8 @@ from mdreel.cli.steer import EXAMPLES as STEER_EXAMPLES
 from mdreel.cli.steer import SteerCommand, steer_command
 from mdreel.cli.watch import EXAMPLES as WATCH_EXAMPLES
 from mdreel.cli.watch import watch
-from mdreel.common.printable import printable
 from mdreel.errors import MdreelError
+from mdreel.foundation.printable import printable
 
 app = typer.Typer(
     name="mdreel",

@@ -17,8 +17,8 @@ from mdreel.cli.analysing import Asked, Request, answer
 from mdreel.cli.exits import CommandError, ExitCode
 from mdreel.cli.recording import ReportFile, TimingFile
 from mdreel.cli.say import say_json
-from mdreel.common.trusted_files import open_trusted
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.trusted_files import open_trusted
 
 EXAMPLES = """\b
 Examples:

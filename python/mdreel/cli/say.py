@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from mdreel.common.printable import printable_json, printable_lines
+from mdreel.foundation.printable import printable_json, printable_lines
 
 
 def say(text: object, *, err: bool = False) -> None:

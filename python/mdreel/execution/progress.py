@@ -7,7 +7,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

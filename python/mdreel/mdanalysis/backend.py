@@ -142,7 +142,8 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> angles = Ramachandran(protein).run(backend=mdreel.mdanalysis.backend("threads", n_workers=2), n_parts=8).results.angles
+    >>> backend = mdreel.mdanalysis.backend("threads", n_workers=2)
+    >>> angles = Ramachandran(protein).run(backend=backend, n_parts=8).results.angles
     >>> angles.shape
     (98, 212, 2)
     """

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.atomic_files import check_target, replacing
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.results.canvas import figure_of
 from mdreel.results.envelope import envelope, running_median
 from mdreel.results.style import GRID, RAW, RAW_ALONE, SIZE, SMOOTH, STYLE

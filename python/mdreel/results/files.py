@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from mdreel.common.atomic_files import check_target, replacing
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.results import csv, json, netcdf3, npz, parquet, xvg
 from mdreel.results.column import Column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mdreel.common.formatting import percent
+from mdreel.foundation.formatting import percent
 
 _WORDS = {
     "open": "opening",

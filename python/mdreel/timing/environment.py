@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mdreel._core import commit
-from mdreel.common.file_system import Stripes, mount_of, stripes
-from mdreel.common.urls import is_remote
+from mdreel.foundation.file_system import Stripes, mount_of, stripes
+from mdreel.foundation.urls import is_remote
 from mdreel.timing.page_cache import cached_share
 
 JSON: TypeAlias = Any

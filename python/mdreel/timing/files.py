@@ -10,8 +10,8 @@ from typing import Any
 from numpy import void
 from numpy.typing import NDArray
 
-from mdreel.common.atomic_files import check_target, replacing
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.timing import caliper, chrome, jsonl, opentelemetry, parquet
 from mdreel.timing.header import Header
 from mdreel.timing.limits import Limits

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import percent
+from mdreel.foundation.formatting import percent
 from mdreel.timing.observables import seconds_by_kind
 from mdreel.timing.spans import COORDINATOR, KINDS
 

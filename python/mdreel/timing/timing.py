@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.crew import Member
 from mdreel.timing.observables import Observables, observables_of

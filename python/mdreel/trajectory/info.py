@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mdreel._core import FrameSet, Source
-from mdreel.common.file_system import file_system, stripes
 from mdreel.errors import FormatError
+from mdreel.foundation.file_system import file_system, stripes
 from mdreel.trajectory.frame_times import intervals
 from mdreel.trajectory.read import Stored, read
 

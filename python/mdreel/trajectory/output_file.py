@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Source, output_formats
-from mdreel.common.atomic_files import check_target
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.source_name import name_of
+from mdreel.foundation.atomic_files import check_target
 
 H5MD = "H5MD"
 

@@ -5,8 +5,8 @@ from os import PathLike, fspath
 from typing import Any, TypeAlias
 
 from mdreel._core import OpenFiles, Source, chain_sources, is_hdf5
-from mdreel.common.urls import is_remote
 from mdreel.errors import FormatError
+from mdreel.foundation.urls import is_remote
 from mdreel.trajectory.h5md import open_h5md
 from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import open_foreign

@@ -84,8 +84,8 @@ def repack(
 
     Notes
     -----
-    `mdreel.trajectory.chunking.choose_chunking` says which chunks are chosen, and why. Each worker holds all atoms of the
-    frames of a chunk: 32 MiB at most unless `chunk` asks for more, and up to four times that of finished chunks.
+    `mdreel.trajectory.chunking.choose_chunking` says which chunks are chosen, and why. Each worker holds all atoms of
+    the frames of a chunk: 32 MiB at most unless `chunk` asks for more, and up to four times that of finished chunks.
     """
     if find_format(output).name != H5MD:
         raise UnsupportedError(f"{output}: a trajectory is repacked to H5MD: the ending must be .h5md or .h5")

@@ -45,8 +45,8 @@ def source_of(universe: "Universe") -> Source:
     if getattr(reader, "transformations", ()):
         raise UnsupportedError(
             "the trajectory has transformations, which act on MDAnalysis's frames only: use mdreel's, as in "
-            "run(transformations=[mdreel.transformations.unwrap(...)]), write the transformed trajectory to a file, or load it with "
-            "in_memory=True"
+            "run(transformations=[mdreel.transformations.unwrap(...)]), write the transformed trajectory to a file, or "
+            "load it with in_memory=True"
         )
     if reader.format == "MEMORY":
         return _memory(reader)

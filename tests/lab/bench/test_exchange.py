@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mdreel.errors import MismatchError
 from mdreel_lab.bench.exchange.measures import cells_of, time_of
 from mdreel_lab.bench.exchange.models import MODELS, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
@@ -16,8 +18,6 @@ from mdreel_lab.bench.hosts import why_there_are_none
 from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, plan_of
 from mdreel_lab.bench.moosefs import why_there_is_none
 from mdreel_lab.bench.scenario import read_scenario
-
-from mdreel.errors import MismatchError
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 NO_MOOSEFS = why_there_is_none() or why_there_are_none()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from mdreel_lab.bench.exchange import figures, page, tables
 from mdreel_lab.bench.exchange.measures import Record, cells_of
 from mdreel_lab.bench.exchange.points import exchange_points_of

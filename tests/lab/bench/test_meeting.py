@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+
 from mdreel_lab.bench.exchange.meeting import Meeting
 from mdreel_lab.bench.exchange.work import Work
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from mdreel_lab.bench.hosts import Host, network_hosts, wait_until, why_there_are_none
 from mdreel_lab.bench.moosefs import N_CHUNK_SERVERS, start_moosefs, why_there_is_none
 

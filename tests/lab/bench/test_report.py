@@ -9,6 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mdreel.errors import FormatError, MismatchError
+from mdreel.timing.files import Record, write_record
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.timing import Timing
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.kept import DONE, FAILED, Kept, keep, keep_plan, place_of, spans_of
@@ -16,11 +21,6 @@ from mdreel_lab.bench.measures import series_of
 from mdreel_lab.bench.report import write_reports
 from mdreel_lab.bench.scenario import QUANTITIES, Published
 from mdreel_lab.bench.tables import TABLES, beside
-
-from mdreel.errors import FormatError, MismatchError
-from mdreel.timing.files import Record, write_record
-from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
-from mdreel.timing.timing import Timing
 
 SCENARIO = """
 title = "Made up"

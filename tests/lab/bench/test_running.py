@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of
 
+from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of
 from mpi_launcher import MPICH, needs
 
 EVERYWHERE = """

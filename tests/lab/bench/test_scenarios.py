@@ -6,6 +6,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+
+from mdreel.errors import MismatchError
 from mdreel_lab.bench.exchange.catalogue import SOLUTIONS
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint, exchange_points_of
@@ -14,8 +16,6 @@ from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
 from mdreel_lab.bench.grid import Point, points_of
 from mdreel_lab.bench.planning import plan
 from mdreel_lab.bench.scenario import SIZES, Scenario, find_scenarios, read_scenario, schema_of_scenarios, shipped
-
-from mdreel.errors import MismatchError
 
 SCENARIO = """
 title = "A scenario"

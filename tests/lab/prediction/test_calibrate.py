@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mdreel_lab.prediction.calibrate import DEFAULT_RESULT_BYTES, workload_of
 
 from mdreel.errors import MismatchError
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
+from mdreel_lab.prediction.calibrate import DEFAULT_RESULT_BYTES, workload_of
 
 Row = tuple[str, int, int, float, float, int, int]
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from mdreel_lab.prediction.chance import draw, stalls
 from mdreel_lab.prediction.cluster import read_cluster
 

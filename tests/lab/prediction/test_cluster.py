@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from mdreel_lab.prediction.cluster import named_clusters, read_cluster, table_of
 
 from mdreel.errors import FormatError, MismatchError
+from mdreel_lab.prediction.cluster import named_clusters, read_cluster, table_of
 
 COMET = read_cluster("comet")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import simpy
+
 from mdreel_lab.prediction.fluid import Fluid
 
 

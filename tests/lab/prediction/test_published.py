@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from mdreel_lab.prediction.cluster import read_cluster, table_of
 from mdreel_lab.prediction.fit import FITTED, expected_largest, fitted, n_points
 from mdreel_lab.prediction.published import HEADLINE, published, published_workload, series_of

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from prediction.machines import FRAMES, even_cluster
+
+from mdreel.errors import MismatchError
 from mdreel_lab.prediction.cluster import read_cluster
 from mdreel_lab.prediction.schemes import SCHEMES
 from mdreel_lab.prediction.simulate import Simulated, scaling, simulate
 from mdreel_lab.prediction.stage import targets_per_s
-from prediction.machines import FRAMES, even_cluster
-
-from mdreel.errors import MismatchError
 
 COMET = read_cluster("comet")
 EVERY_SCHEME = pytest.mark.parametrize("scheme", SCHEMES)

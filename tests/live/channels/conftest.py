@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
 
 from managed_programs import Programs, compiled
+from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,7 @@ def test_new_run_on_a_channel_that_has_ended_begins_anew() -> None:
 
 def test_dead_consumer_does_not_stop_the_producer() -> None:
     with Producer("run", N_ATOMS, n_slots=4, timeout=20) as producer:
-        code = "from mdreel.live.channels.consumer import Consumer; joined = Consumer('run').open(); print('joined'); input()"
+        code = "from mdreel.live import Consumer; joined = Consumer('run').open(); print('joined'); input()"
         with subprocess.Popen(
             [sys.executable, "-u", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:

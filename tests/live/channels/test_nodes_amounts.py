@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mdreel_lab.bench.hosts import Host
 
 import far_channels as far
 from far_nodes import PORT, Node, go, nodes, token_in
+from mdreel_lab.bench.hosts import Host
 
 pytest.importorskip("zenoh")
 

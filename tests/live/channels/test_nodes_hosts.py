@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from mdreel_lab.bench.hosts import Host
 
 import far_channels as far
 from far_nodes import PORT, go, nodes, token_in
+from mdreel_lab.bench.hosts import Host
 
 pytest.importorskip("zenoh")
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from any_record import RECORDS as ANY_RECORD
 from full_disk import full_disk
 from html_page import Page
-from mdreel.common.html.markup import element
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.html.markup import element
 from mdreel.timing.files import Record
 from mdreel.timing.report.page import check_report, page_of, write_report
 from mdreel.timing.report.rank_bars import PARTS

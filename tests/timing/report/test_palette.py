@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdreel.common.html.palette import COLOURS
+from mdreel.foundation.html.palette import COLOURS
 from mdreel.timing.report.rank_bars import PARTS
 from mdreel.timing.spans import KINDS
 

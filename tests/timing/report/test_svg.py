@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.common.formatting import SECONDS
+from mdreel.foundation.formatting import SECONDS
 from mdreel.timing.report.svg import Axis, round_step
 
 

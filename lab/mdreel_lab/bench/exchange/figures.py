@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mdreel.common.formatting import SECONDS, amount
+from mdreel.foundation.formatting import SECONDS, amount
 from mdreel.results.style import COLOURS, GRID, INK, STYLE
 from mdreel_lab.bench.exchange.measures import Cell
 from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 from mdreel_lab.bench.exchange import figures, tables
 from mdreel_lab.bench.exchange.measures import Cell, Record, cells_of
 from mdreel_lab.bench.exchange.scenario import Exchange

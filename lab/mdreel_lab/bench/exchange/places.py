@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from mdreel.common.file_system import mount_of
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.file_system import mount_of
 from mdreel_lab.bench.exchange.catalogue import SHARED
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - where channels are

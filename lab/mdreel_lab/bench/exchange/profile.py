@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mdreel.common.atomic_files import replacing
+from mdreel.foundation.atomic_files import replacing
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 
 _COLUMNS = ("Node order", "mpi.rank", "path", "time", "inclusive#sum#time.duration", "count")

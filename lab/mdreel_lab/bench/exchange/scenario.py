@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mdreel.common.toml_schema import entry
+from mdreel.foundation.toml_schema import entry
 from mdreel_lab.bench.exchange.catalogue import OWN, SOLUTIONS, synchronisations_of
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT

@@ -8,7 +8,7 @@ Khoshlessan et al. 2018: "Applications and performance of HPC resources for para
 
 from dataclasses import dataclass, field
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 
 PAYS = 0.5

@@ -19,11 +19,11 @@ from time import monotonic
 from typing import Self
 
 from mdreel._core import Blocks, Part
-from mdreel.common.atomic_files import give_name
-from mdreel.common.trusted_files import open_trusted
 from mdreel.errors import FormatError, MismatchError
 from mdreel.execution.checkpoint.key import name_of_key, user_key
 from mdreel.execution.checkpoint.records import Records
+from mdreel.foundation.atomic_files import give_name
+from mdreel.foundation.trusted_files import open_trusted
 
 _MAGIC = b"mdreelC2"
 _EARLIER = b"mdreelC1"

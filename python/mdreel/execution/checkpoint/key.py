@@ -7,9 +7,9 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from mdreel.common.atomic_files import sync_directory
-from mdreel.common.trusted_files import check_trusted
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import sync_directory
+from mdreel.foundation.trusted_files import check_trusted
 
 KEY_VARIABLE = "MDREEL_KEY_FILE"
 """The environment variable that names another file for the key."""

@@ -1,15 +1,39 @@
-"""Finding the executor that is meant."""
+"""Resolution of backend names to executors."""
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
-from mdreel.execution.executors.local import threads  # noqa: F401  # the default: a first run need not wait for it
+from mdreel.execution.executors.local.processes import Processes
+from mdreel.execution.executors.local.serial import Serial
+from mdreel.execution.executors.local.threads import Threads
 
-EXECUTORS = {"serial": "Serial", "threads": "Threads", "processes": "Processes", "dask": "Dask", "mpi": "Mpi"}
-"""The classes of executors by name, which is also that of the module: only what is asked for is imported."""
+if TYPE_CHECKING:
+    from mdreel.execution.executors.dask.executor import Dask
+    from mdreel.execution.executors.mpi.executor import Mpi
+
+
+def _dask() -> "type[Dask]":
+    from mdreel.execution.executors.dask.executor import Dask  # imports distributed
+
+    return Dask
+
+
+def _mpi() -> "type[Mpi]":
+    from mdreel.execution.executors.mpi.executor import Mpi  # imports mpi4py
+
+    return Mpi
+
+
+EXECUTORS: dict[str, Callable[[], Callable[..., Executor]]] = {
+    "serial": lambda: Serial,
+    "threads": lambda: Threads,
+    "processes": lambda: Processes,
+    "dask": _dask,
+    "mpi": _mpi,
+}
+"""Functions that return the class of each executor, by the name of the backend."""
 
 
 def executor_class(name: str) -> Callable[..., Executor]:
@@ -27,27 +51,25 @@ def executor_class(name: str) -> Callable[..., Executor]:
     """
     if name not in EXECUTORS:
         raise UnsupportedError(f"unknown backend {name!r}; known: {', '.join(EXECUTORS)}, or an Executor")
-    return cast(
-        "Callable[..., Executor]", getattr(import_module(f"mdreel.execution.executors.{name}"), EXECUTORS[name])
-    )
+    return EXECUTORS[name]()
 
 
 def find_executor(backend: str | Executor, n_workers: int | None = None) -> Executor:
-    """Return the executor that is meant.
+    """Return the executor for a backend.
 
     Parameters
     ----------
     backend : str or Executor
         A name of `EXECUTORS`, or an executor.
     n_workers : int, optional
-        How many workers; by default as many as suit the machine.
+        Number of workers; by default as many as suit the machine.
 
     Raises
     ------
     UnsupportedError
         If the name is unknown.
     MismatchError
-        If the executor cannot have so many workers.
+        If the executor cannot have this number of workers.
     """
     if isinstance(backend, str):
         return executor_class(backend)(n_workers)

@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 from time import monotonic
 
-from mdreel.common.atomic_files import check_target
 from mdreel.errors import MismatchError
+from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.archiver import Archiver, Choices
 from mdreel.live.archives.options import GROUP
 from mdreel.live.archives.part_file import PartFile

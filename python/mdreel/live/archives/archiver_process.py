@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 from time import monotonic
 
-from mdreel.common.atomic_files import check_target
 from mdreel.errors import StreamError
+from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.options import Archive, is_left
 
 JOINED = b"joined\n"

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from mdreel.common.untrusted_input import number, object_of, shown, text, whole
 from mdreel.errors import FormatError
+from mdreel.foundation.untrusted_input import number, object_of, shown, text, whole
 
 _MOST_BYTES = 1 << 20
 _MOST_PATH = 4096

@@ -10,8 +10,8 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from mdreel.common.atomic_files import give_name
 from mdreel.errors import FormatError, StreamTimeoutError
+from mdreel.foundation.atomic_files import give_name
 from mdreel.live.archives.options import part_of
 
 _LOOK_SECONDS = 0.02

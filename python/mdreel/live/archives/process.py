@@ -10,7 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from mdreel.common.printable import printable
+from mdreel.foundation.printable import printable
 from mdreel.live.archives.archive import archive_with
 from mdreel.live.archives.archiver import Choices
 from mdreel.live.archives.archiver_process import DONE, JOINED

@@ -76,7 +76,8 @@ class Producer:
     staging : Staging, optional
         Where frames are kept before they are published. Without, they survive any process, but not the memory.
     archive : path or Archive, optional
-        A file in which a process of its own keeps the frames, as XTC, H5MD or another format; see `mdreel.live.archive`.
+        A file in which a process of its own keeps the frames, as XTC, H5MD or another format; see
+        `mdreel.live.archive`.
     resume_step : int, optional
         The first step that is published. Needed where the producer before has died without an end: consumers go on
         from there without a repeated step. By default it is a new run, and frames of earlier ones are not looked at.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
-from mdreel.common.printable import printable
+from mdreel.foundation.printable import printable
 
 _FIRST = 5
 """So many are reported one by one."""

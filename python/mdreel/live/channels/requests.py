@@ -15,9 +15,9 @@ from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import Any
 
-from mdreel.common.printable import printable
-from mdreel.common.untrusted_input import content_of, object_of, shown, text, whole
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError, UnansweredRequestWarning
+from mdreel.foundation.printable import printable
+from mdreel.foundation.untrusted_input import content_of, object_of, shown, text, whole
 from mdreel.live.channels.status import Status
 
 FOLDER = "requests"

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 from typing import Self
 
 from mdreel._core import channel_status
-from mdreel.common.printable import printable
+from mdreel.foundation.printable import printable
 from mdreel.live.channels.directory import check_folder, folder_of_channels, place_of
 from mdreel.live.channels.manifest import Manifest
 

@@ -5,9 +5,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from mdreel.common.atomic_files import give_name
-from mdreel.common.untrusted_input import shown
 from mdreel.errors import MismatchError
+from mdreel.foundation.atomic_files import give_name
+from mdreel.foundation.untrusted_input import shown
 from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import Request
 

@@ -10,9 +10,9 @@ from time import sleep
 from traceback import clear_frames
 from typing import Any
 
-from mdreel.common.atomic_files import replacing
-from mdreel.common.untrusted_input import content_of, object_of
 from mdreel.errors import FormatError, MismatchError
+from mdreel.foundation.atomic_files import replacing
+from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.ensemble.ending import end_all
 from mdreel.live.ensemble.journal import Past, past_of
 from mdreel.live.ensemble.observation import Inquiry

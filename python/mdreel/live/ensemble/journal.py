@@ -10,9 +10,9 @@ from time import time
 from types import TracebackType
 from typing import Any, Self
 
-from mdreel.common.atomic_files import sync_directory, sync_line
-from mdreel.common.untrusted_input import number, object_of, text, whole
 from mdreel.errors import FormatError, StreamError
+from mdreel.foundation.atomic_files import sync_directory, sync_line
+from mdreel.foundation.untrusted_input import number, object_of, text, whole
 from mdreel.live.notices.process import Process
 
 EVENTS = ("starting", "started", "observed", "died", "hung", "finished", "failed", "interrupted", "retried")

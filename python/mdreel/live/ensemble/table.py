@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mdreel.common.placeholders import check_placeholders
-from mdreel.common.toml_schema import checked, entry, schema_of
 from mdreel.errors import MismatchError
+from mdreel.foundation.placeholders import check_placeholders
+from mdreel.foundation.toml_schema import checked, entry, schema_of
 
 FACTS = ("replica", "channel", "directory", "folder", "staging", "checkpoint", "seed")
 """What commands are told, as words (``{seed}``) and as environment variables (``MDREEL_SEED``)."""

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from mdreel._core import DirectoryProducer, DirectoryWriter
-from mdreel.common.atomic_files import sync_directory, sync_file
 from mdreel.errors import MismatchError
+from mdreel.foundation.atomic_files import sync_directory, sync_file
 
 
 class Producing:

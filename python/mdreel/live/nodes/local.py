@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import ChannelRelay, channel_frame_identity, channel_status
-from mdreel.common.untrusted_input import content_of, object_of, text
 from mdreel.errors import FormatError, MismatchError
+from mdreel.foundation.untrusted_input import content_of, object_of, text
 from mdreel.live.channels.directory import make_folder_for
 from mdreel.live.channels.producer import RING_BYTES
 from mdreel.live.channels.staging import Staging

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mdreel.common.untrusted_input import number, object_of, shown, text, whole
 from mdreel.errors import FormatError
+from mdreel.foundation.untrusted_input import number, object_of, shown, text, whole
 from mdreel.live.channels.manifest import Manifest
 
 VERSION = 1

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.printable import printable
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
+from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS

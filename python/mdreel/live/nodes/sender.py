@@ -8,8 +8,8 @@ from pathlib import Path
 from time import monotonic
 
 from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
-from mdreel.common.printable import printable
 from mdreel.errors import StreamError, StreamTimeoutError
+from mdreel.foundation.printable import printable
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.untrusted_input import MOST_BYTES, object_of, opened, whole
 from mdreel.errors import FormatError
+from mdreel.foundation.untrusted_input import MOST_BYTES, object_of, opened, whole
 from mdreel.live.notices.notice import ENDING, FOLDER
 from mdreel.live.notices.process import Process
 from mdreel.live.notices.reader import NoticeReader

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.printable import printable
-from mdreel.common.untrusted_input import number, object_of, opened, shown, text, whole
 from mdreel.errors import FormatError
+from mdreel.foundation.printable import printable
+from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 from mdreel.live.notices.notice import ENDING, FOLDER, Notice
 from mdreel.live.notices.process import Process
 

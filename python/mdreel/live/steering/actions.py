@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mdreel.common.placeholders import check_placeholders
-from mdreel.common.toml_schema import entry
 from mdreel.errors import MismatchError
+from mdreel.foundation.placeholders import check_placeholders
+from mdreel.foundation.toml_schema import entry
 
 TYPES = ("stop", "checkpoint", "fork", "change-stride", "run-command")
 ALONE = ("stop", "checkpoint")

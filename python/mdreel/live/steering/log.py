@@ -11,7 +11,7 @@ from time import time
 from types import TracebackType
 from typing import Self
 
-from mdreel.common.atomic_files import sync_line
+from mdreel.foundation.atomic_files import sync_line
 
 FILE = "steering.jsonl"
 """What it is called in the directory of a channel."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from signal import Signals
 from typing import Any
 
-from mdreel.common.toml_schema import checked, entry, schema_of
-from mdreel.common.trusted_files import open_trusted
 from mdreel.errors import FormatError, MismatchError
+from mdreel.foundation.toml_schema import checked, entry, schema_of
+from mdreel.foundation.trusted_files import open_trusted
 from mdreel.live.steering.actions import ALONE, Action
 from mdreel.live.steering.rules import Rule
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from mdreel.analysis.correlation import statistical_inefficiency
-from mdreel.common.toml_schema import entry
 from mdreel.errors import MismatchError
+from mdreel.foundation.toml_schema import entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +169,7 @@ class Condition:
 
 
 def effective_sample_size(values: list[float]) -> float:
-    """Return how many independent samples values in a row are worth: n / g; see `mdreel.analysis.statistical_inefficiency`.
+    """Return the effective number of independent samples in a series of values, n / g.
 
     Values that do not change, or are not all finite, are worth none: nothing is known of how they are correlated.
     """

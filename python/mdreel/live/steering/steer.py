@@ -119,7 +119,8 @@ def steer(
     >>> rmsd = mdreel.RMSD(ca, trajectory=channel)  # doctest: +SKIP
     >>> observed = [Observed("rmsd", rmsd, lambda done: {"rmsd": done.results.rmsd[:, 2]})]  # doctest: +SKIP
     >>> with AuditLog(channel.path / "steering.jsonl") as log:  # doctest: +SKIP
-    ...     for so_far in steer(mdreel.live.stream_results([rmsd], every=0), observed, plan, ByRequests(channel.path), log):
+    ...     results = mdreel.live.stream_results([rmsd], every=0)
+    ...     for so_far in steer(results, observed, plan, ByRequests(channel.path), log):
     ...         print(so_far.n_frames, so_far.n_fired)
     """
     plan.check_analyses([one.name for one in observed])

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from mdreel.common.formatting import digits
+from mdreel.foundation.formatting import digits
 from mdreel.live.watch.seen import Seen, SeenAnalysis
 
 

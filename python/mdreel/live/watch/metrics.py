@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from mdreel.common.printable import printable_lines
+from mdreel.foundation.printable import printable_lines
 from mdreel.live.watch.seen import ANALYSIS_STATES, STATES, Seen
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mdreel.common.html.markup import Markup, element, together
-from mdreel.common.html.palette import stylesheet
+from mdreel.foundation.html.markup import Markup, element, together
+from mdreel.foundation.html.palette import stylesheet
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.printable import printable
+from mdreel.foundation.printable import printable
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice import Notice
 from mdreel.live.watch.steering import Event

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mdreel.common.printable import printable
-from mdreel.common.untrusted_input import number, object_of, opened, shown, text, whole
 from mdreel.errors import FormatError
+from mdreel.foundation.printable import printable
+from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 
 NAME = "steering.jsonl"
 """The file in a channel's directory."""

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mdreel.common.formatting import BYTES_PER_SECOND, amount, digits, percent
+from mdreel.foundation.formatting import BYTES_PER_SECOND, amount, digits, percent
 from mdreel.live.watch.lines import value
 from mdreel.live.watch.seen import Seen, SeenAnalysis
 from mdreel.live.watch.sparkline import sparkline

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
-from mdreel.common.printable import printable
 from mdreel.errors import MdreelError
+from mdreel.foundation.printable import printable
 from mdreel.live.channels.directory import folder_of_channels, place_of
 from mdreel.live.channels.sections import most_bytes
 from mdreel.live.channels.status import Status, paths_of_channels

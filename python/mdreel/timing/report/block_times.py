@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import BLOCKS, SECONDS, amount
-from mdreel.common.html.markup import Markup
+from mdreel.foundation.formatting import BLOCKS, SECONDS, amount
+from mdreel.foundation.html.markup import Markup
 from mdreel.timing.report.card import card
 from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rectangles, round_step
 from mdreel.timing.stragglers import STRAGGLER

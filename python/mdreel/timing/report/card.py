@@ -1,6 +1,6 @@
 """Cards: the parts of the page, each with a heading, what it says in words, and what it shows."""
 
-from mdreel.common.html.markup import Markup, element
+from mdreel.foundation.html.markup import Markup, element
 
 
 def card(name: str, heading: str, *content: Markup, lead: str = "", note: str = "") -> Markup:

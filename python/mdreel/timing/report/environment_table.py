@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mdreel.common.formatting import BYTES, amount, percent
-from mdreel.common.html.markup import Markup, element, table
+from mdreel.foundation.formatting import BYTES, amount, percent
+from mdreel.foundation.html.markup import Markup, element, table
 from mdreel.timing.report.card import card
 
 _LABELS = {

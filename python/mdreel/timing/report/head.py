@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mdreel.common.formatting import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
-from mdreel.common.html.markup import Markup, element
-from mdreel.common.html.palette import class_of
+from mdreel.foundation.formatting import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
+from mdreel.foundation.html.markup import Markup, element
+from mdreel.foundation.html.palette import class_of
 from mdreel.timing.shares import shares_in_words
 from mdreel.timing.stragglers import STRAGGLER, Straggler
 from mdreel.timing.timing import Timing

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mdreel.common.formatting import digits
-from mdreel.common.html.markup import Markup, element, together
+from mdreel.foundation.formatting import digits
+from mdreel.foundation.html.markup import Markup, element, together
 from mdreel.timing.report.svg import place_of, round_step
 from mdreel.timing.stragglers import Straggler
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import SECONDS, Unit, amount, digits, unit_of
-from mdreel.common.html.markup import Markup, element, table
+from mdreel.foundation.formatting import SECONDS, Unit, amount, digits, unit_of
+from mdreel.foundation.html.markup import Markup, element, table
 from mdreel.timing.observables import NAMES, Observables
 from mdreel.timing.report.card import card
 from mdreel.timing.timing import Timing

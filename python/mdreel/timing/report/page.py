@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdreel.common.atomic_files import check_target, replacing
-from mdreel.common.html.markup import Markup, element, together
-from mdreel.common.html.palette import stylesheet
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing
+from mdreel.foundation.html.markup import Markup, element, together
+from mdreel.foundation.html.palette import stylesheet
 from mdreel.timing.report.block_times import block_times
 from mdreel.timing.report.environment_table import environment_table
 from mdreel.timing.report.head import head

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mdreel.common.formatting import SECONDS, amount, digits, percent
-from mdreel.common.html.markup import Markup, element, table
+from mdreel.foundation.formatting import SECONDS, amount, digits, percent
+from mdreel.foundation.html.markup import Markup, element, table
 from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 from mdreel.timing.observables import Observables
 from mdreel.timing.report.card import card

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel.common.formatting import Unit, Units, unit_of
-from mdreel.common.html.markup import Markup, element, together
+from mdreel.foundation.formatting import Unit, Units, unit_of
+from mdreel.foundation.html.markup import Markup, element, together
 
 _MOST_TICKS = 6
 

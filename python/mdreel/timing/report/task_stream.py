@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import SECONDS, amount
-from mdreel.common.html.markup import Markup
-from mdreel.common.html.palette import class_of, key, legend
+from mdreel.foundation.formatting import SECONDS, amount
+from mdreel.foundation.html.markup import Markup
+from mdreel.foundation.html.palette import class_of, key, legend
 from mdreel.timing.report.block_times import late_after
 from mdreel.timing.report.card import card
 from mdreel.timing.report.lanes import Lanes, marks_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.common.formatting import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
-from mdreel.common.html.markup import Markup, element
+from mdreel.foundation.formatting import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
+from mdreel.foundation.html.markup import Markup, element
 from mdreel.timing.limits import Limits
 from mdreel.timing.report.card import card
 from mdreel.timing.report.raster import spread

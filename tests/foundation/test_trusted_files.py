@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import mdreel.common.trusted_files
+import mdreel.foundation.trusted_files
 from mdreel.cli.exits import CommandError
 from mdreel.cli.recipe import read_toml
-from mdreel.common.trusted_files import open_trusted
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.trusted_files import open_trusted
 from mdreel.live.steering.plan import read_plan
 
 
@@ -34,14 +34,14 @@ def test_file_of_the_user_is_opened(path: Path) -> None:
 def test_file_that_others_may_write_is_refused_with_the_remedy(
     path: Path, mode: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mdreel.common.trusted_files, "is_alone_in", lambda group, user: False)
+    monkeypatch.setattr(mdreel.foundation.trusted_files, "is_alone_in", lambda group, user: False)
     path.chmod(mode)
     with pytest.raises(UnsupportedError, match=r"rules\.toml: .*may write to the file.*chmod go-w"):
         open_trusted(path)
 
 
 def test_file_of_the_private_group_of_the_user_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mdreel.common.trusted_files, "is_alone_in", lambda group, user: group == path.stat().st_gid)
+    monkeypatch.setattr(mdreel.foundation.trusted_files, "is_alone_in", lambda group, user: group == path.stat().st_gid)
     path.chmod(0o664)
     open_trusted(path).close()
     path.chmod(0o666)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdreel.common.html.markup import Markup, element
+from mdreel.foundation.html.markup import Markup, element
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdreel.common.formatting import BYTES, SECONDS, amount, digits, percent
+from mdreel.foundation.formatting import BYTES, SECONDS, amount, digits, percent
 
 
 @pytest.mark.parametrize(

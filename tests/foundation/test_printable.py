@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.common.printable import printable, printable_json, printable_lines
+from mdreel.foundation.printable import printable, printable_json, printable_lines
 
 anything = st.text(st.characters())
 
