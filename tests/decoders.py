@@ -275,7 +275,9 @@ DECODERS = {
         (_json({"identity": "a-b", "relay": "c"}),),
         ("live/nodes/local.py:LocalChannel._known",),
     ),
-    "request to a simulation": Decoder(_request, (_json(_REQUEST),), ("live/channels/requests.py:_request_of",), refuses=()),
+    "request to a simulation": Decoder(
+        _request, (_json(_REQUEST),), ("live/channels/requests.py:_request_of",), refuses=()
+    ),
     "answer of a simulation": Decoder(
         _answered,
         (_json({"done": True, "message": "done", "facts": {"checkpoint": "here"}}),),
@@ -290,7 +292,9 @@ DECODERS = {
     "whose a notice is": Decoder(
         _written(process_of, "notice-1.jsonl"), (_json(_HEAD),), ("live/notices/file.py:process_of",), refuses=()
     ),
-    "log of steering": Decoder(_steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.look",), refuses=()),
+    "log of steering": Decoder(
+        _steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.look",), refuses=()
+    ),
     "journal of a replica": Decoder(
         _written(past_of, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("live/ensemble/journal.py:_past",)
     ),

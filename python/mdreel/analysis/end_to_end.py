@@ -51,7 +51,8 @@ class EndToEnd(Analysis):
     Notes
     -----
     ``R = x_last - x_first``, in float64. Chains must be whole:
-    ``run(transformations=[mdreel.transformations.unwrap(...)])``. How long R remembers its direction: ``autocorrelation(vectors, legendre=1)``.
+    ``run(transformations=[mdreel.transformations.unwrap(...)])``. How long R remembers its direction:
+    ``autocorrelation(vectors, legendre=1)``.
 
     Memory: the result takes 32 bytes for each chain and frame, twice while vectors and distances are told apart, and 16
     for number and time of each frame.

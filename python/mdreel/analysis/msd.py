@@ -46,7 +46,8 @@ class EinsteinMSD(Analysis):
         Most frames between two positions; by default all.
     nojump : {"lattice", "toroidal"}, optional
         How jumps across boundaries are undone, atom by atom; see `mdreel.transformations.nojump`. Works on every
-        executor. By default positions are taken as they are: they must not be wrapped, and a `JumpWarning` says so where they are.
+        executor. By default positions are taken as they are: they must not be wrapped, and a `JumpWarning` says so
+        where they are.
     per_particle : bool
         Whether the displacements of each particle are kept.
     trajectory : path, sequence of paths, or Source, optional
