@@ -26,7 +26,7 @@ NOT_OF_OTHERS = {
     "live/ensemble/ensemble.py:Ensemble._begin": "also makes the identity of its own, from its own bytes",
     "live/ensemble/tables.py:Tables._read": "a table that this user's run has written, read without pickle",
     "live/archives/archiver_process.py:Archiving.start": "the error of a process that this one has started",
-    "live/channels/producer.py:Producer.__init__": "a hash",
+    "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:arrays_of": "a section whose length and checksum the core has compared",
     "live/steering/plan.py:read_plan": "a file that the user writes: it is refused before anything runs",

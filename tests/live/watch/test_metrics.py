@@ -8,9 +8,9 @@ import pytest
 
 from growing_file import N_ATOMS
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.metrics import metrics
 from mdreel.live.watch.seen import ANALYSIS_STATES, STATES, Seen, SeenAnalysis
 from mdreel.live.watch.watcher import Watcher
