@@ -16,8 +16,8 @@ import numpy as np
 
 from mdreel._core import FrameSet, Pass, Source, fold, foreign_source
 from mdreel.analysis.user.user_functions import Batch, Fold
-from mdreel.execution.executors.mpi import result_transfer
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.mpi import result_transfer
 from mdreel.execution.executors.mpi.executor import Mpi
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.job import Job, Outcome

@@ -9,12 +9,12 @@ import warnings
 from pathlib import Path
 
 import pytest
-from insitu.test_archive import N_FRAMES, check_frames
 
 import growing_file
 import mdreel
 from full_disk import full_disk
 from growing_file import N_ATOMS
+from live.channels.test_archive import N_FRAMES, check_frames
 from mdreel.errors import MismatchError, StreamError
 from mdreel.live.archives.archiver_process import LOG, Archiving
 from mdreel.live.archives.options import Archive, part_of
