@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
+from contextvars import ContextVar
 from itertools import pairwise
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 _PAUSE_SECONDS = 0.002
 
-_SERVED: list[Any] = []
+_SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
 """The communicators whose other ranks serve this one."""
 
 
@@ -108,9 +109,9 @@ class Mpi:
                 raise failure.error
             shared: T = result
             return shared
-        if self._communicator in _SERVED:
+        if self._communicator in _SERVED.get():
             return compute()  # within what is shared: the others serve that
-        _SERVED.append(self._communicator)
+        token = _SERVED.set((*_SERVED.get(), self._communicator))
         try:
             result = compute()
         except Exception as error:
@@ -120,7 +121,7 @@ class Mpi:
             tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
         finally:
-            _SERVED.remove(self._communicator)
+            _SERVED.reset(token)
         tell(self._communicator, Kind.END, (result, None))
         return result
 
