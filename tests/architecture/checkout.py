@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "mdreel"
 CORE = ROOT / "crates" / "mdreel-core"
+CHANNEL = ROOT / "crates" / "mdreel-channel"
 
 
 def tracked_files(*endings: str) -> list[Path]:

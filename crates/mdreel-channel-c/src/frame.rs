@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use mdreel_core::channel::layout::Section;
-use mdreel_core::channel::producer::Moment;
-use mdreel_core::channel::section::DataType;
+use mdreel_channel::layout::Section;
+use mdreel_channel::producer::Moment;
+use mdreel_channel::section::DataType;
 
 use crate::error::Failure;
 use crate::settings::KINDS;

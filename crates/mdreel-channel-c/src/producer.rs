@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
 
+use mdreel_channel::end::End;
+use mdreel_channel::producer::Producer;
 use mdreel_core::Error;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::producer::Producer;
 
 use crate::error::{Failure, guarded};
 use crate::frame::CFrame;

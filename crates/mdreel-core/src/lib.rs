@@ -5,14 +5,11 @@
 //! never names; it knows no Python and never prints.
 
 pub mod block;
-pub mod channel;
 pub mod convert;
 pub mod error;
 pub mod frame;
 pub mod kernel;
 pub mod large_pages;
-#[cfg(target_os = "linux")]
-pub mod managed;
 pub mod neighbours;
 pub mod pairs;
 pub mod part;

@@ -5,8 +5,6 @@
 
 pub mod bytes;
 pub mod chain;
-#[cfg(target_os = "linux")]
-pub mod channel;
 pub mod chunked;
 pub mod dcd;
 pub mod fault;
@@ -15,7 +13,7 @@ pub mod frame_index;
 pub mod growth;
 mod interleaved;
 pub mod located;
-mod lookout;
+pub mod lookout;
 pub mod memory;
 pub mod netcdf3;
 mod numbered;

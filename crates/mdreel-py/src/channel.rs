@@ -11,11 +11,11 @@ pub mod source;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mdreel_core::channel::consumer::Start;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::manifest::Manifest as CoreManifest;
-use mdreel_core::channel::section::{DataType, SectionKind};
-use mdreel_core::channel::status::Status;
+use mdreel_channel::consumer::Start;
+use mdreel_channel::end::End;
+use mdreel_channel::manifest::Manifest as CoreManifest;
+use mdreel_channel::section::{DataType, SectionKind};
+use mdreel_channel::status::Status;
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mdreel_core::channel::layout::{Section, frame_len};
-use mdreel_core::channel::producer::{Moment, Policy, Producer, Settings};
-use mdreel_core::channel::ring_file::Geometry;
-use mdreel_core::channel::staging::{Durability, Retention, Staging};
+use mdreel_channel::layout::{Section, frame_len};
+use mdreel_channel::producer::{Moment, Policy, Producer, Settings};
+use mdreel_channel::ring_file::Geometry;
+use mdreel_channel::staging::{Durability, Retention, Staging};
 use mdreel_core::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use mdreel_channel::layout::Arriving;
+use mdreel_channel::producer::{Policy, Producer, Settings};
+use mdreel_channel::ring_file::Geometry;
 use mdreel_core::Error;
-use mdreel_core::channel::layout::Arriving;
-use mdreel_core::channel::producer::{Policy, Producer, Settings};
-use mdreel_core::channel::ring_file::Geometry;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mdreel_core::source::channel::{ChannelSource, Settings};
+use mdreel_channel::source::{ChannelSource, Settings};
 use mdreel_core::source::open::Opened;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
