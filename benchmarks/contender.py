@@ -95,6 +95,7 @@ def build() -> list[str]:
         if (REPOSITORY / f"crates/mdreel-{crate}/examples" / f"{example}.rs").exists():
             builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", f"mdreel-{crate}"]
             builds[example] += ["--target-dir", str(REPOSITORY / "target"), "--example", example]
+            builds[example] += ["--features", "internals"] if crate == "core" else []
     problems = []
     for name, arguments in builds.items():
         done = subprocess.run(["cargo", "build", "--release", *arguments], check=False, capture_output=True, text=True)

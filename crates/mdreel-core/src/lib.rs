@@ -8,6 +8,8 @@ pub mod block;
 pub mod convert;
 pub mod error;
 pub mod frame;
+#[cfg(feature = "internals")]
+pub mod internals;
 pub mod kernel;
 pub mod large_pages;
 pub mod neighbours;
