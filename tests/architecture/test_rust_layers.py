@@ -44,12 +44,15 @@ def names_at_the_root(text: str, roots: list[str]) -> list[tuple[int, str]]:
 def source_files() -> list[Path]:
     """The modules of the core but its root and those that hold tests only: a test may use all layers."""
     modules = [path for path in tracked_files(".rs") if path.is_relative_to(CORE / "src")]
-    return [path for path in modules if path.name != "lib.rs" and "tests" not in module_path(path)]
+    return [
+        path for path in modules if path.name not in {"lib.rs", "internals.rs"} and "tests" not in module_path(path)
+    ]
 
 
 def test_every_module_of_the_core_has_a_layer() -> None:
     named = [module for layer in layers("Rust") for module in layer]
-    missing = top_level_modules() - set(named)
+    # A feature shows these to benchmarks; they may use all layers, and nothing uses them.
+    missing = top_level_modules() - set(named) - {"internals"}
     assert not missing, f"ARCHITECTURE.md's table of layers lacks {sorted(missing)}"
 
 

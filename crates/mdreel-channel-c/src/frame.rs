@@ -12,7 +12,7 @@ use crate::settings::KINDS;
 /// `mdreel_frame`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct CFrame {
+pub(crate) struct CFrame {
     step: i64,
     time: f64,
     cell: *const f64,

@@ -26,7 +26,7 @@ const LONG: f64 = 1e9;
 /// `mdreel_settings`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct CSettings {
+pub(crate) struct CSettings {
     size: u64,
     n_atoms: u64,
     stream: u64,

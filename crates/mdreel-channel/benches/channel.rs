@@ -134,7 +134,7 @@ mod linux {
         }
     }
 
-    pub fn main() {
+    pub(crate) fn main() {
         match std::env::var_os(VARIABLE) {
             Some(path) => answer(Path::new(&path)),
             None => {

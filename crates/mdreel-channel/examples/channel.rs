@@ -255,7 +255,7 @@ mod linux {
     }
 
     #[expect(clippy::print_stdout, reason = "the result of this program")]
-    pub fn main() {
+    pub(crate) fn main() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let numbers: Vec<usize> = arguments.iter().take(4).map(|word| word.parse().expect("a number")).collect();
         let [n_atoms, bytes_an_atom, n_slots, n_frames] = numbers[..] else { panic!("expected four numbers") };

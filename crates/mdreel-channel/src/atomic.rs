@@ -5,25 +5,25 @@
 
 use std::time::Duration;
 
-pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::futex;
 
 /// Wakes processes that sleep: a number that each ringing raises, and on which the kernel lets them sleep.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Alarm {
+pub(crate) struct Alarm {
     count: AtomicU32,
 }
 
 impl Alarm {
     /// How often it has rung. To be read before the look at what is waited for.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
 
     /// Wakes who sleeps, with a system call only if `somebody_sleeps`, which is asked behind a full fence.
-    pub fn ring(&self, somebody_sleeps: impl FnOnce() -> bool) {
+    pub(crate) fn ring(&self, somebody_sleeps: impl FnOnce() -> bool) {
         self.count.fetch_add(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         if somebody_sleeps() {
@@ -32,7 +32,7 @@ impl Alarm {
     }
 
     /// Sleeps until it rings, unless it has rung since its count was `count`; or until the time is over.
-    pub fn sleep(&self, count: u32, at_most: Duration) {
+    pub(crate) fn sleep(&self, count: u32, at_most: Duration) {
         futex::wait(&self.count, count, at_most);
     }
 }

@@ -131,7 +131,7 @@ impl CatchUp {
     }
 
     /// Frames that could be had neither from the ring nor from staging any more.
-    pub fn missed(&self) -> u64 {
+    pub(crate) fn missed(&self) -> u64 {
         // The ring alone does not count what has gone before its consumer came, and numbers do not count what has gone before its
         // first frame.
         if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::atomic::Ordering;
-pub use super::borrowed::Borrowed;
+pub(crate) use super::borrowed::Borrowed;
 use super::directory::Directory;
 use super::end::End;
 use super::layout::{FrameView, Header};
@@ -94,12 +94,12 @@ impl Consumer {
     }
 
     /// What holds for all frames.
-    pub fn manifest(&self) -> &Manifest {
+    pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// Frames that were overwritten before this consumer took them.
-    pub fn missed(&self) -> u64 {
+    pub(crate) fn missed(&self) -> u64 {
         self.missed.n
     }
 

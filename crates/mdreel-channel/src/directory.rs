@@ -23,7 +23,7 @@ impl Directory {
     }
 
     /// Checks a directory: nothing in it is believed unless it is the user's, and nobody else may enter.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let facts = path.symlink_metadata().map_err(|error| Error::io(path, error))?;
         if !facts.is_dir() {
             return Err(refused(path, "expected a directory".to_owned()));
@@ -33,12 +33,12 @@ impl Directory {
     }
 
     /// The path of a file in it.
-    pub fn join(&self, name: &str) -> PathBuf {
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// The directory's path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -48,7 +48,7 @@ impl Directory {
     }
 
     /// Opens a file of it, of the user and nobody else's, and no link.
-    pub fn open_file(&self, name: &str, options: &mut OpenOptions) -> Result<File> {
+    pub(crate) fn open_file(&self, name: &str, options: &mut OpenOptions) -> Result<File> {
         let path = self.join(name);
         let file = options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(&path);
         let file = file.map_err(|error| Error::io(&path, error))?;
@@ -62,7 +62,12 @@ impl Directory {
 
     /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name. A file that must survive
     /// the machine is synced by `fill`, and the directory afterwards by `sync`.
-    pub fn place_file(&self, name: &str, length: u64, fill: impl FnOnce(&Path, &File) -> Result<()>) -> Result<()> {
+    pub(crate) fn place_file(
+        &self,
+        name: &str,
+        length: u64,
+        fill: impl FnOnce(&Path, &File) -> Result<()>,
+    ) -> Result<()> {
         let part = format!("{name}.new");
         let (path, part_path) = (self.join(name), self.join(&part));
         match std::fs::remove_file(&part_path) {

@@ -6,7 +6,7 @@
 //! another file) is done again for these frames.
 
 pub mod file;
-pub mod settled;
+pub(crate) mod settled;
 mod share;
 
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ impl Member {
 
     /// Commits the frames that were handed out up to this one, with the state of the result that has them and no others. With
     /// `None`, only the state is another one. When this returns, the commit is there, and when it fails, the one before is.
-    pub fn commit_through(&mut self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
+    pub(crate) fn commit_through(&mut self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
         self.locks.check()?;
         if blob.len() > MOST_BLOB {
             let message = format!("a commit: expected a state of at most {MOST_BLOB} bytes, got {}", blob.len());
@@ -214,7 +214,7 @@ impl Member {
     }
 
     /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
-    pub fn states(&self) -> Result<Vec<(String, State)>> {
+    pub(crate) fn states(&self) -> Result<Vec<(String, State)>> {
         states(&self.directory, &self.group)
     }
 

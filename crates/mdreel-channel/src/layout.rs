@@ -37,13 +37,13 @@ const MAGIC: &[u8; 8] = b"MDREELFR";
 const VERSION: u16 = 1;
 const HAS_CELL: u16 = 1;
 /// Frames and sections begin at multiples of this.
-pub const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 /// The header without the table of sections.
 const FIXED: usize = 160;
 const CHECKSUM: Range<usize> = 152..160;
 const ENTRY: usize = 32;
 /// More sections than this are not a frame.
-pub const MOST_SECTIONS: usize = 64;
+pub(crate) const MOST_SECTIONS: usize = 64;
 
 /// A section that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq)]

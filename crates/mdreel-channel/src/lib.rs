@@ -16,7 +16,7 @@ mod futex;
 mod protocol;
 
 #[cfg(target_os = "linux")]
-pub mod borrowed;
+pub(crate) mod borrowed;
 #[cfg(target_os = "linux")]
 pub mod catch_up;
 #[cfg(target_os = "linux")]
@@ -60,13 +60,3 @@ pub mod status;
 
 #[cfg(all(target_os = "linux", test))]
 mod tests;
-
-use mdreel_core::error::{Error, Result};
-
-/// Whether this system has channels: Linux has, others say `Unsupported`.
-pub fn check_system() -> Result<()> {
-    if cfg!(target_os = "linux") {
-        return Ok(());
-    }
-    Err(Error::Unsupported(format!("channels need Linux, got {}", std::env::consts::OS)))
-}

@@ -12,18 +12,18 @@ use super::fork::Unshared;
 use mdreel_core::error::{Error, Result};
 
 /// The byte of the producer; the cursors' bytes follow.
-pub const PRODUCER: u64 = 0;
+pub(crate) const PRODUCER: u64 = 0;
 
 /// The file of locks, opened for one party.
 #[derive(Debug)]
-pub struct Locks {
+pub(crate) struct Locks {
     path: PathBuf,
     file: Unshared,
 }
 
 impl Locks {
     /// Opens a file of locks in a directory; makes it if it is not there and `may_create`.
-    pub fn open(directory: &Directory, name: &str, may_create: bool) -> Result<Self> {
+    pub(crate) fn open(directory: &Directory, name: &str, may_create: bool) -> Result<Self> {
         let path = directory.join(name);
         let file = Unshared::open(&path, || {
             let mut options = OpenOptions::new();
@@ -33,23 +33,23 @@ impl Locks {
     }
 
     /// Refuses what a forked child must not do with what its parent has opened.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.file.check()
     }
 
     /// Whether this process has opened it, and not one that it was forked from.
-    pub fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.file.is_ours()
     }
 
     /// Takes the lock on a byte, unless somebody else has it. Says whether it is ours.
-    pub fn take(&self, byte: u64) -> Result<bool> {
+    pub(crate) fn take(&self, byte: u64) -> Result<bool> {
         self.take_as(libc::F_WRLCK, byte)
     }
 
     /// Takes a lock on a byte together with others who take it so, unless another one has it alone. Says whether it is ours. A lock
     /// that this has alone becomes such a lock.
-    pub fn take_shared(&self, byte: u64) -> Result<bool> {
+    pub(crate) fn take_shared(&self, byte: u64) -> Result<bool> {
         self.take_as(libc::F_RDLCK, byte)
     }
 
@@ -62,13 +62,13 @@ impl Locks {
     }
 
     /// Gives the lock on a byte back.
-    pub fn give_back(&self, byte: u64) -> Result<()> {
+    pub(crate) fn give_back(&self, byte: u64) -> Result<()> {
         let outcome = control(self.file.get()?, libc::F_OFD_SETLK, libc::F_UNLCK, byte, 1);
         outcome.map(|_| ()).map_err(|error| Error::io(&self.path, error))
     }
 
     /// Whether somebody else has the lock on a byte.
-    pub fn is_taken(&self, byte: u64) -> Result<bool> {
+    pub(crate) fn is_taken(&self, byte: u64) -> Result<bool> {
         let seen = control(self.file.get()?, libc::F_OFD_GETLK, libc::F_WRLCK, byte, 1);
         seen.map(|kind| kind != libc::F_UNLCK).map_err(|error| Error::io(&self.path, error))
     }

@@ -8,7 +8,7 @@ mod alarm;
 pub mod arrivals;
 pub mod directory;
 pub mod life;
-pub mod names;
+pub(crate) mod names;
 mod order;
 mod part;
 mod state;

@@ -32,12 +32,12 @@ pub struct Manifest {
 
 impl Manifest {
     /// Writes it: whole, or not at all.
-    pub fn write(&self, directory: &Directory) -> Result<()> {
+    pub(crate) fn write(&self, directory: &Directory) -> Result<()> {
         record::write(directory, NAME, MAGIC, self, false)
     }
 
     /// Reads it.
-    pub fn read(directory: &Directory) -> Result<Self> {
+    pub(crate) fn read(directory: &Directory) -> Result<Self> {
         record::read(directory, NAME, MAGIC)
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Missed {
 
 impl Missed {
     /// Takes note of a frame, before which some were overwritten.
-    pub fn count(&mut self, header: &Header, n_overwritten: u64) {
+    pub(crate) fn count(&mut self, header: &Header, n_overwritten: u64) {
         let n_left_out = match self.before.replace((header.epoch, header.sequence)) {
             Some((epoch, sequence)) if epoch == header.epoch => {
                 header.sequence.saturating_sub(sequence).saturating_sub(1)

@@ -21,7 +21,7 @@ use mdreel_core::error::{Error, Result};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Takes the bytes of a frame for which the ring has no room.
-pub type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
+pub(crate) type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
 
 /// What happens when the ring is full.
 pub enum Policy {

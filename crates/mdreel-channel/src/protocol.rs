@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::atomic::{Alarm, AtomicU32, AtomicU64, Ordering, fence};
 
 /// A cursor that belongs to nobody.
-pub const FREE: u64 = u64::MAX;
+pub(crate) const FREE: u64 = u64::MAX;
 const BORROWED: u64 = 1;
 const SLEEPS: u64 = 2;
 const SHIFT: u32 = 2;
@@ -19,7 +19,7 @@ const SHIFT: u32 = 2;
 /// What the producer writes, and everybody reads.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Control {
+pub(crate) struct Control {
     /// The position behind the last frame that is there.
     pub head: AtomicU64,
     /// The position of the first frame that may be borrowed.
@@ -35,7 +35,7 @@ pub struct Control {
 /// What one consumer writes; a cache line, so that consumers do not slow each other down.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Cursor {
+pub(crate) struct Cursor {
     /// Position, whether it is borrowed, whether the consumer sleeps; or `FREE`.
     pub word: AtomicU64,
 }
@@ -49,14 +49,14 @@ impl Default for Cursor {
 /// What consumers write together.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Room {
+pub(crate) struct Room {
     /// Rings when a slot was given back while the producer slept.
     pub given_back: Alarm,
 }
 
 /// A ring as its parties see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Ring<'a> {
+pub(crate) struct Ring<'a> {
     /// Written by the producer.
     pub control: &'a Control,
     /// Written by the consumers together.
@@ -69,7 +69,7 @@ pub struct Ring<'a> {
 
 /// Why there is no slot for the next frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
+pub(crate) enum Full {
     /// A consumer has not yet taken the frame in it.
     Wanted,
     /// A consumer has borrowed it.
@@ -78,7 +78,7 @@ pub enum Full {
 
 /// What a consumer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// The frame at this position is borrowed; `missed` frames before it were overwritten.
     Frame {
         /// Its position.
@@ -93,7 +93,7 @@ pub enum Taken {
 impl Ring<'_> {
     /// The producer: makes the slot of the next frame free to be written. `may_drop` takes it from consumers that have not
     /// seen it, but never from one that has borrowed it.
-    pub fn claim(&self, may_drop: bool) -> Result<u64, Full> {
+    pub(crate) fn claim(&self, may_drop: bool) -> Result<u64, Full> {
         let control = self.control;
         let head = control.head.load(Ordering::Relaxed);
         let Some(limit) = (head + 1).checked_sub(self.n_slots).filter(|limit| *limit > 0) else {
@@ -125,13 +125,13 @@ impl Ring<'_> {
     }
 
     /// The producer: the frame of the slot that was claimed is written.
-    pub fn publish(&self, position: u64) {
+    pub(crate) fn publish(&self, position: u64) {
         self.control.head.store(position + 1, Ordering::Release);
         self.ring_arrival();
     }
 
     /// The producer: wakes the consumers, who find a frame or the end.
-    pub fn ring_arrival(&self) {
+    pub(crate) fn ring_arrival(&self) {
         self.control.arrival.ring(|| {
             self.cursors.iter().any(|cursor| {
                 let word = cursor.word.load(Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl Ring<'_> {
     }
 
     /// The producer: sleeps until a consumer gives a slot back, unless `is_full` finds that one was.
-    pub fn await_room(&self, is_full: impl FnOnce() -> bool, at_most: Duration) {
+    pub(crate) fn await_room(&self, is_full: impl FnOnce() -> bool, at_most: Duration) {
         let count = self.room.given_back.count();
         self.control.sleeps.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -152,7 +152,7 @@ impl Ring<'_> {
     }
 
     /// A consumer that has come: puts its cursor to `position`, or to the first frame that is there.
-    pub fn join(&self, cursor: &Cursor, position: u64) -> u64 {
+    pub(crate) fn join(&self, cursor: &Cursor, position: u64) -> u64 {
         let mut position = position;
         loop {
             cursor.word.store(position << SHIFT, Ordering::Release);
@@ -166,7 +166,7 @@ impl Ring<'_> {
     }
 
     /// A consumer: borrows the frame at `position`, or the first behind it that was not overwritten.
-    pub fn take(&self, cursor: &Cursor, position: u64) -> Taken {
+    pub(crate) fn take(&self, cursor: &Cursor, position: u64) -> Taken {
         let mut wanted = position;
         loop {
             if self.control.head.load(Ordering::Acquire) <= wanted {
@@ -184,7 +184,7 @@ impl Ring<'_> {
     }
 
     /// As `take`, for a consumer that may have borrowed frames behind `position`: there is no moment in which they are given back.
-    pub fn take_back(&self, cursor: &Cursor, position: u64) -> Taken {
+    pub(crate) fn take_back(&self, cursor: &Cursor, position: u64) -> Taken {
         let mut wanted = position;
         while self.control.head.load(Ordering::Acquire) > wanted {
             cursor.word.store(wanted << SHIFT | BORROWED, Ordering::Release);
@@ -199,25 +199,25 @@ impl Ring<'_> {
     }
 
     /// A consumer: has no frame borrowed any more, and wants that at `next`.
-    pub fn give_back(&self, cursor: &Cursor, next: u64) {
+    pub(crate) fn give_back(&self, cursor: &Cursor, next: u64) {
         self.leave(cursor, next << SHIFT);
     }
 
     /// A consumer that has borrowed a frame before the one at `oldest`: goes on with that as the first that it has borrowed.
     ///
     /// The frames behind a borrowed one are as safe as that: the producer claims slots in order, and refuses at the first.
-    pub fn hold(&self, cursor: &Cursor, oldest: u64) {
+    pub(crate) fn hold(&self, cursor: &Cursor, oldest: u64) {
         self.leave(cursor, oldest << SHIFT | BORROWED);
     }
 
     /// Whether the frame at `position` is there. To a consumer that has borrowed one before it, it is then borrowed as well.
-    pub fn is_there(&self, position: u64) -> bool {
+    pub(crate) fn is_there(&self, position: u64) -> bool {
         self.control.head.load(Ordering::Acquire) > position
     }
 
     /// A consumer: sleeps until something arrives, unless the frame at `position` is there or `is_ended` finds the end. It keeps
     /// what it has borrowed, of which the first frame is that at `held`.
-    pub fn await_arrival(
+    pub(crate) fn await_arrival(
         &self,
         cursor: &Cursor,
         (position, held): (u64, Option<u64>),
@@ -235,7 +235,7 @@ impl Ring<'_> {
     }
 
     /// A cursor whose consumer has gone, or was found dead.
-    pub fn free(&self, cursor: &Cursor) {
+    pub(crate) fn free(&self, cursor: &Cursor) {
         self.leave(cursor, FREE);
     }
 
@@ -249,14 +249,14 @@ impl Ring<'_> {
     }
 
     /// How far the consumer of each cursor that is taken is behind, in frames.
-    pub fn lags(&self) -> impl Iterator<Item = (usize, u64)> {
+    pub(crate) fn lags(&self) -> impl Iterator<Item = (usize, u64)> {
         let head = self.control.head.load(Ordering::Acquire);
         let words = self.cursors.iter().map(|cursor| cursor.word.load(Ordering::Acquire)).enumerate();
         words.filter(|(_, word)| *word != FREE).map(move |(cursor, word)| (cursor, head.saturating_sub(word >> SHIFT)))
     }
 
     /// How far the slowest consumer is behind; `None` without consumers.
-    pub fn lag(&self) -> Option<u64> {
+    pub(crate) fn lag(&self) -> Option<u64> {
         self.lags().map(|(_, lag)| lag).max()
     }
 }

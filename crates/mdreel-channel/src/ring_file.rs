@@ -20,12 +20,12 @@ const MOST_SLOTS: u64 = 1 << 20;
 /// More bytes than this are not a ring.
 const MOST_BYTES: u64 = 1 << 44;
 /// How many consumers there may be at a time.
-pub const N_CURSORS: usize = 64;
+pub(crate) const N_CURSORS: usize = 64;
 /// How often a producer may restart.
-pub const MOST_EPOCHS: usize = 64;
+pub(crate) const MOST_EPOCHS: usize = 64;
 const REASON_WORDS: usize = 32;
 /// The longest reason that an end record keeps.
-pub const MOST_REASON: usize = REASON_WORDS * 8;
+pub(crate) const MOST_REASON: usize = REASON_WORDS * 8;
 
 /// The first page of the ring's file.
 #[derive(Debug)]

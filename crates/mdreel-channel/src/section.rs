@@ -31,7 +31,7 @@ impl SectionKind {
     }
 
     /// The kind of a number.
-    pub fn from_number(number: u16) -> Option<Self> {
+    pub(crate) fn from_number(number: u16) -> Option<Self> {
         match number {
             1 => Some(SectionKind::Positions),
             2 => Some(SectionKind::Velocities),

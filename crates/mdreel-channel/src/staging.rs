@@ -3,8 +3,8 @@
 //! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, and is
 //! cut off.
 
-pub mod place;
-pub mod reader;
+pub(crate) mod place;
+pub(crate) mod reader;
 mod segment;
 
 use std::collections::VecDeque;
@@ -144,7 +144,7 @@ impl Staging {
     }
 
     /// Appends a frame, which has to have a higher sequence number than those before. Returns what it survives now.
-    pub fn append(&mut self, sequence: u64, frame: &[u8]) -> Result<Durability> {
+    pub(crate) fn append(&mut self, sequence: u64, frame: &[u8]) -> Result<Durability> {
         if self.level == Durability::Ring {
             return Ok(Durability::Ring);
         }
@@ -249,7 +249,7 @@ impl Staging {
     }
 
     /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
-    pub fn sync(&mut self) -> Result<()> {
+    pub(crate) fn sync(&mut self) -> Result<()> {
         for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
             let name = name(kept.first);
             match self.directory.open_file(&name, OpenOptions::new().read(true)) {

@@ -243,7 +243,7 @@ impl DirectoryWriter {
 
 /// The library for programs that know nothing of mdreel, as the bytes of its file; None where there is none.
 #[pyfunction]
-pub fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
+pub(crate) fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
     const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmdreel_preload.so"));
     (!LIBRARY.is_empty()).then(|| PyBytes::new(py, LIBRARY))
 }

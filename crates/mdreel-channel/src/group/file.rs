@@ -21,9 +21,9 @@ use mdreel_core::error::{Error, Result};
 const FACTS_MAGIC: &[u8; 8] = b"MDREELGR";
 const STATE_MAGIC: &[u8; 8] = b"MDREELGS";
 /// The longest state of a result that a commit takes.
-pub const MOST_BLOB: usize = 64 << 10;
+pub(crate) const MOST_BLOB: usize = 64 << 10;
 /// The longest name of a group or a member.
-pub const MOST_NAME: usize = 64;
+pub(crate) const MOST_NAME: usize = 64;
 
 /// Which frames a member of a group gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ impl Settled {
     }
 
     /// Whether a step needs no more work.
-    pub fn holds(&self, step: i64) -> bool {
+    pub(crate) fn holds(&self, step: i64) -> bool {
         self.up_to.is_some_and(|up_to| step <= up_to) && self.open.binary_search(&step).is_err()
     }
 

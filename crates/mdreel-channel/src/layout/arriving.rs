@@ -27,7 +27,7 @@ impl fmt::Debug for Arriving {
 impl Arriving {
     /// A frame of `n_bytes` of which `first` is the first piece, and has all of its header: that is checked, and nothing is copied.
     /// `path` is for messages.
-    pub fn begin(path: &Path, first: &[u8], n_bytes: usize) -> Result<Self> {
+    pub(crate) fn begin(path: &Path, first: &[u8], n_bytes: usize) -> Result<Self> {
         let head = Head::decode(path, first, n_bytes)?;
         if head.length != n_bytes {
             let message = format!("expected {} bytes, as the frame says, got {n_bytes}", head.length);
@@ -47,28 +47,28 @@ impl Arriving {
     }
 
     /// The header.
-    pub fn header(&self) -> Header {
+    pub(crate) fn header(&self) -> Header {
         self.head.header
     }
 
     /// What its sections are, in order.
-    pub fn sections(&self) -> impl ExactSizeIterator<Item = (SectionKind, DataType)> + '_ {
+    pub(crate) fn sections(&self) -> impl ExactSizeIterator<Item = (SectionKind, DataType)> + '_ {
         self.head.entries.iter().map(|entry| (entry.kind, entry.data_type))
     }
 
     /// How many bytes have come.
-    pub fn n_there(&self) -> usize {
+    pub(crate) fn n_there(&self) -> usize {
         self.n_there
     }
 
     /// Whether all bytes have come.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.n_there == self.head.length
     }
 
     /// Copies the bytes that come next to their place in `target`, at whose start the frame is to be, and compares each section
     /// that ends in them with its checksum: what is there is the frame only if this has never failed. `path` is for messages.
-    pub fn copy(&mut self, path: &Path, piece: &[u8], target: &mut [u8]) -> Result<()> {
+    pub(crate) fn copy(&mut self, path: &Path, piece: &[u8], target: &mut [u8]) -> Result<()> {
         let Head { header, entries, length } = &self.head;
         let refuse = |message: String| Err(Error::Mismatch(format!("frame {}: {message}", header.sequence)));
         let (room, left) = (target.len(), length - self.n_there);

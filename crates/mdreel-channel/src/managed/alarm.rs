@@ -23,17 +23,17 @@ pub(super) struct Alarm {
 
 impl Alarm {
     /// An alarm for a directory. What comes after this call is told.
-    pub fn new(directory: &Path) -> Self {
+    pub(crate) fn new(directory: &Path) -> Self {
         Alarm { notices: notices_of(directory), pause: PAUSES.0 }
     }
 
     /// Looks soon again, after something was found.
-    pub fn quicken(&mut self) {
+    pub(crate) fn quicken(&mut self) {
         self.pause = PAUSES.0;
     }
 
     /// Waits until it is time to look, at most so long.
-    pub fn wait(&mut self, at_most: Duration) {
+    pub(crate) fn wait(&mut self, at_most: Duration) {
         let pause = self.pause.min(at_most);
         self.pause = (2 * self.pause).min(PAUSES.1);
         let Some(notices) = &self.notices else {

@@ -76,17 +76,17 @@ impl Shared {
     }
 
     /// Whether a published file has to survive the machine. Refused where nothing can be published any more.
-    pub fn is_synced(&self) -> Result<bool> {
+    pub(crate) fn is_synced(&self) -> Result<bool> {
         Ok(self.producing()?.settings.is_synced)
     }
 
     /// Whether this process has opened it as a producer, and not one that it was forked from.
-    pub fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.producing.as_ref().is_some_and(|producing| producing.locks.is_ours())
     }
 
     /// Takes note of a file that was published; removes the oldest one if there are too many.
-    pub fn note_published(&self, name: &OsStr) -> Result<()> {
+    pub(crate) fn note_published(&self, name: &OsStr) -> Result<()> {
         let producing = self.producing()?;
         let Some(keep) = producing.settings.keep else { return Ok(()) };
         let mut published = producing.published.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,17 +32,17 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub fn new(directory: Directory) -> Self {
+    pub(crate) fn new(directory: Directory) -> Self {
         Watch { directory, locks: Mutex::new(None) }
     }
 
     /// The path of the directory.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// How it stands. What was published before an end or a death is there when this tells of that.
-    pub fn look(&self) -> Result<Life> {
+    pub(crate) fn look(&self) -> Result<Life> {
         match State::read(&self.directory)? {
             Some(State::Ended(end)) => return Ok(Life::Ended(end)),
             None => return Ok(if self.is_alive()? { Life::Alive } else { Life::Unborn }),

@@ -4,30 +4,31 @@
 //! sides will have one idea of a name.
 
 /// The file of locks.
-pub const LOCK: &str = ".mdreel-lock";
+pub(crate) const LOCK: &str = ".mdreel-lock";
 /// The byte of it that a living producer has locked: alone, or together with others.
-pub const PRODUCER: u64 = 0;
+pub(crate) const PRODUCER: u64 = 0;
 /// The file that says whether a producer has come, and whether it has ended.
-pub const STATE: &str = ".mdreel-state";
+pub(crate) const STATE: &str = ".mdreel-state";
 /// What it begins with.
-pub const STATE_MAGIC: &[u8; 8] = b"MDREELMS";
+pub(crate) const STATE_MAGIC: &[u8; 8] = b"MDREELMS";
 /// Which byte of it is 0 as long as more files may come.
-pub const ENDED: usize = 16;
+#[allow(dead_code, reason = "the preloaded library reads it; here only a test does")]
+pub(crate) const ENDED: usize = 16;
 /// What the hidden name of a file begins with that is being written.
 const PART: &[u8] = b".mdreel-part.";
 /// The longest name of a published file, in bytes: with what a hidden name has before it, no file system finds it too long.
-pub const MOST_NAME: usize = 200;
+pub(crate) const MOST_NAME: usize = 200;
 /// The longest hidden name, in bytes.
-pub const MOST_PART: usize = PART.len() + 10 + 1 + 20 + 1 + MOST_NAME;
+pub(crate) const MOST_PART: usize = PART.len() + 10 + 1 + 20 + 1 + MOST_NAME;
 
 /// Whether a published file may have this name but for its length: one that does not begin with a dot.
-pub fn is_visible(name: &[u8]) -> bool {
+pub(crate) fn is_visible(name: &[u8]) -> bool {
     !name.is_empty() && name[0] != b'.' && !name.contains(&b'/') && !name.contains(&0)
 }
 
 /// What a hidden name says of a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// The number of the process that has begun it.
     pub process: u32,
     /// The number that the process has given it.
@@ -38,7 +39,7 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Understands a hidden name; `None` if it is not one of these.
-    pub fn read(hidden: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(hidden: &'a [u8]) -> Option<Self> {
         let rest = hidden.strip_prefix(PART)?;
         let (process, rest) = number(rest)?;
         let (number, name) = number(rest)?;
@@ -47,7 +48,7 @@ impl<'a> Part<'a> {
     }
 
     /// The hidden name, written into the room for it. `None` if the name is too long.
-    pub fn write<'room>(&self, into: &'room mut [u8; MOST_PART]) -> Option<&'room [u8]> {
+    pub(crate) fn write<'room>(&self, into: &'room mut [u8; MOST_PART]) -> Option<&'room [u8]> {
         if self.name.len() > MOST_NAME {
             return None;
         }

@@ -20,12 +20,12 @@ pub(super) enum State {
 
 impl State {
     /// Writes it: whole, or not at all. `is_synced` says whether that holds also if the machine dies.
-    pub fn write(&self, directory: &Directory, is_synced: bool) -> Result<()> {
+    pub(crate) fn write(&self, directory: &Directory, is_synced: bool) -> Result<()> {
         record::write(directory, STATE, STATE_MAGIC, self, is_synced)
     }
 
     /// Reads it; `None` if no producer has been here.
-    pub fn read(directory: &Directory) -> Result<Option<Self>> {
+    pub(crate) fn read(directory: &Directory) -> Result<Option<Self>> {
         record::read_if_there(directory, STATE, STATE_MAGIC)
     }
 }

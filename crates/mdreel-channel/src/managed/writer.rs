@@ -46,7 +46,7 @@ impl Writer {
     }
 
     /// Acts on the file. An error names it as it will be called, and keeps it from being published.
-    pub fn with<T>(&mut self, act: impl FnOnce(&File) -> std::io::Result<T>) -> Result<T> {
+    pub(crate) fn with<T>(&mut self, act: impl FnOnce(&File) -> std::io::Result<T>) -> Result<T> {
         let outcome = act(&self.file).map_err(|error| Error::io(&self.path(), error));
         if let Err(error) = &outcome {
             self.failure.get_or_insert_with(|| error.clone());

@@ -31,7 +31,7 @@ pub(super) struct Frame {
 
 impl Frame {
     /// What analyses can want of a frame in a ring. `path` is for messages.
-    pub fn copy(path: &Path, n_atoms: usize, view: &FrameView<'_>) -> Result<Self> {
+    pub(crate) fn copy(path: &Path, n_atoms: usize, view: &FrameView<'_>) -> Result<Self> {
         let header = view.header;
         let wrong = |message: String| Err(Error::format(path, Some(header.sequence), None, message));
         if header.n_atoms != n_atoms as u64 {
@@ -57,13 +57,13 @@ impl Frame {
     }
 
     /// What it has.
-    pub fn quantities(&self) -> Quantities {
+    pub(crate) fn quantities(&self) -> Quantities {
         let all = Quantities::ALL.iter();
         all.fold(Quantities::NONE, |set, quantity| set.with(quantity, self.values(quantity).is_some()))
     }
 
     /// Three numbers an atom.
-    pub fn values(&self, quantity: Quantity) -> Option<&[f32]> {
+    pub(crate) fn values(&self, quantity: Quantity) -> Option<&[f32]> {
         self.values[quantity as usize].as_deref()
     }
 
@@ -122,7 +122,7 @@ impl Known for Kept {
 
 impl Kept {
     /// Nothing yet; `memory` is how many bytes may be kept, about.
-    pub fn new(memory: usize) -> Self {
+    pub(crate) fn new(memory: usize) -> Self {
         Kept {
             frames: VecDeque::new(),
             times: Vec::new(),
@@ -136,22 +136,22 @@ impl Kept {
     }
 
     /// Times of all frames that have come, ps.
-    pub fn times(&self) -> &[f64] {
+    pub(crate) fn times(&self) -> &[f64] {
         &self.times
     }
 
     /// Takes note that no more frames will come.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.is_ended = true;
     }
 
     /// Takes note of why no more frames will come.
-    pub fn fail(&mut self, error: Error) {
+    pub(crate) fn fail(&mut self, error: Error) {
         self.failure = Some(error);
     }
 
     /// Whether the next frame to come is wanted.
-    pub fn wants_next(&self) -> bool {
+    pub(crate) fn wants_next(&self) -> bool {
         self.wants(self.n_frames())
     }
 
@@ -160,7 +160,7 @@ impl Kept {
     }
 
     /// Adds the frame that has come, if it is wanted; its time in any case.
-    pub fn push(&mut self, time: f64, frame: Option<Frame>) {
+    pub(crate) fn push(&mut self, time: f64, frame: Option<Frame>) {
         let number = self.n_frames();
         self.times.push(time);
         if let Some(frame) = frame {
@@ -170,18 +170,18 @@ impl Kept {
     }
 
     /// Whether no more is to be taken until some of it is wanted no more.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.n_bytes >= self.most_bytes && self.frames.len() >= LEAST_FRAMES
     }
 
     /// How many frames of a size can be kept.
-    pub fn n_room(&self, frame_bytes: usize) -> u64 {
+    pub(crate) fn n_room(&self, frame_bytes: usize) -> u64 {
         let frame_bytes = self.frames.front().map_or(frame_bytes, |(_, frame)| frame.n_bytes());
         self.most_bytes.div_ceil(frame_bytes.max(1)).max(LEAST_FRAMES) as u64 + self.first
     }
 
     /// Takes note of which frames are wanted from now on.
-    pub fn want(&mut self, first: u64, step: u64) {
+    pub(crate) fn want(&mut self, first: u64, step: u64) {
         (self.first, self.step) = (self.first.max(first), step.max(1));
         // What was let go does not come back: `first` stays on one of the frames of the steps.
         self.first = first + (self.first - first).next_multiple_of(self.step);
@@ -192,7 +192,7 @@ impl Kept {
     }
 
     /// Lets go of the frames before this one.
-    pub fn release(&mut self, frame: u64) {
+    pub(crate) fn release(&mut self, frame: u64) {
         self.first = self.first.max(frame);
         while let Some((number, kept)) = self.frames.front()
             && *number < frame
@@ -203,7 +203,7 @@ impl Kept {
     }
 
     /// A frame that has come, if it is kept.
-    pub fn get(&self, frame: u64) -> Option<Arc<Frame>> {
+    pub(crate) fn get(&self, frame: u64) -> Option<Arc<Frame>> {
         let place = self.frames.binary_search_by_key(&frame, |(number, _)| *number).ok()?;
         Some(Arc::clone(&self.frames[place].1))
     }

@@ -20,7 +20,7 @@ pub(super) struct ChannelReader<'a> {
 }
 
 impl<'a> ChannelReader<'a> {
-    pub fn new(source: &'a ChannelSource, atoms: &'a AtomSelection) -> Self {
+    pub(crate) fn new(source: &'a ChannelSource, atoms: &'a AtomSelection) -> Self {
         ChannelReader { source, atoms, frames: Vec::new().into_iter() }
     }
 }

@@ -15,7 +15,7 @@ const MAGIC: &[u8; 8] = b"MDREELSP";
 
 /// Where frames are staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StagingPlace {
+pub(crate) struct StagingPlace {
     /// The directory.
     pub path: PathBuf,
     /// What a frame in it survives.
@@ -24,7 +24,7 @@ pub struct StagingPlace {
 
 impl StagingPlace {
     /// The place that a channel names, if it does.
-    pub fn of(channel: &Directory) -> Result<Option<Self>> {
+    pub(crate) fn of(channel: &Directory) -> Result<Option<Self>> {
         let read: Option<(Vec<u8>, Durability)> = record::read_if_there(channel, NAME, MAGIC)?;
         Ok(read.map(|(path, level)| StagingPlace { path: PathBuf::from(OsString::from_vec(path)), level }))
     }

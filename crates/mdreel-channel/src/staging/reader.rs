@@ -9,7 +9,7 @@ use mdreel_core::error::Result;
 
 /// Who reads frames that are staged.
 #[derive(Debug)]
-pub struct StagedFrames {
+pub(crate) struct StagedFrames {
     directory: Directory,
     segment: Option<Segment>,
     frame: Vec<u8>,
@@ -17,12 +17,12 @@ pub struct StagedFrames {
 
 impl StagedFrames {
     /// The frames in a directory of the user.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         Ok(StagedFrames { directory: Directory::open(path)?, segment: None, frame: Vec::new() })
     }
 
     /// Reads the first frame with this sequence number or a later one; `None` if there is none yet.
-    pub fn read(&mut self, sequence: u64) -> Result<Option<Header>> {
+    pub(crate) fn read(&mut self, sequence: u64) -> Result<Option<Header>> {
         if self.segment.as_ref().is_none_or(|segment| segment.next != sequence) {
             let begun = self.begin(sequence)?;
             // A place in the same segment, and not behind the frame, is nearer than the beginning.
@@ -50,7 +50,7 @@ impl StagedFrames {
     }
 
     /// The bytes of the frame that was read.
-    pub fn frame(&self) -> &[u8] {
+    pub(crate) fn frame(&self) -> &[u8] {
         &self.frame
     }
 

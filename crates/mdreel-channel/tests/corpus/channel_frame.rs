@@ -8,7 +8,7 @@ use mdreel_channel::layout::{FrameView, checksum, encode};
 const CHECKSUM: std::ops::Range<usize> = 152..160;
 
 /// Decodes `bytes` as they are, and with the right checksum of the header, which no fuzzer finds.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     look(bytes);
     let mut sealed = bytes.to_vec();
     seal(&mut sealed);

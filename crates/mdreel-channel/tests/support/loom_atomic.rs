@@ -1,21 +1,21 @@
 //! The atomic numbers of the model check, and its alarm: what `channel/atomic.rs` is to the protocol.
 
-pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// An alarm of the model: nobody wakes without being woken, so that a lost wake-up is found as a deadlock.
 #[derive(Debug, Default)]
-pub struct Alarm {
+pub(crate) struct Alarm {
     count: AtomicU32,
     lock: loom::sync::Mutex<()>,
     rung: loom::sync::Condvar,
 }
 
 impl Alarm {
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
 
-    pub fn ring(&self, somebody_sleeps: impl FnOnce() -> bool) {
+    pub(crate) fn ring(&self, somebody_sleeps: impl FnOnce() -> bool) {
         self.count.fetch_add(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         if somebody_sleeps() {
@@ -25,7 +25,7 @@ impl Alarm {
         }
     }
 
-    pub fn sleep(&self, count: u32, _at_most: std::time::Duration) {
+    pub(crate) fn sleep(&self, count: u32, _at_most: std::time::Duration) {
         let guard = self.lock.lock().unwrap();
         if self.count.load(Ordering::Acquire) == count {
             drop(self.rung.wait(guard).unwrap());

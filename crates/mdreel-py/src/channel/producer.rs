@@ -21,7 +21,7 @@ const LEVELS: [(&str, Durability); 3] =
 
 /// Where frames are kept before they are published, as `mdreel.insitu.staging.Staging` says it.
 #[derive(FromPyObject)]
-pub struct Place {
+pub(crate) struct Place {
     path: PathBuf,
     level: String,
     n_frames: Option<u64>,
@@ -168,7 +168,7 @@ impl ChannelProducer {
 
 /// The bytes that a frame of sections of so many bytes each takes.
 #[pyfunction]
-pub fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
+pub(crate) fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
     let length = frame_len(sections.into_iter());
     length.ok_or_else(|| to_python(py, Error::Mismatch("a frame of more bytes than there can be".into())))
 }

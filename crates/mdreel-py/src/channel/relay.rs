@@ -118,7 +118,7 @@ impl ChannelRelay {
 
 /// Epoch, number and step of a frame of so many bytes of which this is the first piece: its header is checked, and nothing else.
 #[pyfunction]
-pub fn channel_frame_identity(
+pub(crate) fn channel_frame_identity(
     py: Python<'_>,
     first: PyReadonlyArray1<'_, u8>,
     n_bytes: usize,

@@ -18,7 +18,7 @@ const ONCE: &str = "the frames of a channel come once, to one process: use the t
 /// Read a channel as a trajectory that grows; see `mdreel.insitu.channel.Channel.source`.
 #[pyfunction]
 #[pyo3(signature = (path, start, timeout, restart, memory, bears_missed))]
-pub fn channel_source(
+pub(crate) fn channel_source(
     py: Python<'_>,
     path: PathBuf,
     start: Begin<'_>,
