@@ -1,4 +1,4 @@
-"""What is seen, under names that programs can rely on."""
+"""Snapshots of channels as JSON."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.live.watch.seen import HISTORY, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import HISTORY, Seen, SeenAnalysis
 from mdreel.live.watch.steering import Event
 
 _MOST_POINTS = 500

@@ -1,4 +1,4 @@
-"""What an archive commits: the length of its file, together with the place in the stream."""
+"""Commit records of an archive: file length and position in the stream."""
 
 import json
 from dataclasses import asdict, dataclass, field

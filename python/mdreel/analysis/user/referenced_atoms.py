@@ -1,4 +1,4 @@
-"""Atoms that an object of a user holds: groups, atoms, residues, bonds, also in lists and dictionaries."""
+"""Atoms that a user's object refers to."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain

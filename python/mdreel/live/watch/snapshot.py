@@ -1,4 +1,4 @@
-"""What is seen of a channel, and of the analyses on it, at a moment."""
+"""Snapshots of channels and of their analyses."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

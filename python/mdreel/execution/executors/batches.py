@@ -1,4 +1,4 @@
-"""Tickets: which blocks a worker does next.
+"""Scheduling of batches of blocks on workers.
 
 Blocks are small, and fixed by the plan. A ticket is some consecutive blocks, as many as a worker does in a fraction of
 a second: how many that are is learned from the tickets that came back, for each worker, so that a slow one gets less.

@@ -1,4 +1,4 @@
-"""Shares: how the time of a run divides among the kinds of spans."""
+"""Shares of the run time by kind of span."""
 
 from __future__ import annotations
 

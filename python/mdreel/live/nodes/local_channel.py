@@ -1,4 +1,4 @@
-"""The channel of a relay on its own node: the one of the other node, frame by frame."""
+"""Local channel of a relay."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""What a file of rules says: rules, actions, and the way to the engine."""
+"""Files of steering rules."""
 
 import tomllib
 from collections.abc import Iterable, Mapping

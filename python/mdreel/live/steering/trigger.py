@@ -1,4 +1,4 @@
-"""When a rule fires: its condition over frames, how often it may, and how long it rests."""
+"""Triggers of rules: repetition and rest time."""
 
 from collections.abc import Callable
 from enum import Enum

@@ -1,10 +1,10 @@
-"""What is seen, one line for each channel: for pipes, files and logs."""
+"""Snapshots of channels as lines of text."""
 
 import time
 from collections.abc import Iterator, Sequence
 
 from mdreel.foundation.formatting import digits
-from mdreel.live.watch.seen import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import Seen, SeenAnalysis
 
 
 def lines(seen: Sequence[Seen], now: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""The tables of an ensemble: of each replica, of all of them, and one line for each replica."""
+"""Result tables of an ensemble."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import FormatError
-from mdreel.live.ensemble.observation import Inquiry, Wanted
+from mdreel.live.ensemble.replica_analyses import Inquiry, Wanted
 from mdreel.live.notices.notice import HEAD
 from mdreel.results.column import Column
 from mdreel.results.files import write

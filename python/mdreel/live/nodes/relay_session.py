@@ -1,4 +1,4 @@
-"""Passing on: what a relay says to a server, and what it does about what that says."""
+"""Session of a relay with a server."""
 
 import secrets
 import socket
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import Rejects
-from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
-from mdreel.live.nodes.local import LocalChannel
+from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import (
     KEY,
     Answer,
@@ -30,6 +29,7 @@ from mdreel.live.nodes.messages import (
     decode,
     encode,
 )
+from mdreel.live.nodes.receive_queue import ChunkOrder, Inbox
 
 if TYPE_CHECKING:
     import zenoh

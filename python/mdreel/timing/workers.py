@@ -1,4 +1,4 @@
-"""The crew of a run: which processes worked, where, and how much memory each of them took."""
+"""Workers of a run: process, host and peak memory."""
 
 import os
 import socket

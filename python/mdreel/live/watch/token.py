@@ -1,4 +1,4 @@
-"""Who may look: whoever has the token, by a name of this machine that nobody else can give to it."""
+"""Token and host check of the web page."""
 
 import hmac
 import ipaddress

@@ -1,4 +1,4 @@
-"""Who does the actions of rules: a thread, so that frames are taken while an engine has not answered yet."""
+"""Thread that runs the actions of rules."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from time import monotonic
 
 from mdreel.errors import MdreelError, MismatchError, WorkerError
 from mdreel.live.steering.actions import Action
+from mdreel.live.steering.engine_control import Done, Reach
 from mdreel.live.steering.log import AuditLog, Moment
-from mdreel.live.steering.reach import Done, Reach
 from mdreel.live.steering.rules import Rule
 
 _LOOK_SECONDS = 0.05

@@ -1,4 +1,4 @@
-"""The end of replicas that run: they are asked first, then told, then ended."""
+"""Shutdown of running replicas."""
 
 import gc
 from collections.abc import Sequence

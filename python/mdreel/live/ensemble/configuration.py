@@ -1,4 +1,4 @@
-"""What a file says of an ensemble: how many replicas, how each is started, and how they are cared for."""
+"""Configuration of an ensemble."""
 
 import os
 import re

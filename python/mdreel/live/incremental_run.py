@@ -1,4 +1,4 @@
-"""A run in turns, each over the frames that have come since the one before."""
+"""Incremental runs over the frames that have arrived."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,8 +22,8 @@ from mdreel.execution.source_name import name_of
 from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
 from mdreel.live.notices.timing import seconds_of, shares_of
-from mdreel.timing.crew import Watch
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.workers import Watch
 
 _MOST_TIMED = 10_000
 """Turns whose spans are kept: a run may go on for weeks."""

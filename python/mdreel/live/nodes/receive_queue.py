@@ -1,4 +1,4 @@
-"""What arrives at a relay: messages in a queue of limited size, and the order in which chunks of frames are to come."""
+"""Receive queue of a relay."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""Ways to an engine: requests in the channel that it publishes on, or a signal to its process."""
+"""Control of an engine by requests or signals."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""The program of a replica: a process of this machine, with all that it has started."""
+"""Process tree of a replica."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The connections of the page: who is heard, for how long, and how many at a time."""
+"""HTTP connections of the web page."""
 
 import socket
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from time import monotonic
 from typing import Any
 
 from mdreel.live.engines.imd.lobby import Lobby
-from mdreel.live.watch.access import Access
-from mdreel.live.watch.head import read_head
+from mdreel.live.watch.request_head import read_head
+from mdreel.live.watch.token import Access
 
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 """The policy of what is no page."""

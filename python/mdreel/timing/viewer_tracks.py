@@ -1,4 +1,4 @@
-"""Tracks: who worked where, and on which lines viewers draw what overlaps."""
+"""Tracks of trace viewers."""
 
 from dataclasses import dataclass
 from itertools import pairwise

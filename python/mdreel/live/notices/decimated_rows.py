@@ -1,4 +1,4 @@
-"""Rows that keep coming, of which a bounded number is kept, over the whole of the time."""
+"""Decimation of growing time series to a bounded number of rows."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,4 +1,4 @@
-"""The head of a request to the page, read within limits of time and size."""
+"""Reading of HTTP request heads within limits of time and size."""
 
 import socket
 from collections.abc import Callable

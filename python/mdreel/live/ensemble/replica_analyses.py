@@ -1,4 +1,4 @@
-"""An observation: the analyses of a replica, over the frames of its channel as they come."""
+"""Analyses of a running replica."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, StreamError
 from mdreel.live.channels.channel import Channel
 from mdreel.live.channels.status import Status
-from mdreel.live.turns import Turns
+from mdreel.live.incremental_run import Turns
 from mdreel.results.column import Column
 
 _BRIEF = 2e-5

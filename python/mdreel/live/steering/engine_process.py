@@ -1,4 +1,4 @@
-"""An engine that is started to be steered: its process, which is not lost when the steering is."""
+"""Engine process that a steering run starts."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
