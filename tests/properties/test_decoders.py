@@ -20,6 +20,7 @@ from mdreel.foundation.untrusted_input import MOST_DEPTH, object_of
 READS = {"loads", "load", "object_of", "unpack", "unpack_from", "from_bytes", "frombuffer", "fromhex", "literal_eval"}
 """Calls that make values of bytes."""
 NOT_OF_OTHERS = {
+    "live/incremental_run.py:Turns._take": "a copy of the results of this process",
     "live/archives/h5md.py:H5mdFrames._records": "our own file, of which no other process has the name yet",
     "live/ensemble/ensemble.py:Ensemble._begin": "also makes the identity of its own, from its own bytes",
     "live/ensemble/result_tables.py:Tables._read": "a table that this user's run has written, read without pickle",
