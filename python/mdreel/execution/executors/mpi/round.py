@@ -18,9 +18,9 @@ from mdreel.timing.crew import Watch
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
+    from mdreel.execution.choices import Communication, Schedule
     from mdreel.execution.executors.mpi.rank_readers import Reading
-    from mdreel.execution.executors.mpi.result_transfer import Communication
-    from mdreel.execution.job import Monitor, Schedule
+    from mdreel.execution.job import Monitor
 
 _PAUSE_SECONDS = 0.005
 

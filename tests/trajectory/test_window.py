@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.cli.window import TimeWindow
-from mdreel.errors import FrameIndexError
+from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.trajectory.read import read
+from mdreel.trajectory.window import TimeWindow, frames_in_window
 
 
 def test_window_holds_first_and_last_time():
@@ -71,3 +72,18 @@ def test_window_says_what_there_is_when_it_holds_no_frame():
         TimeWindow(1000.0, None, None).frames(np.arange(98.0))
     with pytest.raises(FrameIndexError, match="it has no frames"):
         TimeWindow(None, None, None).frames(np.zeros(0))
+
+
+@pytest.mark.parametrize("interval", [0.0, -1.0, float("nan")])
+def test_window_refuses_an_interval_that_is_not_positive(interval):
+    with pytest.raises(MismatchError, match="more than 0 ps"):
+        TimeWindow(interval=interval)
+
+
+def test_window_of_a_trajectory_holds_its_frames():
+    datafiles = pytest.importorskip("MDAnalysisTests.datafiles")
+    source = read(datafiles.DCD)
+    assert frames_in_window(source, TimeWindow()) is None
+    assert frames_in_window(source, TimeWindow(10.0, 30.0, 10.0)).tolist() == [10, 20, 30]
+    with pytest.raises(FrameIndexError, match="no frame"):
+        frames_in_window(source, TimeWindow(begin=1000.0))

@@ -1,4 +1,4 @@
-"""Values over time, as tables and summaries of commands."""
+"""Tables and summaries of values over time."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ def series_columns(frame: "NDArray[np.float64]", time: "NDArray[np.float64]") ->
 
 
 def series_summary(name: str, unit: str, time: "NDArray[np.float64]", values: "NDArray[np.float64]") -> str:
-    """Say the lowest, the mean and the highest value, and when they were (ps)."""
+    """Return lines with the lowest, the mean and the highest value, and their times (ps)."""
     lowest, highest = values.argmin(), values.argmax()
     indent = " " * len(name)
     return "\n".join(
