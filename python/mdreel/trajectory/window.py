@@ -21,7 +21,7 @@ class TimeWindow:
     begin, end : float or None
         First and last time (both included), ps; None for no limit.
     interval : float or None
-        Time between frames, ps: the window holds the frames at the first time plus multiples of it. None for all frames.
+        Time between frames, ps: the window holds frames at the first time plus multiples of it; None for all frames.
 
     Raises
     ------

@@ -9,12 +9,10 @@ import numpy as np
 
 from mdreel.errors import FormatError
 from mdreel.live.ensemble.observation import Inquiry, Wanted
+from mdreel.live.ensemble.table import SUMMARY
 from mdreel.live.notices.notice import HEAD
 from mdreel.results.column import Column
 from mdreel.results.files import write
-
-SUMMARY = "replicas"
-"""What the table with a line for each replica is called."""
 
 
 class Tables:
