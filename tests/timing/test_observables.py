@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from mdreel import Dask, Processes, Serial, Threads
 from mdreel._core import FrameSet
+from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.executor import Executor
-from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.job import Outcome
 from mdreel.execution.pipeline import run
 from mdreel.timing.observables import NAMES, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN

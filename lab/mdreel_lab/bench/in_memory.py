@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
-from mdreel.execution.job import Job, Outcome, Schedule
+from mdreel.execution.choices import Schedule
+from mdreel.execution.job import Job, Outcome
 from mdreel.trajectory.read import read
 
 if TYPE_CHECKING:

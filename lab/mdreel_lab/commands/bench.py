@@ -1,21 +1,18 @@
-"""``mdreel bench``: scenarios are listed, run, and reported on."""
+"""Run the experiments of the papers and compare with published values."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, CommandGroup, Option
+from mdreel.cli.output import echo, echo_json
 
-from mdreel.cli import options
-from mdreel.cli.exits import CommandError, ExitCode, failing_with
-from mdreel.cli.say import say, say_json
-from mdreel.cli.sections import SectionedCommand
-
-LIST_EXAMPLES = """\b
+LIST_EXAMPLES = """\
 Example:
   mdreel bench list
 """
-RUN_EXAMPLES = """\b
+RUN_EXAMPLES = """\
 Examples:
   mdreel bench run --all -o results
   mdreel bench run 2017-formats --size full -o results
@@ -23,27 +20,15 @@ Examples:
   mdreel bench run mine.toml -o results
   mdreel bench run --schema > scenario.schema.json
 """
-REPORT_EXAMPLES = """\b
+REPORT_EXAMPLES = """\
 Example:
   mdreel bench report results
 """
 
-bench = typer.Typer(rich_markup_mode=None)
+bench = CommandGroup("bench", "Run benchmarks that scenarios describe, and compare them with published values.")
 
 
-class Size(StrEnum):
-    """How large scenarios are run."""
-
-    SMALL = "small"
-    FULL = "full"
-
-
-@bench.callback(epilog=RUN_EXAMPLES)
-def _bench() -> None:
-    """Run benchmarks that scenarios describe, and set what they give beside published values."""
-
-
-@bench.command(name="list", cls=SectionedCommand, short_help="List scenarios.", epilog=LIST_EXAMPLES)
+@bench.add(name="list", summary="List scenarios.", examples=LIST_EXAMPLES)
 def list_scenarios() -> None:
     """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
     from mdreel_lab.bench.planning import plan
@@ -52,88 +37,86 @@ def list_scenarios() -> None:
     for name, path in shipped().items():
         scenario = read_scenario(path)
         numbers = [f"{len(plan(name, scenario, size)):,}" for size in SIZES]
-        say(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
+        echo(f"{name}: {scenario.title} ({' or '.join(numbers)} points)")
         if scenario.paper:
-            say(f"    {scenario.paper}")
+            echo(f"    {scenario.paper}")
 
 
-@bench.command(cls=SectionedCommand, short_help="Run scenarios.", epilog=RUN_EXAMPLES)
+@bench.add(summary="Run scenarios.", examples=RUN_EXAMPLES)
 def run(
     scenarios: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="SCENARIO...", help="Names of scenarios, as 2017-formats or '2024-*', or their files (TOML)."
-        ),
+        Argument(metavar="SCENARIO...", help="Names of scenarios, as 2017-formats or '2024-*', or their files (TOML)."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", rich_help_panel=options.INPUT, help="All scenarios that come with mdreel.")
+        bool, Option("--all", group=shared.INPUT, help="All scenarios that come with mdreel.")
     ] = False,
-    size: Annotated[Size, typer.Option("--size", rich_help_panel=options.INPUT, help="How large.")] = Size.SMALL,
+    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="How large.")] = "small",
     schema: Annotated[
         bool,
-        typer.Option("--schema", rich_help_panel=options.INPUT, help="Print the schema of scenarios (JSON Schema)."),
+        Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema)."),
     ] = False,
     folder: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output-folder",
             metavar="FOLDER",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Where records go, and where what was begun goes on.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--data",
             metavar="FOLDER",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Where trajectories are made and kept.  [default: data in the folder of records]",
         ),
     ] = None,
     shared: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--shared",
             metavar="FOLDER",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="A folder on a file system that all nodes have, for scenarios that exchange frames there.",
         ),
     ] = None,
     hosts: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--hosts",
             metavar="NAME[=ADDRESS],...",
-            rich_help_panel=options.INPUT,
+            group=shared.INPUT,
             help="Nodes between which frames are exchanged.  [default: made on this machine, by root]",
         ),
     ] = None,
     launcher: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--launcher",
             metavar="COMMAND",
-            rich_help_panel=options.INPUT,
+            group=shared.INPUT,
             help="Runs the command after it on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
         ),
     ] = None,
     with_report: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--report/--no-report",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Make tables and figures at the end, in the folder report within that of the records.",
         ),
     ] = True,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", rich_help_panel=options.OUTPUT, help="No progress.")] = False,
+    quiet: Annotated[bool, Option("-q", "--quiet", group=shared.OUTPUT, help="No progress.")] = False,
 ) -> None:
     """Run scenarios, each point in a process of its own; what was done before is not run again."""
     from mdreel_lab.bench.scenario import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
-        say_json(schema_of_scenarios(), indent=2)
+        echo_json(schema_of_scenarios(), indent=2)
         return
     if bool(scenarios) == everything:
         raise CommandError("which scenarios? Give names (mdreel bench list) or files, or --all", ExitCode.USAGE)
@@ -152,14 +135,14 @@ def run(
             if everything
             else [path for name in scenarios or () for path in find_scenarios(name)]
         )
-        log = (lambda line: None) if quiet else (lambda line: say(line, err=True))
+        log = (lambda line: None) if quiet else (lambda line: echo(line, err=True))
         nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
-        tally = Runner(folder, data, log, shared, nodes).run(paths, size.value)
+        tally = Runner(folder, data, log, shared, nodes).run(paths, size)
         if with_report:
-            say(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
+            echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
     if not quiet:
         counts = f"{tally.n_done} done, {tally.n_kept} done before, {tally.n_left_out} left out"
-        say(f"{counts}, {len(tally.failed)} failed", err=True)
+        echo(f"{counts}, {len(tally.failed)} failed", err=True)
     if tally.failed:
         n_points = len(tally.failed)
         points = f"{n_points} point{'s' if n_points > 1 else ''}"
@@ -167,16 +150,16 @@ def run(
         raise CommandError(message, ExitCode.DEFECT)
 
 
-@bench.command(cls=SectionedCommand, short_help="Make tables and figures of records.", epilog=REPORT_EXAMPLES)
+@bench.add(summary="Make tables and figures of records.", examples=REPORT_EXAMPLES)
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the records.")],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder of the records.")],
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output-folder",
             metavar="FOLDER",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Where the report goes.  [default: report in the folder of the records]",
         ),
     ] = None,
@@ -185,4 +168,4 @@ def report(
     from mdreel_lab.bench.report import write_reports
 
     with failing_with(ExitCode.INPUT):
-        say(str(write_reports(folder, output or folder / "report")))
+        echo(str(write_reports(folder, output or folder / "report")))

@@ -1,13 +1,12 @@
-"""``mdreel predict``: how schemes would scale on a cluster, simulated."""
+"""Simulate the scaling of a run on a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from mdreel.cli import options
-from mdreel.cli.exits import CommandError, ExitCode, checking_output, failing_with
-from mdreel.cli.say import say
+from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option, command
+from mdreel.cli.output import echo
 
 if TYPE_CHECKING:
     from mdreel_lab.prediction.cluster import Cluster
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from mdreel_lab.prediction.simulate import Scaling
     from mdreel_lab.prediction.workload import Workload
 
-EXAMPLES = """\b
+EXAMPLES = """\
 Examples:
   mdreel predict
   mdreel predict --scheme mdreel --scheme shared-gather --ranks 1,24,240,2400 --plot predict.png
@@ -30,102 +29,99 @@ _DEFAULT_RANKS = "1,8,24,48,96,192,384,1000"
 _MOST_REPEATS = 1000
 
 
+@command(examples=EXAMPLES)
 def predict(
     schemes: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--scheme",
             metavar="NAME",
-            rich_help_panel=MODEL,
+            group=MODEL,
             help="Way of running; give it again for more. An unknown one lists all.  "
             f"[default: {', '.join(_DEFAULT_SCHEMES)}]",
         ),
     ] = None,
     ranks: Annotated[
         str,
-        typer.Option(
-            "--ranks", metavar="N,N,...", rich_help_panel=MODEL, help="Numbers of ranks, each on a core of its own."
-        ),
+        Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on a core of its own."),
     ] = _DEFAULT_RANKS,
     cluster: Annotated[
         str,
-        typer.Option(
+        Option(
             "--cluster",
             metavar="NAME|FILE",
-            rich_help_panel=MODEL,
+            group=MODEL,
             help="comet, present-day, or a TOML file like theirs.",
         ),
     ] = "comet",
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="NAME=NUMBER",
-            rich_help_panel=MODEL,
+            group=MODEL,
             help="Another number of the cluster, such as interconnect.connect_s=0.001; give it again for more.",
         ),
     ] = None,
     calibrate: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--calibrate",
             metavar="FILE",
-            rich_help_panel=MODEL,
+            group=MODEL,
             help="Record of a run (--timing), which says what a frame takes.  [default: the RMSD of AdK 600x, 2019]",
         ),
     ] = None,
     n_frames: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--frames",
             metavar="N",
-            min=1,
-            rich_help_panel=MODEL,
+            minimum=1,
+            group=MODEL,
             help="Frames of the trajectory.  [default: as measured]",
         ),
     ] = None,
     repeats_of_compute: Annotated[
         int,
-        typer.Option("--workload", metavar="W", min=1, rich_help_panel=MODEL, help="How often each frame is computed."),
+        Option("--workload", metavar="W", minimum=1, group=MODEL, help="How often each frame is computed."),
     ] = 1,
     n_repeats: Annotated[
         int,
-        typer.Option(
+        Option(
             "--repeats",
             metavar="N",
-            min=1,
-            max=_MOST_REPEATS,
-            rich_help_panel=MODEL,
+            minimum=1,
+            maximum=_MOST_REPEATS,
+            group=MODEL,
             help="Simulations of each point.",
         ),
     ] = 5,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, rich_help_panel=MODEL, help="Of what is left to chance.")
-    ] = 0,
+    seed: Annotated[int, Option("--seed", metavar="N", minimum=0, group=MODEL, help="Of what is left to chance.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="FILE",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Table to write: .csv .xvg .npz .parquet .json .nc",
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", rich_help_panel=options.OUTPUT, help="Figure to write: .png .pdf .svg"),
+        Option("--plot", metavar="FILE", group=shared.OUTPUT, help="Figure to write: .png .pdf .svg"),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--table",
             metavar="FILE",
-            rich_help_panel=options.OUTPUT,
+            group=shared.OUTPUT,
             help="Write how far the model is from each point published in 2019 (Markdown), and nothing else.",
         ),
     ] = None,
-    force: options.Force = False,
+    force: shared.Force = False,
 ) -> None:
     """Simulate how ways of running an analysis scale on a cluster. What it prints was not measured.
 
@@ -233,10 +229,10 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
     """Print what was simulated, as text."""
     from mdreel_lab.prediction.schemes import SCHEMES
 
-    say(f"Simulated, not measured: {machine.title}")
+    echo(f"Simulated, not measured: {machine.title}")
     for name, simulated in scalings.items():
-        say(f"\n{name}: {SCHEMES[name].title}")
-        say(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
+        echo(f"\n{name}: {SCHEMES[name].title}")
+        echo(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
         rows = zip(
             simulated.n_ranks.tolist(),
             simulated.mean_t_total,
@@ -248,7 +244,7 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
         for n, t_total, speedup, deviation, efficiency in rows:
             is_known = name in points and n in points[name].n_ranks
             known = f"{points[name].speedup(n):13.1f}" if is_known else ""
-            say(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
+            echo(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
 
 
 def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machine: "Cluster") -> None:
@@ -285,4 +281,4 @@ def _write_errors(machine: "Cluster", n_repeats: int, seed: int, path: Path, for
         found = rows(machine, n_repeats, seed)
     with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary:
         temporary.write_text(markdown(found), encoding="utf-8")
-    say(f"{path}: {len(found)} points, median error of S(N) {100 * median_error(found):.0f} %", err=True)
+    echo(f"{path}: {len(found)} points, median error of S(N) {100 * median_error(found):.0f} %", err=True)

@@ -1,13 +1,14 @@
 """Fraction of native contacts and number of contacts."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
     Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
-
-Method = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
-"""When a contact of the reference is there; or all contacts are counted."""
-
-PairsCounted = Literal["unique", "all"]
-"""Which pairs of atoms can be contacts where the groups share atoms."""
 
 _SOFT = {"beta": 5.0, "lambda_constant": 1.8}
 
@@ -123,7 +118,7 @@ class Contacts(OfTwoGroups):
         u: "Universe",
         select: "tuple[str | AtomGroup, str | AtomGroup]",
         refgroup: "Groups | Sequence[Groups] | int | None" = None,
-        method: Method = "hard_cut",
+        method: ContactMethod = "hard_cut",
         radius: float = 4.5,
         pbc: bool | None = None,
         kwargs: Mapping[str, float] | None = None,

@@ -1,13 +1,14 @@
 """Dihedral angles of four atoms each, and torsions of a protein."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, dihedrals
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.analysis.topology.torsions import torsions_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
-
-Features = Literal["degrees", "cos_sin"]
-"""How an angle is told: in degrees, or as cosine and sine, which do not jump at 180 degrees."""
 
 
 class _Angles(Analysis):

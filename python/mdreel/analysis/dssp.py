@@ -1,12 +1,13 @@
 """Secondary structure of a protein after DSSP."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import DSSPMethod
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-Method = Literal["simplified", "kabsch-sander"]
-"""Three states, or the eight of Kabsch and Sander."""
-
-_STATES: dict[Method, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
+_STATES: dict[DSSPMethod, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
 """The states in the order in which the core numbers them."""
 
 _HELIX_AND_STRAND = 3
@@ -122,7 +120,7 @@ class DSSP(Analysis):
         *,
         heavyatom_names: Sequence[str] = ("N", "CA", "C", "O O1 OT1"),
         hydrogen_name: str = "H HN HT1 HT2 HT3",
-        method: Method = "simplified",
+        method: DSSPMethod = "simplified",
         longest_bond: float | None = None,
         pbc: bool = True,
         trajectory: Trajectory | None = None,
@@ -142,7 +140,7 @@ class DSSP(Analysis):
         self._residues = (places[:n_heavy].reshape(-1, 4), chains, backbone.donors)
         self._hydrogens = None if guess_hydrogens else places[n_heavy:]
         self._backbone = backbone
-        self._method: Method = method
+        self._method: DSSPMethod = method
         self._longest_bond = longest_bond
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)

@@ -1,12 +1,13 @@
 """Mass and charge density profiles along the axes."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, linear_density
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import Grouping
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
-
-Grouping = Literal["atoms", "residues", "segments", "fragments"]
-"""What counts where its centre of mass is."""
 
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
 _PER_AVOGADRO = 1 / 0.602214076

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import Coordinates, Scheme
 from mdreel.analysis.correlation import fft_length
 from mdreel.analysis.diffusion import Diffusion, diffusion_of
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump, find_jump_in
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
-from mdreel.analysis.transformations import Scheme
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
@@ -91,7 +91,7 @@ class EinsteinMSD(Analysis):
     def __init__(
         self,
         atomgroup: "AtomGroup",
-        msd_type: str = "xyz",
+        msd_type: Coordinates = "xyz",
         fft: bool = True,
         *,
         max_lag: int | None = None,

@@ -1,7 +1,7 @@
 """Radial distribution functions."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.choices import Norm, SharedGroup
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
-
-Norm = Literal["rdf", "density", "none"]
-"""What counts are divided by, besides the number of frames: shells and density, shells, or nothing."""
-
-Same = Literal["residue", "segment", "chain"]
-"""What two atoms must not share."""
 
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
 
@@ -110,7 +105,7 @@ class InterRDF(OfTwoGroups):
         range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
         norm: Norm = "rdf",
         exclusion_block: tuple[int, int] | None = None,
-        exclude_same: Same | None = None,
+        exclude_same: SharedGroup | None = None,
         *,
         trajectory: Trajectory | None = None,
     ) -> None:
@@ -155,7 +150,7 @@ class InterRDF(OfTwoGroups):
         level = 1.0 if self._norm == "rdf" else None
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
 
-    def _labels_of(self, same: Same | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+    def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
         """Return for each atom of the groups what no other of a pair may have."""
         if self._block is not None:
             first, second = (np.arange(len(self._from)) // self._block[0], np.arange(len(self._to)) // self._block[1])

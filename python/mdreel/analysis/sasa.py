@@ -1,13 +1,14 @@
 """Solvent accessible surface area."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import AreaMode
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.radii import radii_of
 from mdreel.analysis.topology.residue_labels import ResidueLabels
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
-
-Mode = Literal["atom", "residue", "total"]
-"""Of what there is an area."""
 
 
 class SASA(Analysis):
@@ -113,7 +111,7 @@ class SASA(Analysis):
         atomgroup: "AtomGroup",
         probe_radius: float = 1.4,
         n_sphere_points: int = 960,
-        mode: Mode = "atom",
+        mode: AreaMode = "atom",
         radii: Mapping[str, float] | ArrayLike | None = None,
         *,
         surface: "AtomGroup | None" = None,
@@ -147,7 +145,7 @@ class SASA(Analysis):
         return self._surface.atoms
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> AreaMode:
         """Of what there is an area."""
         return self._mode
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
+from mdreel.analysis.choices import Scheme
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.spanning_forest import SpanningForest
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 Compound: TypeAlias = Literal["atoms", "group", "segments", "residues", "molecules", "fragments"]
 """Atoms that are moved as one."""
-
-Scheme: TypeAlias = Literal["lattice", "toroidal"]
-"""What is kept of an atom that crosses a boundary: how many cells it went, or how far it went."""
 
 _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "molnums", "fragments": "fragindices"}
 

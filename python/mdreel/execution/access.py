@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, get_args
 
 from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.choices import Access
 
 if TYPE_CHECKING:
     from mdreel._core import Source
-    from mdreel.execution.job import Schedule
-
-Access: TypeAlias = Literal["shared", "chain", "segments", "hdf5-independent", "hdf5-collective"]
-"""One file for all workers; several files read as one; several files of which each block lies in one; one file that the
-ranks of MPI open together, and read each on its own, or together."""
+    from mdreel.execution.choices import Schedule
 
 ACCESSES: tuple[Access, ...] = get_args(Access)
 

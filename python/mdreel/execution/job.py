@@ -2,22 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Blocks, Part, Pass, Source, map_blocks
 from mdreel._core import run as run_core
+from mdreel.execution.choices import Schedule
 from mdreel.execution.damage import DamagedFrame, damaged_frames
 from mdreel.timing.spans import TASK, spans_from_columns
 from mdreel.timing.workers import Member
 
 Monitor: TypeAlias = Callable[[int], object]
 """Called with the number of frames done; what it raises stops the run."""
-
-Schedule: TypeAlias = Literal["demand", "static"]
-"""Who takes which block: whoever is free the next one, or each worker one share of all."""
 
 
 @dataclass(frozen=True)

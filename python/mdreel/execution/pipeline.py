@@ -10,9 +10,10 @@ import numpy as np
 
 from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.errors import FormatError, FrameIndexError, FunctionError, MismatchError
-from mdreel.execution.access import Access, check_access
+from mdreel.execution.access import check_access
 from mdreel.execution.checkpoint.file import Checkpoint, remove_checkpoint
 from mdreel.execution.checkpoint.identity import identity_of
+from mdreel.execution.choices import Access
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.progress import Progress

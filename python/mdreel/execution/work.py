@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from mdreel._core import Blocks
-from mdreel.execution.access import Access
 from mdreel.execution.checkpoint.file import Checkpoint
+from mdreel.execution.choices import Access
 from mdreel.execution.job import Job, Monitor
 
 

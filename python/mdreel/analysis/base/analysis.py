@@ -15,8 +15,8 @@ from mdreel.analysis.base.one_pass import run as run_together
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.execution.access import Access
 from mdreel.execution.blocks import Frames
+from mdreel.execution.choices import Access
 from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome

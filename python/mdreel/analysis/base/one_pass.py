@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mdreel._core import Source, Transformation
     from mdreel.analysis.base.analysis import Analysis
     from mdreel.analysis.base.observer import Observer
-    from mdreel.execution.access import Access
     from mdreel.execution.blocks import Frames
+    from mdreel.execution.choices import Access
     from mdreel.execution.executors.executor import Executor
     from mdreel.execution.job import Outcome
     from mdreel.trajectory.opener import Trajectory

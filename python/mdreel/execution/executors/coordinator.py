@@ -18,7 +18,8 @@ from mdreel.timing.spans import COORDINATOR
 
 if TYPE_CHECKING:
     from mdreel._core import Part
-    from mdreel.execution.job import Outcome, Schedule
+    from mdreel.execution.choices import Schedule
+    from mdreel.execution.job import Outcome
     from mdreel.execution.work import Work
     from mdreel.timing.workers import Member
 

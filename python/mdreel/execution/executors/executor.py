@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
-from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.choices import Schedule
+from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
 
 T = TypeVar("T")

@@ -19,9 +19,13 @@ FORMATS = ("csv", "parquet", "npz", "json", "nc", "xvg")
 MOST_RESTARTS = 50
 """A channel has at most 64 epochs."""
 
+SUMMARY = "replicas"
+"""The table about the replicas themselves; no analysis can have this name."""
+
 STATE_FOLDER = ".ensemble"
 """Where in the directory of an ensemble its own state is."""
 
+_ANALYSIS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}")
 
 
@@ -143,6 +147,30 @@ def table_of(where: str, content: Mapping[str, Any]) -> EnsembleTable:
         if str(error).startswith(where):
             raise
         raise MismatchError(f"{where}: {error}") from None
+
+
+def check_analysis(where: str, analysis: Mapping[str, Any]) -> None:
+    """Refuse an analysis whose tables an ensemble could not name.
+
+    Parameters
+    ----------
+    where : str
+        The place of the analysis in its file, for messages.
+    analysis : mapping
+        Its table in the file.
+
+    Raises
+    ------
+    MismatchError
+        If it names its outputs itself, or its name cannot be that of a file.
+    """
+    for name in ("output", "plot"):
+        if name in analysis:
+            raise MismatchError(f"{where}: {name}: an ensemble names its tables itself, by the name of the analysis")
+    called = analysis.get("name", analysis.get("type"))
+    if isinstance(called, str) and (not _ANALYSIS_NAME.fullmatch(called) or called == SUMMARY):
+        allowed = f"up to 64 letters, digits, '.', '_' and '-', and not {SUMMARY!r}"
+        raise MismatchError(f"{where}: name: expected {allowed}, got {called!r}")
 
 
 def schema_of_ensembles() -> dict[str, Any]:

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import FormatError
+from mdreel.live.ensemble.configuration import SUMMARY
 from mdreel.live.ensemble.replica_analyses import Inquiry, Wanted
 from mdreel.live.notices.notice import HEAD
 from mdreel.results.column import Column
 from mdreel.results.files import write
-
-SUMMARY = "replicas"
-"""What the table with a line for each replica is called."""
 
 
 class Tables:

@@ -1,19 +1,21 @@
 """Files of steering rules."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 from typing import Any
 
-from mdreel.errors import FormatError, MismatchError
+from mdreel.errors import MismatchError
+from mdreel.foundation.toml_file import read_toml
 from mdreel.foundation.toml_schema import checked, entry, schema_of
-from mdreel.foundation.trusted_files import open_trusted
 from mdreel.live.steering.actions import ALONE, Action
 from mdreel.live.steering.rules import Rule
 
 REQUESTS, SIGNALS = "requests", "signals"
+
+SERIES = ("rmsd", "rg", "dihedrals", "contacts", "helices", "sasa", "end-to-end")
+"""Types of analyses whose tables have a row for each frame, so that rules can be about them."""
 
 _SIGNALS = ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT")
 
@@ -103,6 +105,40 @@ class Plan:
                     message = f"{known[name].type} needs an engine that is reached by requests, not by signals"
                     raise MismatchError(f"rule {rule.name!r}: action {name!r}: {message}")
 
+    def check_engine(self, reach: str, has_channel: bool, is_started: bool) -> None:
+        """Refuse actions that need more of the engine than the plan names.
+
+        Parameters
+        ----------
+        reach : str
+            `REQUESTS` or `SIGNALS`.
+        has_channel : bool
+            Whether the simulation has a channel.
+        is_started : bool
+            Whether mdreel starts the engine itself.
+
+        Raises
+        ------
+        MismatchError
+            If there is such an action, or the engine cannot be reached in this way.
+        """
+        if reach != SIGNALS:
+            if not has_channel:
+                raise MismatchError("engine: requests reach simulations with a channel, not those that write files")
+            return
+        table, known = self.engine, self.actions
+        has_number = table.pid is not None or table.pid_file is not None
+        if is_started and has_number:
+            raise MismatchError("engine: its process is the one that is started: leave out pid and pid-file")
+        for rule in self.rule:
+            for name in rule.actions:
+                kind = known[name].type
+                if kind == "stop" and not (is_started or has_number):
+                    message = "stop needs the engine's process: start it behind --, or say pid or pid-file in [engine]"
+                    raise MismatchError(f"rule {rule.name!r}: {message}")
+                if kind == "fork" and table.checkpoint is None:
+                    raise MismatchError(f"rule {rule.name!r}: fork needs the engine's checkpoint in [engine]")
+
     def check_analyses(self, names: Iterable[str]) -> None:
         """Refuse rules on analyses that there are not.
 
@@ -172,13 +208,30 @@ def read_plan(path: Path) -> Plan:
     MismatchError
         As of `plan_of`.
     """
-    try:
-        with open_trusted(path, root_may_own=True) as file:
-            content = tomllib.load(file)
-    except ValueError as error:  # of TOML, and of bytes that are no text
-        raise FormatError(f"{path}: no TOML: {error}") from error
+    content = read_toml(path, has_commands=True)
     of_command = ("topology", "trajectory", "run", "analysis")
     return plan_of(str(path), {name: value for name, value in content.items() if name not in of_command})
+
+
+def check_series(where: str, analysis: Mapping[str, Any]) -> None:
+    """Refuse an analysis whose table does not have a row for each frame.
+
+    Parameters
+    ----------
+    where : str
+        The place of the analysis in its file, for messages.
+    analysis : mapping
+        Its table in the file.
+
+    Raises
+    ------
+    MismatchError
+        If rules cannot be about it.
+    """
+    kind = analysis.get("type")
+    if isinstance(kind, str) and kind not in SERIES:
+        message = f"rules are about values of each frame, which these have: {', '.join(SERIES)}; not {kind!r}"
+        raise MismatchError(f"{where}: {message}")
 
 
 def schema_of_plans() -> dict[str, Any]:

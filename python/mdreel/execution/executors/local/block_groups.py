@@ -3,8 +3,9 @@
 from time import monotonic, perf_counter_ns
 
 from mdreel.errors import FormatError, UnsupportedError
+from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.ordered_merge import Gathering
-from mdreel.execution.job import Monitor, Outcome, Schedule
+from mdreel.execution.job import Monitor, Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
 

@@ -1,9 +1,10 @@
 """Executor that runs blocks on the calling thread."""
 
 from mdreel.errors import MismatchError
+from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.local.block_groups import run_here
 from mdreel.execution.executors.local.single_process import Alone
-from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mdreel.execution.executors.mpi.result_transfer import Communication
-    from mdreel.execution.job import Schedule
+    from mdreel.execution.choices import Communication, Schedule
 
 
 @dataclass(frozen=True)

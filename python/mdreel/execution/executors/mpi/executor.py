@@ -20,13 +20,13 @@ import numpy as np
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
+from mdreel.execution.choices import Communication, Schedule
 from mdreel.execution.executors.mpi.assignment import Assignment
 from mdreel.execution.executors.mpi.broadcast import Kind, Message, hear, tell
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import attending
 from mdreel.execution.executors.mpi.rank_readers import JobTogether, reading_of
 from mdreel.execution.executors.mpi.result_transfer import (
-    Communication,
     carrier_of,
     check_communication,
     suitable_communication,
@@ -34,7 +34,7 @@ from mdreel.execution.executors.mpi.result_transfer import (
 from mdreel.execution.executors.mpi.results import Results
 from mdreel.execution.executors.mpi.round import HandedIn, Round
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.job import Outcome, Schedule
+from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.span_log import SpanLog
 from mdreel.execution.work import Work

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _MARKS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),  # Open MPI's mpirun, prterun
@@ -16,8 +16,7 @@ _MARKS = (
 )
 
 
-@dataclass(frozen=True)
-class Launched:
+class Launched(NamedTuple):
     """What a launcher says of this process.
 
     Attributes

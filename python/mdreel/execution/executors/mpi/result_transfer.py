@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.execution.choices import Communication
 from mdreel.execution.executors.mpi.global_arrays import GlobalArray, check_global_arrays
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
-
-Communication: TypeAlias = Literal["gather", "window", "global-arrays"]
-"""How results come to rank 0: in one collective call at the end, or put into an array as they are made: in its memory,
-or spread over that of all ranks."""
 
 
 class Carrier(Protocol):

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Self, get_args
 
 from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
@@ -17,6 +17,7 @@ from mdreel.live.channels.consumer import Start, begin_of
 from mdreel.live.channels.directory import place_of, when_there
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.status import Status
+from mdreel.live.choices import ForwardedCommand
 from mdreel.live.engines.imd.access import Access, token_of
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.client import GO_SECONDS, Client, Serving
@@ -26,7 +27,7 @@ from mdreel.live.engines.imd.messages import VERSIONS
 
 _LOOK_SECONDS = 0.1
 _MOST_CLIENTS = 48
-PASSED_ON = ("pause", "kill")
+PASSED_ON: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
 """What may be passed on to the engine."""
 
 

@@ -1,0 +1,72 @@
+"""Topology files and atom selections, read by MDAnalysis."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdreel.errors import FormatError, SelectionError
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+
+def open_topology(path: str | PathLike[str]) -> "Universe":
+    """Open a topology or structure file, without a trajectory.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Raises
+    ------
+    FormatError
+        If MDAnalysis cannot read the file. Its parsers raise many kinds of exceptions; all of them become this one.
+    OSError
+        If it is not there, or not a file.
+    """
+    import MDAnalysis
+
+    path = Path(path)
+    if not path.is_file():
+        if path.exists():
+            raise IsADirectoryError(f"{path}: not a file")
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        return MDAnalysis.Universe(str(path))
+    except Exception as error:
+        raise FormatError(f"{path}: cannot be read as a topology: {_first_words(error)}") from error
+
+
+def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]) -> "AtomGroup":
+    """Select atoms in MDAnalysis's selection language.
+
+    Parameters
+    ----------
+    universe : Universe
+        All atoms.
+    selection : str
+        The selection.
+    path : path
+        The topology file, for messages.
+
+    Raises
+    ------
+    SelectionError
+        If MDAnalysis cannot parse the selection, or it matches no atom.
+    """
+    try:
+        atoms = universe.select_atoms(selection)
+    except Exception as error:
+        raise SelectionError(f"selection '{selection}': {_first_words(error)}") from error
+    if len(atoms) == 0:
+        message = f"matches none of the {len(universe.atoms):,} atoms of {path}"
+        raise SelectionError(f"selection '{selection}' {message}")
+    return atoms
+
+
+def _first_words(error: Exception) -> str:
+    """Return the message of an exception of MDAnalysis, or its name."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,1 @@
+"""Commands that run an analysis, and what they share."""

@@ -1,0 +1,88 @@
+"""``mdreel average``: mean positions after superposition."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.average import AverageStructure
+
+EXAMPLES = """\
+Examples:
+  mdreel average -s adk.psf -f adk.xtc --select backbone -o average.csv
+  mdreel average -s adk.psf -f adk.xtc --ref-frame 10 --weights mass -o average.parquet --plot rmsd.png
+  mdreel average -s adk.psf -f adk.xtc --select protein --structure average.pdb
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def average(
+    request: Request,
+    reference_frame: Annotated[
+        int,
+        Option("--ref-frame", metavar="N", group=shared.ANALYSIS, help="Frame that is superposed on."),
+    ] = 0,
+    weights: shared.Weights = "none",
+    structure: Annotated[
+        Path | None,
+        Option(
+            "--structure",
+            metavar="FILE",
+            group=shared.OUTPUT,
+            help="Structure with the mean positions, as MDAnalysis writes it: .pdb .gro .crd ...",
+        ),
+    ] = None,
+) -> AnalysisSpec:
+    """Mean position of each atom, after each frame was superposed on one of them, and its fluctuation about it."""
+    if structure is not None:
+        from mdreel.analysis.average import check_structure
+
+        with checking_output(structure):
+            check_structure(structure, request.force)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "AverageStructure":
+        from mdreel.analysis.average import AverageStructure
+
+        mass = "mass" if weights == "mass" else None
+        return AverageStructure(atoms, weights=mass, ref_frame=reference_frame, trajectory=source)
+
+    def tabulate(analysis: "AverageStructure") -> Table:
+        if structure is not None:
+            with failing_with(ExitCode.OUTPUT):
+                analysis.save(structure, request.force)
+        return _table(analysis)
+
+    facts = {"weights": weights, "reference": f"frame {reference_frame}"}
+    return AnalysisSpec("Average structure", prepare, tabulate, facts)
+
+
+def _table(analysis: "AverageStructure") -> Table:
+    import numpy as np
+
+    from mdreel.analysis.topology.residue_labels import ResidueLabels
+    from mdreel.results.column import Column
+
+    atoms, results = analysis.atomgroup, analysis.results
+    return Table(
+        [
+            Column("atom", "", atoms.ix.astype(np.int64)),
+            *ResidueLabels.of(atoms).columns(),
+            *(Column(axis, "Å", values) for axis, values in zip("xyz", results.positions.T, strict=True)),
+            Column("rmsf", "Å", results.rmsf),
+        ],
+        "\n".join(
+            (
+                f"atoms     {len(atoms):>10,}   {analysis.n_frames:,} frames",
+                f"mean RMSD {results.rmsd:>10.3f} Å  after superposition",
+                f"mean RMSF {results.rmsf.mean():>10.3f} Å  about the mean positions",
+            )
+        ),
+        lambda title: analysis.plot(title=title),
+    )

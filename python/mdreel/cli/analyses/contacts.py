@@ -1,0 +1,85 @@
+"""``mdreel contacts``: native contacts, or the number of contacts, over time."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.analysis.choices import ContactMethod, PairsCounted
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.contacts import Contacts
+
+EXAMPLES = """\
+Examples:
+  mdreel contacts -s adk.psf -f adk.xtc --method count --other "resid 122:159" --select "resid 30:59" -o contacts.csv
+  mdreel contacts -s native.pdb -f run.xtc --method soft_cut --radius 8 -o q.csv --plot q.png
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def contacts(
+    request: Request,
+    other: shared.Other = None,
+    method: Annotated[
+        ContactMethod,
+        Option(
+            group=shared.ANALYSIS,
+            help="When a contact of the first frame is there; or how many contacts of any kind there are.",
+        ),
+    ] = "hard_cut",
+    radius: Annotated[
+        float,
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Up to it two atoms are in contact."),
+    ] = 4.5,
+    pbc: Annotated[
+        bool | None,
+        Option(
+            "--pbc/--no-pbc",
+            group=shared.ANALYSIS,
+            help="Take the shortest image, for which every frame needs a cell.  [default: where there is a cell]",
+        ),
+    ] = None,
+    pairs: Annotated[
+        PairsCounted,
+        Option(
+            group=shared.ANALYSIS,
+            help="Count each pair of different atoms once, or all entries of the distance matrix, as MDAnalysis does.",
+        ),
+    ] = "unique",
+) -> AnalysisSpec:
+    """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "Contacts":
+        from mdreel.analysis.contacts import Contacts
+        from mdreel.analysis.topology.topology_file import select_atoms
+
+        others = atoms if other is None else select_atoms(atoms.universe, other, request.topology)
+        reference = 0 if method != "count" else None
+        groups = (atoms, others)
+        return Contacts(atoms.universe, groups, reference, method, radius, pbc, pairs=pairs, trajectory=source)
+
+    facts = {
+        "other": request.selection if other is None else other,
+        "method": method,
+        "radius": radius,
+        "pbc": pbc,
+        "pairs": pairs,
+    }
+    return AnalysisSpec("Contacts", prepare, _table, facts)
+
+
+def _table(analysis: "Contacts") -> Table:
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_columns, series_summary
+
+    frame, values = analysis.results.timeseries.T
+    name = analysis.quantity
+    return Table(
+        [*series_columns(frame, analysis.times), Column(name, "", values)],
+        series_summary(name, "", analysis.times, values),
+        lambda title: analysis.plot(title=title),
+    )

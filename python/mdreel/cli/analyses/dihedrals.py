@@ -1,0 +1,73 @@
+"""``mdreel dihedrals``: the torsions of a protein, over time."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.analysis.choices import Features, TorsionKind
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.dihedrals import Dihedrals
+
+EXAMPLES = """\
+Examples:
+  mdreel dihedrals -s adk.psf -f adk.xtc -o torsions.nc --plot torsions.png
+  mdreel dihedrals -s adk.psf -f adk.xtc --kind chi1 --kind chi2 --features cos_sin -o features.parquet
+"""
+
+
+@analysis_command("protein", EXAMPLES)
+def dihedrals(
+    request: Request,
+    kinds: Annotated[
+        list[TorsionKind] | None,
+        Option(
+            "--kind",
+            group=shared.ANALYSIS,
+            help="Which torsions; give it again for more.  [default: phi and psi]",
+        ),
+    ] = None,
+    features: Annotated[
+        Features,
+        Option(group=shared.ANALYSIS, help="Angles, or the cosine and the sine of each."),
+    ] = "degrees",
+) -> AnalysisSpec:
+    """Torsions of a protein (phi, psi, omega, chi1 to chi4), for every frame."""
+    wanted = kinds or ["phi", "psi"]
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "Dihedrals":
+        from mdreel.analysis.dihedrals import Dihedrals
+
+        return Dihedrals(atoms, wanted, features, trajectory=source)
+
+    facts = {"torsions": " ".join(wanted), "features": features}
+    return AnalysisSpec("Dihedral angles", prepare, _table, facts)
+
+
+def _table(analysis: "Dihedrals") -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_columns
+
+    time, angles, names = analysis.times, analysis.results.angles, analysis.names
+    unit = "°" if analysis.features == "degrees" else ""
+    values = np.ascontiguousarray(angles.T)
+    headings = [name.lower().replace(" ", "_") for name in names]
+    if len(set(headings)) < len(headings):  # segments such as A and a
+        headings = [name.replace(" ", "_") for name in names]
+    columns = [Column(name, unit, column) for name, column in zip(headings, values, strict=True)]
+    return Table(
+        [*series_columns(analysis.frames.astype(np.float64), time), *columns],
+        "\n".join(
+            (
+                f"frames      {len(time):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
+                f"torsions    {len(analysis.quadruples):>10,}   {names[0]} to {names[-1]}",
+            )
+        ),
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,116 @@
+"""``mdreel dssp``: the secondary structure of a protein."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mdreel.analysis.choices import DSSPMethod
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.dssp import DSSP
+
+EXAMPLES = """\
+Examples:
+  mdreel dssp -s adk.psf -f adk.xtc -o fractions.csv --plot dssp.png
+  mdreel dssp -s adk.psf -f adk.xtc --method kabsch-sander --characters dssp.txt
+"""
+_COLUMNS = {
+    "-": "loop",
+    "H": "helix",
+    "E": "strand",
+    "B": "bridge",
+    "G": "helix_3_10",
+    "I": "helix_pi",
+    "T": "turn",
+    "S": "bend",
+}
+
+
+@analysis_command("protein", EXAMPLES)
+def dssp(
+    request: Request,
+    method: Annotated[
+        DSSPMethod,
+        Option(group=shared.ANALYSIS, help="Three states, as MDAnalysis has them, or all eight."),
+    ] = "simplified",
+    guess_hydrogens: Annotated[
+        bool,
+        Option(
+            "--guess-hydrogens/--given-hydrogens",
+            group=shared.ANALYSIS,
+            help="Place hydrogens on N, or take those of the trajectory.",
+        ),
+    ] = True,
+    longest_bond: Annotated[
+        float | None,
+        Option(
+            metavar="Å",
+            group=shared.ANALYSIS,
+            help="A chain ends where C and the next N are farther apart.  [default: any length]",
+        ),
+    ] = None,
+    pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Take the shortest image.")] = True,
+    characters: Annotated[
+        Path | None,
+        Option(
+            "--characters",
+            metavar="FILE",
+            group=shared.OUTPUT,
+            help="Text with a line for each frame, a character for each residue.",
+        ),
+    ] = None,
+) -> AnalysisSpec:
+    """Share of the frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
+    if characters is not None:
+        from mdreel.foundation.atomic_files import check_target
+
+        with checking_output(characters):
+            check_target(characters, request.force)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "DSSP":
+        from mdreel.analysis.dssp import DSSP
+
+        rules: dict[str, Any] = {"method": method, "longest_bond": longest_bond, "pbc": pbc}
+        return DSSP(atoms, guess_hydrogens, **rules, trajectory=source)
+
+    def tabulate(analysis: "DSSP") -> Table:
+        if characters is not None:
+            _write_characters(analysis, characters, request.force)
+        return _table(analysis)
+
+    facts: dict[str, Any] = {"method": method, "guess_hydrogens": guess_hydrogens, "pbc": pbc}
+    if longest_bond is not None:
+        facts["longest_bond"] = longest_bond
+    return AnalysisSpec("DSSP", prepare, tabulate, facts)
+
+
+def _write_characters(analysis: "DSSP", path: Path, force: bool) -> None:
+    from mdreel.foundation.atomic_files import replacing
+
+    with failing_with(ExitCode.OUTPUT), replacing(path, force) as temporary, temporary.open("w") as file:
+        file.writelines("".join(states) + "\n" for states in analysis.results.dssp)
+
+
+def _table(analysis: "DSSP") -> Table:
+    from mdreel.results.column import Column
+
+    fraction, names = analysis.results.fraction, [_COLUMNS[state] for state in analysis.states]
+    head = [
+        f"residues    {len(fraction):>10,}",
+        f"frames      {analysis.n_frames:>10,}",
+    ]
+    shares = [f"{name:<12}{100 * share:>10.2f} %" for name, share in zip(names, fraction.mean(axis=0), strict=True)]
+    return Table(
+        [
+            *analysis.labels.columns(),
+            *(Column(name, "", column) for name, column in zip(names, fraction.T.copy(), strict=True)),
+        ],
+        "\n".join(head + shares),
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,144 @@
+"""``mdreel hbonds``: hydrogen bonds within a selection, or between two."""
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+
+EXAMPLES = """\
+Examples:
+  mdreel hbonds -s adk.psf -f adk.xtc -o hbonds.csv --plot hbonds.png
+  mdreel hbonds -s system.tpr -f run.xtc --select protein --other "resname SOL" -o hbonds.parquet
+  mdreel hbonds -s system.tpr -f run.xtc --lifetime 50 --intermittency 1 -o lifetime.csv --plot lifetime.png
+"""
+
+
+@analysis_command("protein", EXAMPLES)
+def hbonds(
+    request: Request,
+    other: Annotated[
+        str | None,
+        Option(
+            "--other",
+            metavar="SELECTION",
+            group=shared.ANALYSIS,
+            help="The atoms to which hydrogen bonds are looked for.  [default: the same]",
+        ),
+    ] = None,
+    hydrogens: Annotated[
+        str | None,
+        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Hydrogens.  [default: by mass and charge]"),
+    ] = None,
+    acceptors: Annotated[
+        str | None,
+        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Acceptors.  [default: by charge]"),
+    ] = None,
+    distance: Annotated[
+        float,
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest from donor to acceptor."),
+    ] = 3.0,
+    angle: Annotated[
+        float,
+        Option(metavar="DEGREES", group=shared.ANALYSIS, help="Angle at the hydrogen, at least."),
+    ] = 150.0,
+    lifetime: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Write, instead of the bonds, which share of them is still there up to N frames later.",
+        ),
+    ] = None,
+    intermittency: Annotated[
+        int,
+        Option(
+            metavar="N",
+            minimum=0,
+            group=shared.ANALYSIS,
+            help="For how many frames in a row a bond may be away that comes back; with --lifetime.",
+        ),
+    ] = 0,
+) -> AnalysisSpec:
+    """Hydrogen bonds within a selection, or between two, in every frame; the topology needs bonds."""
+    if intermittency and lifetime is None:
+        raise CommandError("--intermittency is for --lifetime", ExitCode.USAGE)
+    selection = request.selection
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "HydrogenBondAnalysis":
+        from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+
+        return HydrogenBondAnalysis(
+            atoms.universe,
+            hydrogens_sel=hydrogens,
+            acceptors_sel=acceptors,
+            between=(selection, selection if other is None else other),
+            d_a_cutoff=distance,
+            d_h_a_angle_cutoff=angle,
+            trajectory=source,
+        )
+
+    facts = {"other": selection if other is None else other, "distance": distance, "angle": angle}
+    if lifetime is None:
+        return AnalysisSpec("Hydrogen bonds", prepare, _table, facts)
+
+    def tabulate(analysis: "HydrogenBondAnalysis") -> Table:
+        return _table_of_lifetimes(analysis, lifetime, intermittency)
+
+    return AnalysisSpec("Lifetime of hydrogen bonds", prepare, tabulate, {**facts, "intermittency": intermittency})
+
+
+def _table(analysis: "HydrogenBondAnalysis") -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_summary
+
+    *numbers, distance, angle = analysis.results.hbonds.T
+    names = ("frame", "donor", "hydrogen", "acceptor")
+    counts = analysis.count_by_time().astype(np.float64)
+    return Table(
+        [
+            *(Column(name, "", values.astype(np.int64)) for name, values in zip(names, numbers, strict=True)),
+            Column("distance", "Å", distance),
+            Column("angle", "°", angle),
+        ],
+        series_summary("bonds", "", analysis.times, counts),
+        lambda title: analysis.plot(title=title),
+    )
+
+
+def _table_of_lifetimes(analysis: "HydrogenBondAnalysis", most: int, intermittency: int) -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+
+    taus, shares = analysis.lifetime(most, intermittency=intermittency)
+    times = taus * analysis.interval
+    below = np.flatnonzero(shares < math.exp(-1))
+    falls = f"after {times[below[0]]:,.6g} ps" if len(below) else f"not within {times[-1]:,.6g} ps"
+    return Table(
+        [
+            Column("frames", "", taus.astype(np.int64)),
+            Column("lag_time", "ps", times),
+            Column("bonds_still_there", "", shares),
+        ],
+        "\n".join(
+            (
+                f"bonds          {len(analysis.results.hbonds):>12,}   {analysis.n_frames:,} frames",
+                f"still there    {shares[1]:>12.3f}   after {times[1]:,.6g} ps",
+                f"               {shares[-1]:>12.3f}   after {times[-1]:,.6g} ps",
+                f"fewer than 1/e {falls}",
+            )
+        ),
+        lambda title: analysis.plot_lifetime(most, intermittency=intermittency, title=title),
+    )

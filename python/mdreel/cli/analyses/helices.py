@@ -1,0 +1,85 @@
+"""``mdreel helices``: eigenvalues of the distance matrices of helices, over time."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.helices import HelixEigenvalues
+
+EXAMPLES = """\
+Examples:
+  mdreel helices -s adk.psf -f adk.xtc --segment 13:24 --segment 31:40 --pairs -o helices.csv
+  mdreel helices -s adk.psf -f adk.xtc --segment 13:24 --squared --plot helix.png
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def helices(
+    request: Request,
+    segments: Annotated[
+        list[str] | None,
+        Option(
+            "--segment",
+            metavar="RESIDUES",
+            group=shared.ANALYSIS,
+            help="Residues of a helix, such as 13:24; give it again for more.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        bool,
+        Option("--pairs", group=shared.ANALYSIS, help="From each helix to each other, not within."),
+    ] = False,
+    squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Square the distances.")] = False,
+) -> AnalysisSpec:
+    """Largest eigenvalue of the distance matrix of helices, or of pairs of them, for every frame."""
+    if not segments:
+        raise CommandError("say which residues the helices are: --segment 13:24", ExitCode.USAGE)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "HelixEigenvalues":
+        from mdreel.analysis.helices import HelixEigenvalues
+
+        found = []
+        for segment in segments:
+            try:
+                found.append(atoms.select_atoms(f"resid {segment}"))
+            except Exception as error:  # MDAnalysis's parser raises several
+                raise CommandError(f"--segment {segment}: {' '.join(str(error).split())}", ExitCode.INPUT) from error
+            if len(found[-1]) == 0:
+                message = f"--segment {segment}: no such residue is in the {len(atoms):,} atoms selected"
+                raise CommandError(message, ExitCode.INPUT)
+            if len(several := found[-1].segments) > 1:
+                names = ", ".join(several.segids)
+                message = f"--segment {segment}: these residues are in {len(several)} segments ({names})"
+                raise CommandError(f"{message}: select one with --select 'segid {several.segids[0]}'", ExitCode.INPUT)
+        return HelixEigenvalues(found, pairs=pairs, squared=squared, trajectory=source)
+
+    facts = {"segments": " ".join(segments), "pairs": pairs, "squared": squared}
+    return AnalysisSpec("Helix eigenvalues", prepare, lambda analysis: _table(analysis, segments), facts)
+
+
+def _table(analysis: "HelixEigenvalues", segments: list[str]) -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_columns, series_summary
+
+    time, values = analysis.times, np.ascontiguousarray(analysis.results.eigenvalues.T)
+    unit = "Å^2" if analysis.squared else "Å"
+    names = [f"helix_{i}" if i == j else f"helix_{i}_{j}" for i, j in ((i + 1, j + 1) for i, j in analysis.pairs)]
+    spoken = [segments[i] if i == j else f"{segments[i]} and {segments[j]}" for i, j in analysis.pairs]
+    summaries = [series_summary(name, unit, time, column) for name, column in zip(spoken, values, strict=True)]
+    return Table(
+        [
+            *series_columns(analysis.frames.astype(np.float64), time),
+            *(Column(name, unit, column) for name, column in zip(names, values, strict=True)),
+        ],
+        "\n".join(summaries),
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,58 @@
+"""``mdreel linear-density``: profiles of mass and charge along the axes."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.analysis.choices import Grouping
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.linear_density import LinearDensity
+
+EXAMPLES = """\
+Examples:
+  mdreel linear-density -s membrane.tpr -f membrane.xtc --select "resname POPC" -o lipids.csv --plot lipids.png
+  mdreel linear-density -s run.tpr -f run.xtc --select "resname SOL" --grouping residues --binsize 1
+"""
+_UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
+
+
+@analysis_command("all", EXAMPLES)
+def linear_density(
+    request: Request,
+    grouping: Annotated[
+        Grouping, Option(group=shared.ANALYSIS, help="What counts where its centre of mass is.")
+    ] = "atoms",
+    binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="About how wide a bin is.")] = 0.25,
+) -> AnalysisSpec:
+    """Density of mass and charge along the axes: mean and standard deviation over frames."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "LinearDensity":
+        from mdreel.analysis.linear_density import LinearDensity
+
+        return LinearDensity(atoms, grouping, binsize, trajectory=source)
+
+    return AnalysisSpec("Linear density", prepare, _table, {"grouping": grouping, "binsize": binsize})
+
+
+def _table(analysis: "LinearDensity") -> Table:
+    from mdreel.results.column import Column
+
+    edges = analysis.results.x.hist_bin_edges
+    middles = (edges[1:] + edges[:-1]) / 2
+    columns, lines = [Column("position", "Å", middles)], []
+    for axis in "xyz":
+        found = analysis.results[axis]
+        for name, unit in _UNITS.items():
+            if f"{name}_density" in found:
+                columns.append(Column(f"{name}_density_{axis}", unit, found[f"{name}_density"]))
+                columns.append(Column(f"{name}_density_{axis}_stddev", unit, found[f"{name}_density_stddev"]))
+        highest = int(found.mass_density.argmax())
+        place = f"{found.mass_density[highest]:>10.3f} g/cm^3  at {middles[highest]:.2f} Å"
+        lines.append(f"along {axis}   highest {place}")
+    summary = f"bins      {len(edges) - 1:>16,}   {analysis.n_frames:,} frames"
+    return Table(columns, "\n".join((summary, *lines)), lambda title: analysis.plot(title=title))

@@ -1,0 +1,88 @@
+"""``mdreel msd``: mean square displacements, and the diffusion coefficient."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mdreel.analysis.choices import Coordinates, Scheme
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.msd import EinsteinMSD
+
+EXAMPLES = """\
+Examples:
+  mdreel msd -s run.tpr -f run.xtc --select "name OW" --unwrap-jumps lattice -o msd.csv --plot msd.png
+  mdreel msd -s run.tpr -f run.xtc --select "name P" --axes xy --max-lag 1000 --fit-begin 100 --fit-end 900
+"""
+
+
+@analysis_command("all", EXAMPLES)
+def msd(
+    request: Request,
+    axes: Annotated[Coordinates, Option(group=shared.ANALYSIS, help="Which coordinates count.")] = "xyz",
+    max_lag: Annotated[
+        int | None,
+        Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Most frames between two positions."),
+    ] = None,
+    unwrap_jumps: Annotated[
+        Scheme | Literal["none"],
+        Option(
+            group=shared.ANALYSIS,
+            help="How jumps across boundaries are undone: counting cells, or adding up how far atoms go.",
+        ),
+    ] = "none",
+    fft: Annotated[
+        bool,
+        Option("--fft/--direct", group=shared.ANALYSIS, help="By Fourier transforms, or by pairs."),
+    ] = True,
+    fit_begin: Annotated[
+        float | None,
+        Option(metavar="PS", group=shared.ANALYSIS, help="Where the fit begins.  [default: at 10 %]"),
+    ] = None,
+    fit_end: Annotated[
+        float | None,
+        Option(metavar="PS", group=shared.ANALYSIS, help="Where the fit ends.  [default: at 90 %]"),
+    ] = None,
+) -> AnalysisSpec:
+    """Mean square displacement of particles for each time that passes, and the diffusion coefficient."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "EinsteinMSD":
+        from mdreel.analysis.msd import EinsteinMSD
+
+        scheme = None if unwrap_jumps == "none" else unwrap_jumps
+        return EinsteinMSD(atoms, axes, fft, max_lag=max_lag, nojump=scheme, per_particle=False, trajectory=source)
+
+    def tabulate(analysis: "EinsteinMSD") -> Table:
+        return _table(analysis, fit_begin, fit_end)
+
+    facts = {"axes": axes, "jumps": unwrap_jumps}
+    return AnalysisSpec("Mean square displacement", prepare, tabulate, facts)
+
+
+def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> Table:
+    from mdreel.errors import MismatchError
+    from mdreel.results.column import Column
+
+    times, values = analysis.results.delta_t_values, analysis.results.timeseries
+    lines = [
+        f"frames     {analysis.n_frames:>12,}   up to {len(times) - 1:,} apart",
+        f"longest    {times[-1]:>12.6g} ps   msd {values[-1]:.3f} Å²",
+    ]
+    try:
+        fit = analysis.diffusion(begin, end)
+    except MismatchError as error:
+        lines.append(f"diffusion  none: {error}")
+    else:
+        lines += [
+            f"slope      {fit.slope:>12.4g} Å²/ps   from {fit.begin:g} to {fit.end:g} ps",
+            f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
+        ]
+    return Table(
+        [Column("lag_time", "ps", times), Column("msd", "Å^2", values)],
+        "\n".join(lines),
+        lambda title: analysis.plot(title=title),
+    )

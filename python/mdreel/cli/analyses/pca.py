@@ -1,0 +1,84 @@
+"""``mdreel pca``: the directions in which atoms move most, together."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.pca import PCA
+
+EXAMPLES = """\
+Examples:
+  mdreel pca -s adk.psf -f adk.xtc --align -o variance.csv --plot variance.png
+  mdreel pca -s adk.psf -f adk.xtc --align --components 3 -o components.npz
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def pca(
+    request: Request,
+    align: Annotated[
+        bool,
+        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first one before."),
+    ] = False,
+    components: Annotated[
+        int | None,
+        Option(
+            "--components",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Write the first N components, a row for each atom, instead of the variance of all.",
+        ),
+    ] = None,
+) -> AnalysisSpec:
+    """Principal components of the positions of a selection, and how much of the variance each has."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "PCA":
+        from mdreel.analysis.pca import PCA
+
+        return PCA(atoms, align=align, trajectory=source)
+
+    return AnalysisSpec("PCA", prepare, lambda analysis: _table(analysis, components), {"align": align})
+
+
+def _table(analysis: "PCA", n_components: int | None) -> Table:
+    import numpy as np
+
+    from mdreel.analysis.topology.residue_labels import ResidueLabels
+    from mdreel.results.column import Column
+
+    results, atoms = analysis.results, analysis.atomgroup
+    cumulated, variance = results.cumulated_variance, results.variance
+    if n_components is None:
+        columns = [
+            Column("component", "", np.arange(1, len(variance) + 1)),
+            Column("variance", "Å^2", variance),
+            Column("cumulated_variance", "", cumulated),
+        ]
+    else:
+        directions = results.p_components[:, :n_components].T.reshape(-1, len(atoms), 3)
+        columns = [
+            Column("atom", "", atoms.ix.astype(np.int64)),
+            *ResidueLabels.of(atoms).columns(),
+            *(Column(f"mean_{axis}", "Å", values) for axis, values in zip("xyz", results.mean.T, strict=True)),
+            *(
+                Column(f"pc{i}_{axis}", "", np.ascontiguousarray(values))
+                for i, direction in enumerate(directions, 1)
+                for axis, values in zip("xyz", direction.T, strict=True)
+            ),
+        ]
+    lines = [
+        f"component {i + 1}  {variance[i]:>12.3f} Å^2   cumulated {cumulated[i]:>6.1%}"
+        for i in range(min(5, len(variance)))
+    ]
+    return Table(
+        columns,
+        "\n".join([f"atoms {len(atoms):,}   {analysis.n_frames:,} frames", *lines]),
+        lambda title: analysis.plot(title=title),
+    )

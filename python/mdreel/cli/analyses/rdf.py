@@ -1,0 +1,68 @@
+"""``mdreel rdf``: the radial distribution function of two selections."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mdreel.analysis.choices import Norm, SharedGroup
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.rdf import InterRDF
+
+EXAMPLES = """\
+Examples:
+  mdreel rdf -s system.tpr -f run.xtc --select "name OW" -o rdf.csv --plot rdf.png
+  mdreel rdf -s system.tpr -f run.xtc --select "name NA" --other "name OW" --bins 200 --to 10
+"""
+
+
+@analysis_command("water and name O*", EXAMPLES)
+def rdf(
+    request: Request,
+    other: shared.Other = None,
+    bins: Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")] = 75,
+    low: Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Lowest distance.")] = 0.0,
+    high: Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")] = 15.0,
+    norm: Annotated[Norm, Option(group=shared.ANALYSIS, help="What counts are divided by, besides frames.")] = "rdf",
+    exclude_same: Annotated[
+        SharedGroup | Literal["none"],
+        Option(group=shared.ANALYSIS, help="Pairs that share it do not count."),
+    ] = "residue",
+) -> AnalysisSpec:
+    """Radial distribution function of the atoms of a selection around those of another."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF":
+        from mdreel.analysis.rdf import InterRDF
+        from mdreel.analysis.topology.topology_file import select_atoms
+
+        others = atoms if other is None else select_atoms(atoms.universe, other, request.topology)
+        same = None if exclude_same == "none" else exclude_same
+        return InterRDF(atoms, others, bins, (low, high), norm, exclude_same=same, trajectory=source)
+
+    facts = {
+        "other": request.selection if other is None else other,
+        "norm": norm,
+        "exclude_same": exclude_same,
+    }
+    return AnalysisSpec("Radial distribution", prepare, _table, facts)
+
+
+def _table(analysis: "InterRDF") -> Table:
+    from mdreel.results.column import Column
+
+    results = analysis.results
+    highest = results.rdf.argmax()
+    return Table(
+        [Column("r", "Å", results.bins), Column("rdf", "", results.rdf), Column("count", "", results.count)],
+        "\n".join(
+            (
+                f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",
+                f"highest  {results.rdf[highest]:>16.3f}   at {results.bins[highest]:.2f} Å",
+            )
+        ),
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,329 @@
+"""Requests of analyses: the options that all analyses share, and what each analysis adds."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import SectionedCommand, click_parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.results.column import Column
+
+
+@dataclass(frozen=True)
+class Table:
+    """The results of an analysis for people and files.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+        The table.
+    summary : str
+        The text that is printed if no output file is given.
+    figure : callable
+        Draws the results under a title.
+    """
+
+    columns: "Sequence[Column]"
+    summary: str
+    figure: "Callable[[str], Figure]"
+
+
+@dataclass(frozen=True)
+class AnalysisSpec:
+    """An analysis that a command or a recipe asks for.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    prepare : callable
+        Makes the analysis from atoms and a trajectory.
+    tabulate : callable
+        Makes a table of the finished analysis.
+    facts : dict
+        Metadata of the output file that only this analysis has.
+    """
+
+    title: str
+    prepare: "Callable[[AtomGroup, Source], Analysis]"
+    tabulate: "Callable[[Any], Table]"
+    facts: "dict[str, Any]"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The values of the options that all analyses share."""
+
+    topology: shared.Topology
+    trajectories: shared.Trajectories
+    selection: shared.Selection
+    begin: shared.Begin = None
+    end: shared.End = None
+    interval: shared.Interval = None
+    start: shared.Start = None
+    stop: shared.Stop = None
+    step: shared.Step = None
+    transforms: shared.Transforms = None
+    center_on: shared.CenterOn = "protein"
+    output: shared.Output = None
+    plot: shared.Plot = None
+    timing: shared.TimingFile = None
+    report: shared.ReportFile = None
+    force: shared.Force = False
+    quiet: shared.Quiet = False
+    verbose: shared.Verbose = False
+    n_workers: shared.Workers = 0
+    backend: shared.Backend = None
+    n_parts: shared.Parts = None
+    access: shared.Access = None
+    schedule: shared.Schedule = "demand"
+    communication: shared.Communication = None
+    scheduler: shared.Scheduler = None
+    memory: shared.Memory = None
+    checkpoint: shared.Checkpoint = None
+    on_error: shared.OnError = "raise"
+    follow: shared.Follow = False
+    end_frames: shared.EndFrames = None
+    end_idle: shared.EndIdle = None
+    end_file: shared.EndFile = None
+    end_process: shared.EndProcess = None
+    channel: shared.Channel = None
+    channel_begin: shared.ChannelBegin = None
+    channel_wait: shared.ChannelWait = None
+    channel_timeout: shared.ChannelTimeout = None
+    channel_restart: shared.ChannelRestart = None
+    every: shared.Every = None
+
+    def check(self) -> None:
+        """Refuse combinations of options that have no meaning."""
+        check_window((self.begin, self.end, self.interval), (self.start, self.stop, self.step))
+        whole = {
+            "-b": self.begin,
+            "-e": self.end,
+            "-dt": self.interval,
+            "--n-parts": self.n_parts,
+            "--checkpoint": self.checkpoint,
+        }
+        self._check_channel({**whole, "--follow": self.follow, "--timing": self.timing, "--report": self.report})
+        self._check_following(whole)
+        if self.every is not None and not self.is_live:
+            raise CommandError("--every: with --channel or --follow only", ExitCode.USAGE)
+        if self.is_live:
+            self._check_live()
+
+    def _check_channel(self, refused: dict[str, object]) -> None:
+        """Refuse options of channels without a channel, and options of files with one."""
+        if self.channel is None:
+            settings = {
+                "--start-at": self.channel_begin,
+                "--wait": self.channel_wait,
+                "--timeout": self.channel_timeout,
+                "--restart": self.channel_restart,
+            }
+            for name, setting in settings.items():
+                if setting is not None:
+                    raise CommandError(f"{name}: with --channel only", ExitCode.USAGE)
+            if not self.trajectories:
+                message = "Missing option '-f' / '--trajectory', or '--channel' (see --help)"
+                raise CommandError(message, ExitCode.USAGE)
+            return
+        if self.trajectories:
+            raise CommandError("give either --trajectory or --channel, not both", ExitCode.USAGE)
+        for name, value in refused.items():
+            if value is not None and value is not False:
+                raise CommandError(f"{name} needs the files of a trajectory, which a channel is not", ExitCode.USAGE)
+        self.first_frame()
+
+    def _check_following(self, refused: dict[str, object]) -> None:
+        """Refuse ends without ``--follow``, and ``--follow`` without an end or with options of whole files."""
+        ends = list(self.ends.values())
+        if not self.follow:
+            if any(end is not None for end in ends):
+                names = "--end-frames, --end-idle, --end-file, --end-process"
+                raise CommandError(f"{names}: with --follow only", ExitCode.USAGE)
+            return
+        if all(end is None for end in ends):
+            message = "--follow needs an end: --end-frames, --end-idle, --end-file or --end-process"
+            raise CommandError(message, ExitCode.USAGE)
+        if len(self.trajectories) > 1:
+            raise CommandError(f"--follow follows one trajectory, not {len(self.trajectories)}", ExitCode.USAGE)
+        for name, value in refused.items():
+            if value is not None:
+                message = f"{name} needs the whole trajectory, which a file that is followed is not"
+                raise CommandError(message, ExitCode.USAGE)
+
+    def _check_live(self) -> None:
+        """Refuse options that live results cannot have: threads compute them from frames that come once."""
+        given = {
+            "--backend": self.backend not in (None, "threads"),
+            "--schedule": self.schedule != "demand",
+            "--on-error": self.on_error != "raise",
+            "--access": self.access is not None,
+            "--communication": self.communication is not None,
+            "--scheduler": self.scheduler is not None,
+            "--memory": self.memory is not None,
+        }
+        if any(given.values()):
+            names = ", ".join(name for name, is_given in given.items() if is_given)
+            raise CommandError(f"{names}: not for results so far, which threads make as frames come", ExitCode.USAGE)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether outputs are written as frames come."""
+        return self.channel is not None or (self.follow and self.every is not None)
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """Arguments of `mdreel.trajectory.follow` that say how to recognize the end of a file."""
+        return {
+            "n_frames": self.end_frames,
+            "idle": self.end_idle,
+            "stop_file": self.end_file,
+            "process": self.end_process,
+        }
+
+    @property
+    def input(self) -> str:
+        """The input, for people."""
+        return " ".join(map(str, self.trajectories)) if self.channel is None else f"channel {self.channel}"
+
+    def first_frame(self) -> "str | tuple[str, int | float]":
+        """Return the first frame of the channel, as `mdreel.live.channel` takes it."""
+        text = self.channel_begin or "earliest"
+        if text in ("earliest", "latest"):
+            return text
+        word, _, number = text.partition(":")
+        try:
+            return word, float(number) if word == "time" else int(number)
+        except ValueError:
+            message = f"--start-at is earliest, latest, sequence:N, step:N or time:PS, not {text!r}"
+            raise CommandError(message, ExitCode.USAGE) from None
+
+
+@dataclass(frozen=True)
+class AnalysisRequest:
+    """An analysis with its atoms and its output files.
+
+    Attributes
+    ----------
+    spec : AnalysisSpec
+        The analysis.
+    selection : str
+        Its atoms.
+    output, plot : Path or None
+        Table and plot.
+    read, written : tuple of Path
+        Further files that it reads and writes.
+    """
+
+    spec: AnalysisSpec
+    selection: str
+    output: Path | None
+    plot: Path | None
+    read: tuple[Path, ...] = ()
+    written: tuple[Path, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """All files that it writes."""
+        return tuple(path for path in (self.output, self.plot, *self.written) if path is not None)
+
+
+Runner = Callable[[Request, Sequence[AnalysisRequest]], None]
+"""A function that runs analyses in one pass. The main command gives it to the others as the object of its context."""
+
+
+class AnalysisCommand(SectionedCommand):
+    """A command made of a function that returns an `AnalysisSpec`.
+
+    Parameters
+    ----------
+    specify : callable
+        Receives a `Request` and the analysis's own options, and returns an `AnalysisSpec`.
+    selection : str
+        The default selection.
+    examples : str
+        The end of its help.
+    """
+
+    def __init__(self, specify: Callable[..., AnalysisSpec], selection: str, examples: str) -> None:
+        self.specify = specify
+        self.selection = selection
+        super().__init__(
+            specify.__name__.replace("_", "-"),
+            callback=click.pass_context(self._run),
+            params=[click_parameter(one) for one in self.parameters],
+            help=inspect.getdoc(specify),
+            epilog=examples,
+            hides_advanced=True,
+        )
+
+    @property
+    def own(self) -> list[inspect.Parameter]:
+        """Its own options, without those of a `Request`."""
+        return [one for name, one in inspect.signature(self.specify).parameters.items() if name != "request"]
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """All its options: its own stand behind the selection."""
+        found = []
+        for one in inspect.signature(Request).parameters.values():
+            if one.name == "selection":
+                found += [one.replace(default=self.selection), *self.own]
+            else:
+                # A channel can replace the trajectory; `Request.check` wants one of them.
+                found.append(one.replace(default=()) if one.name == "trajectories" else one)
+        return found
+
+    def parse(self, **values: Any) -> tuple[Request, list[AnalysisRequest]]:
+        """Return the request that the values of all options make."""
+        request = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
+        return request, [self.request_of(request, **values)]
+
+    def request_of(self, request: Request, **own: Any) -> AnalysisRequest:
+        """Return the request of one analysis from the values of its own options."""
+        read: list[Path] = []
+        written: list[Path] = []
+        for parameter in self.own:
+            path = own.get(parameter.name)
+            if isinstance(path, Path):
+                is_output = get_args(parameter.annotation)[1].group == shared.OUTPUT
+                (written if is_output else read).append(path)
+        spec = self.specify(request, **own)
+        return AnalysisRequest(spec, request.selection, request.output, request.plot, tuple(read), tuple(written))
+
+    def _run(self, context: click.Context, /, **values: Any) -> None:
+        run: Runner = context.obj
+        run(*self.parse(**values))
+
+
+def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., AnalysisSpec]], AnalysisCommand]:
+    """Make a command of a function; see `AnalysisCommand`."""
+    return lambda specify: AnalysisCommand(specify, selection, examples)
+
+
+def check_window(by_time: tuple[Any, ...], by_frame: tuple[Any, ...]) -> None:
+    """Refuse frames that are chosen by time (begin, end, interval; ps) and by number (start, stop, step) at once."""
+    if any(limit is not None for limit in by_time) and any(limit is not None for limit in by_frame):
+        message = "choose frames by time (-b -e -dt) or by number (--start --stop --step), not by both"
+        raise CommandError(message, ExitCode.USAGE)
+    if by_time[2] is not None and not by_time[2] > 0:
+        raise CommandError(f"-dt must be more than 0 ps, not {by_time[2]:g}", ExitCode.USAGE)
+
+
+def check_reference(reference: Path | None, reference_frame: int | None) -> None:
+    """Refuse two references."""
+    if reference is not None and reference_frame is not None:
+        raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)

@@ -1,0 +1,49 @@
+"""``mdreel rg``: the radius of gyration of a selection, over time."""
+
+from typing import TYPE_CHECKING
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.rg import Rg
+
+EXAMPLES = """\
+Examples:
+  mdreel rg -s adk.psf -f adk.xtc -o rg.csv --plot rg.png
+  mdreel rg -s adk.psf -f adk.xtc --select "protein and name CA" --weights none
+"""
+
+
+@analysis_command("protein", EXAMPLES)
+def rg(
+    request: Request,
+    weights: shared.Weights = "mass",
+) -> AnalysisSpec:
+    """Radius of gyration of a selection, and the radii about the axes, for every frame."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "Rg":
+        from mdreel.analysis.rg import Rg
+
+        return Rg(atoms, "mass" if weights == "mass" else None, trajectory=source)
+
+    return AnalysisSpec("Radius of gyration", prepare, _table, {"weights": weights})
+
+
+def _table(analysis: "Rg") -> Table:
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_columns, series_summary
+
+    frame, time, radius, *about = analysis.results.rgyr.T
+    return Table(
+        [
+            *series_columns(frame, time),
+            Column("rg", "Å", radius),
+            *(Column(f"rg_{axis}", "Å", values) for axis, values in zip("xyz", about, strict=True)),
+        ],
+        series_summary("Rg", "Å", time, radius),
+        lambda title: analysis.plot(title=title),
+    )

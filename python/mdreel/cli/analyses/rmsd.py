@@ -1,0 +1,85 @@
+"""``mdreel rmsd``: the minimum RMSD of a selection, over time."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command, check_reference
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.rmsd import RMSD
+
+
+EXAMPLES = """\
+Examples:
+  mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png
+  mdreel rmsd -s adk.psf -f adk.dcd --select backbone -b 1000 -dt 10 -nt 4
+  mdreel rmsd -s adk.psf -f adk.xtc --select "name CA and resid 1:29" --group "name CA and resid 122:159"
+  mdreel rmsd -s adk.psf -f running.xtc --follow --end-file running.done -o rmsd.csv
+  mdreel rmsd -s adk.psf --channel run1 -o rmsd.csv
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def rmsd(
+    request: Request,
+    reference: shared.Reference = None,
+    reference_frame: shared.ReferenceFrame = None,
+    weights: shared.Weights = "none",
+    no_superposition: shared.NoSuperposition = False,
+    group: Annotated[
+        list[str] | None,
+        Option(
+            "--group",
+            metavar="SELECTION",
+            group=shared.ANALYSIS,
+            help="Other atoms, whose RMSD after the same superposition is computed as well; may be repeated.",
+        ),
+    ] = None,
+    match_atoms: shared.MatchAtoms = True,
+    tol_mass: shared.MassTolerance = 0.1,
+) -> AnalysisSpec:
+    """Minimum RMSD of a selection to a reference, for every frame."""
+    check_reference(reference, reference_frame)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "RMSD":
+        from mdreel.analysis.rmsd import RMSD
+        from mdreel.analysis.topology.topology_file import open_topology, select_atoms
+
+        return RMSD(
+            atoms,
+            None if reference is None else select_atoms(open_topology(reference), request.selection, reference),
+            ref_frame=reference_frame or 0,
+            weights="mass" if weights == "mass" else None,
+            superposition=not no_superposition,
+            groupselections=group,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
+            trajectory=source,
+        )
+
+    facts = {
+        "weights": weights,
+        "superposition": not no_superposition,
+        "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
+    }
+    if group:
+        facts["groups"] = "; ".join(group)
+    return AnalysisSpec("RMSD", prepare, _table, facts)
+
+
+def _table(analysis: "RMSD") -> Table:
+    from mdreel.results.column import Column
+    from mdreel.results.series import series_columns, series_summary
+
+    frame, time, values, *groups = analysis.results.rmsd.T
+    others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
+    means = [f"group {i}: mean {column.mean():.3f} Å  {analysis.names[i]}" for i, column in enumerate(groups, 1)]
+    return Table(
+        [*series_columns(frame, time), Column("rmsd", "Å", values), *others],
+        "\n".join([series_summary("RMSD", "Å", time, values), *means]),
+        lambda title: analysis.plot(title=title),
+    )

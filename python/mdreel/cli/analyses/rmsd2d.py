@@ -1,0 +1,55 @@
+"""``mdreel rmsd2d``: RMSD of each frame from each other frame."""
+
+from typing import TYPE_CHECKING
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.distance_matrix import DistanceMatrix
+
+EXAMPLES = """\
+Examples:
+  mdreel rmsd2d -s adk.psf -f adk.xtc --step 10 -o rmsd2d.parquet --plot rmsd2d.png
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def rmsd2d(
+    request: Request,
+    weights: shared.Weights = "none",
+    no_superposition: shared.NoSuperposition = False,
+) -> AnalysisSpec:
+    """Minimum RMSD of a selection in each frame to each other frame; a row for each pair."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "DistanceMatrix":
+        from mdreel.analysis.distance_matrix import DistanceMatrix
+
+        mass = "mass" if weights == "mass" else None
+        return DistanceMatrix(atoms, weights=mass, superposition=not no_superposition, trajectory=source)
+
+    facts = {"weights": weights, "superposition": not no_superposition}
+    return AnalysisSpec("RMSD of pairs of frames", prepare, _table, facts)
+
+
+def _table(analysis: "DistanceMatrix") -> Table:
+    import numpy as np
+
+    from mdreel.results.column import Column
+
+    matrix, frames = analysis.results.dist_matrix, analysis.frames
+    first, second = np.triu_indices(len(frames), 1)
+    values = matrix[first, second]
+    summary = f"frames {len(frames):,}   pairs {len(values):,}"
+    if len(values):
+        furthest = int(values.argmax())
+        pair = f"frames {frames[first[furthest]]} and {frames[second[furthest]]}"
+        summary += f"\nRMSD mean    {values.mean():>10.3f} Å\n     highest {values.max():>10.3f} Å  {pair}"
+    return Table(
+        [Column("frame", "", frames[first]), Column("other", "", frames[second]), Column("rmsd", "Å", values)],
+        summary,
+        lambda title: analysis.plot(title=title),
+    )

@@ -1,0 +1,255 @@
+"""Runs of requested analyses over files: inputs, the pass, outputs."""
+
+import logging
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from mdreel.cli.analyses.request import AnalysisRequest, Request
+from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.output import echo
+from mdreel.execution.executors.mpi.launcher import launched
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.base.analysis import Analysis
+    from mdreel.analysis.base.observer import ResultsView
+    from mdreel.execution.executors.executor import Executor
+    from mdreel.results.column import Column
+    from mdreel.timing.timing import Timing
+
+
+@dataclass(frozen=True)
+class PreparedAnalyses:
+    """Analyses with their opened inputs.
+
+    Attributes
+    ----------
+    requests : sequence of AnalysisRequest
+        The requests.
+    source : Source
+        The trajectory.
+    groups : list of AtomGroup
+        The atoms of each analysis.
+    analyses : list of Analysis
+        The analyses.
+    topology_seconds : float
+        Time that topology, selections and references took, s.
+    """
+
+    requests: Sequence[AnalysisRequest]
+    source: "Source"
+    groups: "list[AtomGroup]"
+    analyses: "list[Analysis]"
+    topology_seconds: float
+
+    def views(self) -> "list[ResultsView]":
+        """Return the tables that `mdreel watch` shows of the analyses."""
+        from mdreel.analysis.base.observer import ResultsView
+
+        def columns_of(one: AnalysisRequest, analysis: "Analysis") -> "Sequence[Column]":
+            return one.spec.tabulate(analysis).columns
+
+        each = zip(self.requests, self.analyses, strict=True)
+        return [ResultsView(one.spec.title, partial(columns_of, one, analysis)) for one, analysis in each]
+
+
+def run_on_files(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
+    """Run analyses in one pass over files, and write or print their results."""
+    check(request, analyses)
+    prepared = prepare(request, analyses, open_files)
+    with failing_with(ExitCode.INPUT):
+        environment = environment_of_run(request)
+        _run(request, prepared)
+    write_outputs(request, prepared)
+    finish(request, prepared, environment)
+
+
+def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
+    """Refuse combinations that have no meaning, and outputs that could not be written at the end."""
+    from mdreel.results.figure import check_figure
+    from mdreel.results.files import check_output
+
+    request.check()
+    for one in analyses:
+        _check_file(one.output, request.force, check_output)
+        _check_file(one.plot, request.force, check_figure)
+    if request.timing is not None:
+        from mdreel.timing.files import check_record_file
+
+        _check_file(request.timing, request.force, check_record_file)
+    if request.report is not None:
+        from mdreel.timing.report.page import check_report
+
+        _check_file(request.report, request.force, check_report)
+    written = {path.resolve() for one in analyses for path in one.outputs}
+    for path in (request.timing, request.report):
+        if path is not None and path.resolve() in written:
+            raise CommandError(f"{path}: two outputs cannot be one file", ExitCode.USAGE)
+
+
+def open_files(request: Request) -> "Source":
+    """Open the trajectory files; one that is followed when its first frame is there."""
+    from mdreel.trajectory.follow import follow
+    from mdreel.trajectory.read import read
+
+    return follow(request.trajectories[0], **request.ends) if request.follow else read(request.trajectories)
+
+
+def prepare(
+    request: Request, analyses: Sequence[AnalysisRequest], open_input: "Callable[[Request], Source]"
+) -> PreparedAnalyses:
+    """Open trajectory and topology, and make the analyses."""
+    with failing_with(ExitCode.INPUT):
+        # First, because it takes no time, and importing MDAnalysis does.
+        source = open_input(request)
+    since = perf_counter()
+
+    from mdreel.analysis.named_transformations import transformed_by_name
+    from mdreel.analysis.topology.topology_file import open_topology, select_atoms
+
+    with failing_with(ExitCode.INPUT):
+        universe = open_topology(request.topology)
+        groups = [select_atoms(universe, one.selection, request.topology) for one in analyses]
+        source = transformed_by_name(source, universe, request.transforms or (), request.center_on, request.topology)
+        made = [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
+    return PreparedAnalyses(analyses, source, groups, made, perf_counter() - since)
+
+
+def environment_of_run(request: Request) -> dict[str, Any]:
+    """Return the facts of machine and files that a timing record has; they are taken before the run."""
+    if request.timing is None and request.report is None:
+        return {}
+    from mdreel.timing.environment import environment_of
+
+    return environment_of(request.trajectories)
+
+
+def write_outputs(request: Request, prepared: PreparedAnalyses) -> None:
+    """Write the results of the analyses that have output files."""
+    for one, atoms, analysis in zip(prepared.requests, prepared.groups, prepared.analyses, strict=True):
+        if one.output is not None or one.plot is not None:
+            _write(request, one, analysis, len(atoms))
+
+
+def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, Any]) -> None:
+    """Print summaries of the analyses without output file; write and print the timing; remove the checkpoint."""
+    from mdreel.execution.checkpoint.file import remove_checkpoint
+
+    for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
+        if one.output is None:
+            echo(one.spec.tabulate(analysis).summary)
+    timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
+    _write_timing(request, timing, environment, _title(request, prepared.requests))
+    if request.checkpoint is not None:
+        # After all outputs: until they are on the disk, they can be made from the checkpoint again.
+        remove_checkpoint(request.checkpoint)
+    if not request.quiet:
+        echo(timing.summary(), err=True)
+        if request.verbose:
+            echo(timing.table(), err=True)
+
+
+def _check_file(path: Path | None, force: bool, check_path: Callable[[Path, bool], object]) -> None:
+    if path is not None:
+        with checking_output(path):
+            check_path(path, force)
+
+
+def _run(request: Request, prepared: PreparedAnalyses) -> None:
+    from mdreel.analysis.base.one_pass import run
+    from mdreel.trajectory.window import TimeWindow, frames_in_window
+
+    source = prepared.source.with_on_error(request.on_error)
+    run(
+        prepared.analyses,
+        request.start,
+        request.stop,
+        request.step,
+        frames_in_window(source, TimeWindow(request.begin, request.end, request.interval)),
+        backend=_executor(request),
+        access=request.access,
+        n_parts=request.n_parts,
+        memory=request.memory,
+        checkpoint=request.checkpoint,
+        progress=not request.quiet,
+        on_error=request.on_error,
+    )
+
+
+def _executor(request: Request) -> "Executor":
+    """Return the executor that the options ask for."""
+    from mdreel.execution.executors.resolve_executor import executor_class
+
+    ranks = launched()
+    backend = request.backend or ("mpi" if ranks is not None and ranks.size > 1 else "threads")
+    if request.scheduler is not None and backend != "dask":
+        raise CommandError("--scheduler is for --backend dask", ExitCode.USAGE)
+    if request.communication is not None and backend != "mpi":
+        raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
+    settings: dict[str, str] = {}
+    if backend == "dask":
+        logging.disable()  # Dask logs tracebacks of errors that become one line here
+        if request.scheduler is not None:
+            settings["client"] = request.scheduler
+    if request.communication is not None:
+        settings["communication"] = request.communication
+    n_workers = None if backend == "serial" else request.n_workers or None
+    return executor_class(backend)(n_workers, request.schedule, **settings)
+
+
+def _write(request: Request, one: AnalysisRequest, analysis: "Analysis", n_atoms: int) -> None:
+    from mdreel.execution.damage import facts_of_damage
+    from mdreel.results.figure import save
+    from mdreel.results.files import write
+
+    table = one.spec.tabulate(analysis)
+    metadata: dict[str, Any] = {
+        "title": one.spec.title,
+        "topology": str(request.topology),
+        "trajectory": request.input,
+        "selection": one.selection,
+        "n_atoms": n_atoms,
+        **one.spec.facts,
+        **facts_of_damage(analysis.damage, request.on_error),
+    }
+    with failing_with(ExitCode.OUTPUT):
+        if one.output is not None:
+            write(one.output, table.columns, metadata, request.force)
+        if one.plot is not None:
+            atoms = f"{one.selection} ({n_atoms:,} atoms)"
+            save(table.figure(textwrap.shorten(atoms, 48, placeholder=" ...")), one.plot, request.force)
+
+
+def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any], title: str) -> None:
+    if request.timing is None and request.report is None:
+        return
+    from mdreel.timing.environment import versions
+    from mdreel.timing.files import write_record
+    from mdreel.timing.limits import measure_limits
+    from mdreel.timing.record import Record
+
+    # The run itself loads some packages, whose versions the record has.
+    record = Record(timing, {**environment, "versions": versions()}, measure_limits(request.trajectories[0]), title)
+    with failing_with(ExitCode.OUTPUT):
+        if request.timing is not None:
+            write_record(record, request.timing, request.force)
+        if request.report is not None:
+            from mdreel.timing.report.page import write_report
+
+            write_report(record, request.report, request.force)
+
+
+def _title(request: Request, analyses: Sequence[AnalysisRequest]) -> str:
+    """Return a title of the run: its analyses and its files."""
+    names = ", ".join(dict.fromkeys(one.spec.title for one in analyses))
+    if request.channel is not None:
+        return f"{names} of {request.input}"
+    first, *others = (path.name for path in request.trajectories)
+    return f"{names} of {first}" + (f" and {len(others)} more" if others else "")

@@ -1,0 +1,65 @@
+"""Errors of commands: exit codes and messages of one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.foundation.printable import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line."""
+
+    DONE = 0
+    DEFECT = 1
+    USAGE = 2
+    INPUT = 3
+    OUTPUT = 4
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    BROKEN_PIPE = 141  # 128 + SIGPIPE
+    TERMINATED = 143  # 128 + SIGTERM
+
+
+class CommandError(Exception):
+    """An error that ends a command. Its message is for the person who typed the command."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
+    """Turn errors of mdreel and of the operating system into a `CommandError` with this exit code."""
+    try:
+        yield
+    except (MdreelError, OSError) as error:
+        raise CommandError(one_line(error) + (f" ({hint})" if hint else ""), code) from error
+
+
+@contextmanager
+def checking_output(path: "Path") -> Iterator[None]:
+    """Turn errors about an output file into a `CommandError`: wrong usage, or a file that cannot be written."""
+    try:
+        with failing_with(ExitCode.OUTPUT):
+            yield
+    except CommandError as error:
+        match error.__cause__:
+            case FileExistsError():
+                message = f"{path}: the output exists already (--force replaces it)"
+                raise CommandError(message, ExitCode.USAGE) from error
+            case UnsupportedError():
+                raise CommandError(str(error), ExitCode.USAGE) from error
+        raise
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error in one line, with its file first."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return printable(f"{error.filename}: {error.strerror}")
+    return printable(str(error)) or type(error).__name__

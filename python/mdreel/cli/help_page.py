@@ -1,0 +1,35 @@
+"""The help of the main command, made from the table of commands alone, so that it needs no Click."""
+
+from collections.abc import Iterator
+
+from mdreel.cli.commands import groups
+
+OPTIONS = {
+    "--version": "Print the version.",
+    "--install-completion [SHELL]": "Install completion for a shell.  [default: the current shell]",
+    "--show-completion [SHELL]": "Print the completion script of a shell.  [default: of the current shell]",
+    "-h, --help": "Show this message and exit.",
+}
+
+_EXAMPLE = "mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png"
+
+
+def help_page() -> str:
+    """Return the help of the main command."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "Usage: mdreel [OPTIONS] COMMAND [ARGS]..."
+    yield ""
+    yield "  Analyse molecular dynamics trajectories and running simulations in parallel."
+    sections = {title: {entry.name: entry.help for entry in entries} for title, entries in groups().items()}
+    for title, rows in {**sections, "Options": OPTIONS}.items():
+        yield ""
+        yield f"{title}:"
+        width = max(16, *map(len, rows))
+        for name, text in rows.items():
+            yield f"  {name:{width}}  {text}".rstrip()
+    yield ""
+    yield "  mdreel COMMAND --help shows the options of a command."
+    yield f"  Example:  {_EXAMPLE}"

@@ -1,0 +1,83 @@
+"""The main command. It loads another command only when that runs or shows its own help."""
+
+from typing import Any
+
+import click
+
+from mdreel.cli import commands
+from mdreel.cli.help_page import OPTIONS, help_page
+from mdreel.cli.output import echo
+
+
+class LazyGroup(click.Group):
+    """The main command, whose commands are those of the table."""
+
+    def __init__(self) -> None:
+        completion = {"is_flag": False, "flag_value": "", "is_eager": True, "expose_value": False, "metavar": "SHELL"}
+        super().__init__(
+            "mdreel",
+            invoke_without_command=True,
+            callback=_show_help,
+            params=[
+                _option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version),
+                _option("--install-completion", callback=_install_completion, **completion),
+                _option("--show-completion", callback=_show_completion, **completion),
+            ],
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
+        return [entry.name for entries in commands.groups().values() for entry in entries]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        entry = commands.find(cmd_name)
+        return None if entry is None else commands.load(entry)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help, for which no command is loaded."""
+        return help_page()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete names of commands, with the help of the table, and options."""
+        from click.shell_completion import CompletionItem
+
+        entries = (entry for group in commands.groups().values() for entry in group)
+        found = [CompletionItem(one.name, help=one.help) for one in entries if one.name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _option(name: str, **settings: Any) -> click.Option:
+    text = next(text for names, text in OPTIONS.items() if names.split()[0] == name)
+    return click.Option([name], help=text, **settings)
+
+
+@click.pass_context
+def _show_help(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        echo(context.get_help())
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+    if is_given and not context.resilient_parsing:
+        from importlib.metadata import version  # imports the whole of email
+
+        echo(f"mdreel {version('mdreel')}")
+        context.exit()
+
+
+def _show_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not context.resilient_parsing:
+        from mdreel.cli.options.completion import script_of
+
+        echo(script_of(context.command, shell))
+        context.exit()
+
+
+def _install_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not context.resilient_parsing:
+        from mdreel.cli.options.completion import install
+
+        echo(install(context.command, shell))
+        context.exit()

@@ -1,0 +1,115 @@
+"""``mdreel channels``: what channels there are, and how they are doing."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option, command
+from mdreel.cli.output import echo, echo_json
+
+if TYPE_CHECKING:
+    from mdreel.live.channels.status import Status
+
+EXAMPLES = """\
+Examples:
+  mdreel channels
+  mdreel channels run1 --json
+  mdreel channels run1 --remove
+"""
+
+_HEADINGS = ("channel", "state", "atoms", "frames", "a second", "consumers", "lag", "dropped", "ring")
+
+
+@command(examples=EXAMPLES)
+def channels(
+    names: Annotated[
+        list[str] | None, Argument(metavar="[NAME]...", help="Channels, by name or directory.  [default: all]")
+    ] = None,
+    seconds: Annotated[
+        float,
+        Option(
+            "--seconds",
+            metavar="SECONDS",
+            minimum=0,
+            group=shared.OUTPUT,
+            help="For how long they are watched, for their rates; 0 for not at all.",
+        ),
+    ] = 0.5,
+    remove: Annotated[
+        bool,
+        Option(
+            "--remove",
+            group=shared.OUTPUT,
+            help="Remove these channels, which must be named and have no producer any more.",
+        ),
+    ] = False,
+    as_json: shared.AsJson = False,
+) -> None:
+    """What channels there are: producers, frames, rates, consumers and how far they are behind."""
+    from mdreel.live.channels.channel import Channel
+    from mdreel.live.channels.status import Status, rates
+    from mdreel.live.channels.status import list_channels as all_channels
+
+    if remove and not names:
+        raise CommandError("--remove: name the channels that are to be removed", ExitCode.USAGE)
+    with failing_with(ExitCode.INPUT):
+        if remove:
+            for name in names or ():
+                Channel(name).remove()
+            return
+        seen = [Status.of(name) for name in names] if names else all_channels()
+        found: Sequence[float | None] = rates(seen, seconds) if seen and seconds else [None] * len(seen)
+    if as_json:
+        facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
+        echo_json(facts, indent=2, ensure_ascii=True)
+    elif seen:
+        echo("\n".join(_table(seen, found)))
+    else:
+        echo("no channels", err=True)
+
+
+def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
+    """A channel, under names that programs can rely on."""
+    return {
+        "name": status.name,
+        "path": str(status.path),
+        "state": status.state,
+        "reason": status.reason,
+        "n_atoms": status.manifest.n_atoms,
+        "sections": dict(status.manifest.sections),
+        "energies": list(status.manifest.energies),
+        "epoch": status.epoch,
+        "n_frames": status.n_published,
+        "frames_per_second": rate,
+        "n_consumers": status.n_consumers,
+        "lags": list(status.lags),
+        "n_dropped": status.n_dropped,
+        "n_slots": status.n_slots,
+        "ring_bytes": status.n_bytes,
+    }
+
+
+def _table(seen: "Sequence[Status]", rates: Sequence[float | None]) -> Iterator[str]:
+    rows = [_HEADINGS, *(_row(status, rate) for status, rate in zip(seen, rates, strict=True))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
+        # Words begin in one column, numbers end in one.
+        texts[:2] = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        yield "  ".join(texts).rstrip()
+    yield from (f"{status.name}: {status.reason}" for status in seen if status.reason)
+
+
+def _row(status: "Status", rate: float | None) -> tuple[str, ...]:
+    return (
+        status.name,
+        status.state,
+        f"{status.manifest.n_atoms:,}",
+        f"{status.n_published:,}",
+        "" if rate is None else f"{rate:,.3g}",
+        str(status.n_consumers),
+        "" if status.lag is None else f"{status.lag:,}",
+        f"{status.n_dropped:,}",
+        f"{status.n_slots} slots, {status.n_bytes / 2**20:,.1f} MiB",
+    )

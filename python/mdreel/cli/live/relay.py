@@ -1,0 +1,80 @@
+"""``mdreel relay``: a channel of another node, on this one."""
+
+from typing import Annotated
+
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.live import channel_options, node_options
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option, command
+from mdreel.cli.output import echo
+
+EXAMPLES = """\
+Examples:
+  mdreel relay tcp/10.0.0.1:7447 run1 --token-file ~/.mdreel-token
+  mdreel relay tls/node1:7447 run1 --as far --tls-certificate node2.pem --tls-key node2.key --tls-ca ca.pem
+"""
+
+
+@command(examples=EXAMPLES)
+def relay(
+    endpoint: Annotated[str, Argument(metavar="ADDRESS", help="Where a server listens, as tcp/10.0.0.1:7447.")],
+    channel: Annotated[str, Argument(metavar="NAME", help="The channel there.")],
+    name: Annotated[
+        str | None,
+        Option("--as", metavar="NAME", group=channel_options.CHANNEL, help="Its name here.  [default: the same]"),
+    ] = None,
+    n_slots: channel_options.Slots = None,
+    memory: channel_options.Memory = "1G",
+    staging: channel_options.StagingFolder = None,
+    wait: Annotated[
+        float,
+        Option(
+            "--wait",
+            metavar="SECONDS",
+            minimum=0,
+            group=node_options.LINK,
+            help="The server may not be there for so long.",
+        ),
+    ] = 0.0,
+    patience: Annotated[
+        float,
+        Option(
+            "--patience",
+            metavar="SECONDS",
+            minimum=0,
+            group=node_options.LINK,
+            help="After so long a silence consumers are told that the producer was lost.",
+        ),
+    ] = 60.0,
+    token_file: node_options.TokenFile = None,
+    certificate: node_options.Certificate = None,
+    key: node_options.Key = None,
+    authority: node_options.Authority = None,
+    quiet: shared.Quiet = False,
+) -> None:
+    """Take a channel of another node over the network once, for all consumers on this node; ends when it does."""
+    from mdreel._core import keep_freed_memory
+    from mdreel.live.channels.staging import Staging
+    from mdreel.live.nodes.relay import Relay
+
+    def report(line: str) -> None:
+        if not quiet:
+            echo(line, err=True)
+
+    with failing_with(ExitCode.INPUT):
+        relay = Relay(
+            endpoint,
+            channel,
+            name,
+            node_options.security_of(token_file, certificate, key, authority),
+            wait=wait,
+            patience=patience,
+            n_slots=n_slots,
+            staging=None if staging is None else Staging(staging),
+            memory=memory,
+            report=report,
+        )
+        keep_freed_memory()
+        how = relay.run()
+    if how == "failed":
+        raise CommandError(f"{channel}: the simulation has failed", ExitCode.INPUT)

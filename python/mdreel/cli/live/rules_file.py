@@ -1,0 +1,116 @@
+"""Files of rules: analyses, rules and the engine, checked before the first frame."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mdreel.analysis.recipe import split_names
+from mdreel.cli.analyses.recipe import analysis_commands, recipe_format, requests_in, required_path
+from mdreel.cli.analyses.request import AnalysisRequest, Request
+from mdreel.cli.analyses.runner import check
+from mdreel.cli.errors import CommandError, ExitCode, failing_with, one_line
+from mdreel.cli.live.running_input import EVERY_SECONDS
+from mdreel.foundation.toml_file import read_toml
+
+if TYPE_CHECKING:
+    from mdreel.live.steering.rules_file import Plan
+
+_TABLES = ("rule", "action", "engine")
+
+
+@dataclass(frozen=True)
+class RulesFile:
+    """What a file of rules and the command say.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    request : Request
+        The input.
+    analyses : dict
+        The analyses, by the names that rules use.
+    plan : Plan
+        Rules and actions.
+    """
+
+    path: Path
+    request: Request
+    analyses: dict[str, AnalysisRequest]
+    plan: "Plan"
+
+    @property
+    def reach(self) -> str:
+        """How the engine is reached."""
+        from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
+
+        return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)
+
+
+def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> RulesFile:
+    """Read a file of rules and check all that can be checked before a frame is there.
+
+    Raises
+    ------
+    CommandError
+        If something in it is unknown, missing, of a wrong type, or does not go together.
+    """
+    path = required_path(path, "which rules? (mdreel steer rules.toml)")
+
+    from mdreel.live.steering.rules_file import check_series, plan_of
+
+    with failing_with(ExitCode.INPUT):
+        content = read_toml(path, has_commands=True)
+        plan = plan_of(str(path), {name: content[name] for name in _TABLES if name in content})
+    rest = {name: value for name, value in content.items() if name not in _TABLES}
+    with failing_with(ExitCode.INPUT):
+        names, rest = split_names(path, rest, check_series)
+    request, analyses = requests_in(path, rest, **of_command)
+    if request.follow and request.every is None:
+        request = replace(request, every=EVERY_SECONDS)
+    if request.channel is None and not request.follow:
+        raise CommandError("what is running? give --channel, or -f with --follow", ExitCode.USAGE)
+    task = RulesFile(path, request, dict(zip(names, analyses, strict=True)), plan)
+    with _in_file(path):
+        plan.check_analyses(names)
+        plan.check_reach(task.reach)
+        plan.check_engine(task.reach, request.channel is not None, has_engine)
+    check(request, analyses)
+    return task
+
+
+def schema_of_steering() -> dict[str, Any]:
+    """Return the JSON Schema of files of rules."""
+    from mdreel.live.steering.rules_file import SERIES, schema_of_plans
+
+    recipe, plan = recipe_format(analysis_commands()).schema(), schema_of_plans()
+    each = recipe["properties"]["analysis"]["items"]["oneOf"]
+    about = {"type": "string", "description": "What rules call it.  [default: its type]"}
+    known = [one for one in each if one["properties"]["type"]["const"] in SERIES]
+    for one in known:
+        one["properties"] = {"type": one["properties"]["type"], "name": about, **one["properties"]}
+    recipe["properties"]["analysis"]["items"]["oneOf"] = known
+    tables = plan["properties"]
+    for name in ("rule", "action"):
+        description = tables[name].pop("description")
+        (several,) = [kind for kind in tables[name]["anyOf"] if kind["type"] == "array"]
+        tables[name] = {**several, "description": description}
+    return {
+        **recipe,
+        "title": "Rules of mdreel steer",
+        "properties": {**recipe["properties"], **tables},
+        "required": ["analysis", "rule"],
+    }
+
+
+@contextmanager
+def _in_file(path: Path) -> Iterator[None]:
+    """Say in which file it is what does not go together."""
+    from mdreel.errors import MismatchError
+
+    try:
+        yield
+    except MismatchError as error:
+        raise CommandError(f"{path}: {one_line(error)}", ExitCode.INPUT) from error

@@ -1,0 +1,243 @@
+"""Declaration of commands: annotated parameters of functions become options and arguments of Click commands."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+
+HELP = "Help"
+
+
+class Option:
+    """An option, in the annotation of a parameter: ``Annotated[int, Option("--step", help="...")]``.
+
+    Parameters
+    ----------
+    *names : str
+        The names, such as ``"-o", "--output"``; by default that of the parameter. A switch can have the form
+        ``"--pbc/--no-pbc"``.
+    help : str
+        The help text.
+    metavar : str, optional
+        The name of the value in the help.
+    group : str
+        The heading of the option in the help.
+    minimum, maximum : float, optional
+        The least and the largest value.
+    choices : sequence of str, optional
+        The values; a parameter whose type is a ``Literal`` or a ``StrEnum`` has those of its type.
+    is_advanced : bool
+        Whether the option is shown by ``--help-all`` only.
+    callback : callable, optional
+        Receives the value before the command runs.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # noqa: A002
+        metavar: str | None = None,
+        group: str = "Other",
+        minimum: float | None = None,
+        maximum: float | None = None,
+        choices: Sequence[str] | None = None,
+        is_advanced: bool = False,
+        callback: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.names, self.help, self.metavar, self.group = names, help, metavar, group
+        self.minimum, self.maximum, self.choices = minimum, maximum, choices
+        self.is_advanced, self.callback = is_advanced, callback
+
+
+class Argument:
+    """A positional argument, in the annotation of a parameter.
+
+    Parameters
+    ----------
+    metavar : str, optional
+        The name in the help.
+    help : str
+        The help text.
+    is_hidden : bool
+        Whether it is the command line of another program, which the usage shows instead.
+    """
+
+    def __init__(self, *, metavar: str | None = None, help: str = "", is_hidden: bool = False) -> None:  # noqa: A002
+        self.metavar, self.help, self.is_hidden = metavar, help, is_hidden
+        self.minimum = self.maximum = self.choices = None
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists its options under headings.
+
+    Parameters
+    ----------
+    usage : str, optional
+        The usage behind the name of the command.
+    hides_advanced : bool
+        Whether advanced options are shown by ``--help-all`` only.
+    """
+
+    def __init__(self, *args: Any, usage: str | None = None, hides_advanced: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.usage, self.hides_advanced = usage, hides_advanced
+        if hides_advanced:
+            hidden = dict.fromkeys(one.group for one in self.params if _declared(one, "is_advanced", False))
+            text = f"Show all options, also: {', '.join(heading.lower() for heading in hidden)}."
+            show = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+            self.params.append(click.Option(["--help-all"], help=text, **show))
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the usage behind the name of the command."""
+        return [self.usage] if self.usage else super().collect_usage_pieces(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, in the order in which their headings first occur, and the help options last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = None if _declared(parameter, "is_hidden", False) else parameter.get_help_record(ctx)
+            is_hidden = self.hides_advanced and _declared(parameter, "is_advanced", False) and not ctx.meta.get(HELP)
+            if record is not None and not is_hidden:
+                sections.setdefault(_declared(parameter, "group", HELP), []).append(record)
+        longest = max((len(name) for records in sections.values() for name, _ in records if len(name) <= 32), default=0)
+        last = sections.pop(HELP, [])
+        for heading, records in (*sections.items(), (HELP, last)):
+            with formatter.section(heading):
+                # One column for the texts of all sections.
+                formatter.write_dl([(f"{name:{longest}}", text) for name, text in records], col_max=34)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are."""
+        if self.epilog:
+            formatter.write("\n" + self.epilog.rstrip() + "\n")
+
+
+class CommandGroup(click.Group):
+    """A command with commands of its own."""
+
+    def __init__(self, name: str, help: str) -> None:  # noqa: A002
+        super().__init__(name, help=help, no_args_is_help=False)
+
+    def add(self, *, summary: str, name: str | None = None, **settings: Any) -> "Callable[[Callable[..., Any]], Any]":
+        """Make a command of a function and add it; see `command`."""
+
+        def made(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.add_command(command(name=name, short_help=summary, **settings)(function))
+            return function
+
+        return made
+
+
+def command(
+    *, name: str | None = None, examples: str = "", usage: str | None = None, **settings: Any
+) -> Callable[[Callable[..., Any]], SectionedCommand]:
+    """Make a command of a function.
+
+    Parameters
+    ----------
+    name : str, optional
+        Its name; by default that of the function.
+    examples : str
+        The end of its help.
+    usage : str, optional
+        The usage behind the name of the command, where Click's does not say enough.
+    **settings
+        Arguments of `click.Command`.
+    """
+
+    def made(function: Callable[..., Any]) -> SectionedCommand:
+        parameters = list(inspect.signature(function).parameters.values())
+        has_context = bool(parameters) and parameters[0].annotation is click.Context
+        return SectionedCommand(
+            name or function.__name__.replace("_", "-"),
+            callback=click.pass_context(function) if has_context else function,
+            params=[click_parameter(one) for one in parameters[has_context:]],
+            help=inspect.getdoc(function),
+            epilog=examples,
+            usage=usage,
+            **settings,
+        )
+
+    return made
+
+
+def click_parameter(parameter: inspect.Parameter) -> click.Parameter:
+    """Return the option or argument that an annotated parameter declares."""
+    hint, declared = get_args(parameter.annotation)[:2]
+    kind = without_none(hint)
+    is_many = get_origin(kind) is list
+    if is_many:
+        kind = get_args(kind)[0]
+    is_required = parameter.default is inspect.Parameter.empty
+    settings: dict[str, Any] = {"required": is_required, "metavar": declared.metavar, "help": declared.help}
+    if not is_required and not is_many:
+        settings["default"] = parameter.default
+    if is_many or getattr(declared, "callback", None):
+        settings["callback"] = _callback(parameter.default, declared, is_many)
+    found: click.Parameter
+    if isinstance(declared, Argument):
+        found = click.Argument([parameter.name], type=_type(kind, declared), nargs=-1 if is_many else 1, **settings)
+    else:
+        names = declared.names or (f"--{parameter.name.replace('_', '-')}",)
+        if kind is bool:
+            settings |= {"is_flag": True, "metavar": None}
+        else:
+            settings |= {"type": _type(kind, declared), "multiple": is_many}
+        found = click.Option([*names, parameter.name], show_default=True, **settings)
+    for attribute in ("group", "is_advanced", "is_hidden"):
+        if hasattr(declared, attribute):
+            setattr(found, attribute, getattr(declared, attribute))
+    return found
+
+
+def long_name(parameter: inspect.Parameter) -> str:
+    """Return the long name of an option, without its dashes; of a switch with two names the one that means true."""
+    declared = get_args(parameter.annotation)[1]
+    spelled = [name for name in declared.names if name.startswith("--")]
+    return spelled[0].removeprefix("--").split("/")[0] if spelled else parameter.name.replace("_", "-")
+
+
+def without_none(hint: Any) -> Any:
+    """Return a type without its None."""
+    if get_origin(hint) in (UnionType, Union):
+        return next(one for one in get_args(hint) if one is not type(None))
+    return hint
+
+
+def _declared(parameter: click.Parameter, attribute: str, default: Any) -> Any:
+    return getattr(parameter, attribute, default)
+
+
+def _callback(default: object, declared: Any, is_many: bool) -> Callable[..., Any]:
+    def called(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if is_many:
+            value = list(value) if value else (None if default is inspect.Parameter.empty else default)
+        act = getattr(declared, "callback", None)
+        return value if act is None else act(value)
+
+    return called
+
+
+def _type(kind: Any, declared: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if declared.choices is not None or (isinstance(kind, type) and issubclass(kind, StrEnum)):
+        return click.Choice(declared.choices or [one.value for one in kind])
+    if kind is Path:
+        return click.Path(path_type=Path)
+    if declared.minimum is not None or declared.maximum is not None:
+        return (click.IntRange if kind is int else click.FloatRange)(declared.minimum, declared.maximum)
+    return kind
+
+
+def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+    if is_given and not context.resilient_parsing:
+        from mdreel.cli.output import echo
+
+        context.meta[HELP] = True
+        echo(context.get_help())
+        context.exit()

@@ -1,0 +1,375 @@
+"""Options that commands share, each declared once. The values of a choice are those of the library."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Literal
+
+from mdreel.analysis.choices import TransformationName
+from mdreel.cli.options.declare import Option
+from mdreel.errors import BrokenMoleculeWarning, JumpWarning, UnitWarning
+from mdreel.execution import choices as run_choices
+
+INPUT = "Input"
+BOUNDARIES = "Periodic boundaries"
+FRAMES = "Frames (by time or by number, not both)"
+ANALYSIS = "Analysis"
+OUTPUT = "Output"
+EXECUTION = "Execution"
+FOLLOWING = "Following a growing file"
+CHANNEL = "Reading a channel"
+
+_TRAJECTORY = Option(
+    *("-f", "--trajectory"),
+    metavar="FILE",
+    group=INPUT,
+    help="Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD). Repeat it to read several files one after the other.",
+)
+_TOPOLOGY = Option(
+    *("-s", "--topology"),
+    metavar="FILE",
+    group=INPUT,
+    help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
+)
+_WORKERS = Option(
+    *("-nt", "--n-workers"),
+    metavar="N",
+    minimum=0,
+    group=EXECUTION,
+    help="Number of threads or processes; 0 for one on each core.",
+)
+_SCHEDULE = Option(
+    "--schedule",
+    group=EXECUTION,
+    is_advanced=True,
+    help="Give the next block to the next free worker, or each worker one share of all blocks.",
+)
+
+Trajectories = Annotated[list[Path], _TRAJECTORY]
+OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
+Topology = Annotated[Path, _TOPOLOGY]
+OptionalTopology = Annotated[Path | None, _TOPOLOGY]
+Selection = Annotated[
+    str,
+    Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
+]
+Other = Annotated[
+    str | None,
+    Option("--other", metavar="SELECTION", group=ANALYSIS, help="The second group of atoms.  [default: the same]"),
+]
+Weights = Annotated[Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Weights of the atoms.")]
+NoSuperposition = Annotated[
+    bool,
+    Option("--no-superposition", group=ANALYSIS, help="Compare positions without superposing the frames first."),
+]
+Reference = Annotated[
+    Path | None,
+    Option(
+        "--reference",
+        metavar="FILE",
+        group=ANALYSIS,
+        help="Reference structure; the same selection must have the same atoms in it.",
+    ),
+]
+ReferenceFrame = Annotated[
+    int | None,
+    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Frame of the trajectory as reference.  [default: 0]"),
+]
+MatchAtoms = Annotated[
+    bool,
+    Option(
+        "--match-atoms/--no-match-atoms",
+        group=ANALYSIS,
+        help="Refuse a reference whose atoms have other masses or another order.",
+    ),
+]
+MassTolerance = Annotated[
+    float,
+    Option(
+        "--tol-mass", metavar="AMU", minimum=0, group=ANALYSIS, help="Largest difference of masses of matching atoms."
+    ),
+]
+
+Begin = Annotated[float | None, Option("-b", "--begin", metavar="PS", group=FRAMES, help="First time, in ps.")]
+End = Annotated[float | None, Option("-e", "--end", metavar="PS", group=FRAMES, help="Last time, in ps (included).")]
+Interval = Annotated[
+    float | None,
+    Option(
+        *("-dt", "--interval"),
+        metavar="PS",
+        group=FRAMES,
+        help="Only frames at the first time plus multiples of this, in ps.",
+    ),
+]
+Start = Annotated[
+    int | None,
+    Option("--start", metavar="N", group=FRAMES, help="First frame, from 0; a negative number counts from the end."),
+]
+Stop = Annotated[int | None, Option("--stop", metavar="N", group=FRAMES, help="Frame before which to stop.")]
+Step = Annotated[int | None, Option("--step", metavar="N", minimum=1, group=FRAMES, help="Only every N-th frame.")]
+
+Transforms = Annotated[
+    list[TransformationName] | None,
+    Option(
+        "--transform",
+        metavar="NAME",
+        group=BOUNDARIES,
+        help="Transformation of each frame before the analysis: whole (make molecules whole over their bonds), "
+        "wrap-atoms, wrap-residues, wrap-fragments (move them into the cell), center (centre a group in the cell), "
+        "nojump (undo jumps across boundaries). Repeat it for several, in their order.",
+    ),
+]
+CenterOn = Annotated[
+    str,
+    Option(
+        "--center-on",
+        metavar="SELECTION",
+        group=BOUNDARIES,
+        help="Atoms whose centre of mass --transform center moves to the middle of the cell.",
+    ),
+]
+
+Output = Annotated[
+    Path | None,
+    Option(
+        *("-o", "--output"),
+        metavar="FILE",
+        group=OUTPUT,
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it, print a summary.",
+    ),
+]
+Plot = Annotated[Path | None, Option("--plot", metavar="FILE", group=OUTPUT, help="Plot: .png .pdf .svg")]
+TimingFile = Annotated[
+    Path | None,
+    Option(
+        "--timing",
+        metavar="FILE",
+        group=OUTPUT,
+        is_advanced=True,
+        help="Spans of the run: .jsonl .parquet; or for viewers: .trace.json (Perfetto), .otlp.json (OpenTelemetry), "
+        ".cali.json (Hatchet).",
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows where the time of the run was spent: .html"),
+]
+AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
+Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace files that exist.")]
+
+
+def _ignore_advice(is_quiet: bool) -> bool:
+    """Ignore warnings about boundaries and units; warnings about damaged frames stay."""
+    if is_quiet:
+        for category in (BrokenMoleculeWarning, JumpWarning, UnitWarning):
+            warnings.simplefilter("ignore", category)
+    return is_quiet
+
+
+Quiet = Annotated[
+    bool,
+    Option(
+        *("-q", "--quiet"),
+        callback=_ignore_advice,
+        group=OUTPUT,
+        help="Print no progress, no timing, and no warnings about boundaries and units.",
+    ),
+]
+Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Print the timing of every worker, too.")]
+
+Backend = Annotated[
+    run_choices.Backend | None,
+    Option(
+        "--backend",
+        group=EXECUTION,
+        help="Executor of the run.  [default: mpi under mpirun, else threads]",
+    ),
+]
+Workers = Annotated[int, _WORKERS]
+OptionalWorkers = Annotated[int | None, _WORKERS]
+Parts = Annotated[
+    int | None,
+    Option(
+        "--n-parts",
+        metavar="N",
+        minimum=1,
+        group=EXECUTION,
+        is_advanced=True,
+        help="Number of blocks to cut the trajectory into; changes no result.",
+    ),
+]
+Access = Annotated[
+    run_choices.Access | None,
+    Option(
+        "--access",
+        group=EXECUTION,
+        is_advanced=True,
+        help="Access to the files: one file for all workers; several files read as one; several files, each block "
+        "within one of them; or, for mpi, parallel HDF5, independent or collective.  [default: shared, or chain]",
+    ),
+]
+Schedule = Annotated[run_choices.Schedule, _SCHEDULE]
+OptionalSchedule = Annotated[run_choices.Schedule | None, _SCHEDULE]
+Communication = Annotated[
+    run_choices.Communication | None,
+    Option(
+        "--communication",
+        group=EXECUTION,
+        is_advanced=True,
+        help="For mpi: gather results at the end, or write them as they are computed to an array of rank 0 (window) "
+        "or of all ranks (Global Arrays).  [default: window on one node, gather on several]",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        group=EXECUTION,
+        is_advanced=True,
+        help="For dask: address of a running scheduler, such as tcp://10.0.0.1:8786.  [default: a local cluster]",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        group=EXECUTION,
+        is_advanced=True,
+        help="Memory limit of all processes together, such as 2G. A run that needs more is refused.",
+    ),
+]
+Checkpoint = Annotated[
+    Path | None,
+    Option(
+        "--checkpoint",
+        metavar="FILE",
+        group=EXECUTION,
+        help="Keep finished blocks in this file. The same command continues from it after it was killed.",
+    ),
+]
+OnError = Annotated[
+    run_choices.OnError,
+    Option(
+        "--on-error",
+        group=EXECUTION,
+        help="At a damaged frame: fail, end before it, or leave it out.",
+    ),
+]
+
+Follow = Annotated[
+    bool,
+    Option(
+        "--follow",
+        group=FOLLOWING,
+        help="Read the trajectory (XTC, TRR, DCD) while it is written; it may be missing at first. Tell mdreel how to "
+        "recognize its end:",
+    ),
+]
+EndFrames = Annotated[
+    int | None,
+    Option(
+        "--end-frames",
+        metavar="N",
+        minimum=1,
+        group=FOLLOWING,
+        is_advanced=True,
+        help="The trajectory ends with N frames; another end before that is an error.",
+    ),
+]
+EndIdle = Annotated[
+    float | None,
+    Option(
+        "--end-idle",
+        metavar="SECONDS",
+        minimum=0,
+        group=FOLLOWING,
+        is_advanced=True,
+        help="The trajectory has ended when nothing was added for this time.",
+    ),
+]
+EndFile = Annotated[
+    Path | None,
+    Option(
+        "--end-file",
+        metavar="FILE",
+        group=FOLLOWING,
+        is_advanced=True,
+        help="The trajectory has ended when this file exists.",
+    ),
+]
+EndProcess = Annotated[
+    int | None,
+    Option(
+        "--end-process",
+        metavar="PID",
+        minimum=1,
+        group=FOLLOWING,
+        is_advanced=True,
+        help="The trajectory has ended when this process has ended.",
+    ),
+]
+
+Channel = Annotated[
+    str | None,
+    Option(
+        "--channel",
+        metavar="NAME",
+        group=CHANNEL,
+        help="Read the frames of a running simulation from this channel (name or directory), not from a trajectory.",
+    ),
+]
+ChannelBegin = Annotated[
+    str | None,
+    Option(
+        "--start-at",
+        metavar="WHERE",
+        group=CHANNEL,
+        is_advanced=True,
+        help="First frame: earliest, latest, or sequence:N, step:N, time:PS, or a later one.  [default: earliest]",
+    ),
+]
+ChannelWait = Annotated[
+    float | None,
+    Option(
+        "--wait",
+        metavar="SECONDS",
+        minimum=0,
+        group=CHANNEL,
+        is_advanced=True,
+        help="Wait for this time until the channel exists.",
+    ),
+]
+ChannelTimeout = Annotated[
+    float | None,
+    Option(
+        "--timeout",
+        metavar="SECONDS",
+        minimum=0,
+        group=CHANNEL,
+        is_advanced=True,
+        help="Fail if no frame comes for this time.  [default: wait as long as the simulation runs]",
+    ),
+]
+ChannelRestart = Annotated[
+    float | None,
+    Option(
+        "--restart",
+        metavar="SECONDS",
+        minimum=0,
+        group=CHANNEL,
+        is_advanced=True,
+        help="Wait for this time until a lost simulation has started again.",
+    ),
+]
+Every = Annotated[
+    float | None,
+    Option(
+        "--every",
+        metavar="SECONDS",
+        minimum=0,
+        group=CHANNEL,
+        is_advanced=True,
+        help="Write outputs as frames come, at most this often; also with --follow.  [default: 1 with --channel]",
+    ),
+]

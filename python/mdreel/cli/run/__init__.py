@@ -1,0 +1,1 @@
+"""Commands about recipes, advice, clusters and the timing of runs."""

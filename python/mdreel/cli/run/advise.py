@@ -1,0 +1,133 @@
+"""``mdreel advise``: how an analysis is best run, from a short sample of it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option, command
+from mdreel.cli.output import echo, echo_json
+from mdreel.cli.run.nested_command import NestedCommand, parse_nested
+from mdreel.cluster.advice.target import FILE_SYSTEMS
+
+if TYPE_CHECKING:
+    from mdreel.cluster.advice.advice import Advice
+
+EXAMPLES = """\
+Examples:
+  mdreel advise rmsd -s adk.psf -f adk.xtc -o rmsd.csv
+  mdreel advise run recipe.toml --json
+  mdreel advise rmsd -s adk.psf -f adk.xtc -o rmsd.csv --nodes 6 --cores 24 --file-system lustre
+  mdreel advise rmsd -s adk.psf -f adk.xtc -o rmsd.csv --apply > job.sh
+"""
+
+MACHINE = "Machine"
+
+# What a command says besides has its place in the advice.
+_ADVISED = {
+    "backend": "--backend",
+    "scheduler": "--scheduler",
+    "access": "--access",
+    "communication": "--communication",
+    "n_parts": "--n-parts",
+}
+
+
+@command(examples=EXAMPLES, usage="ANALYSIS [ITS OPTIONS] [OPTIONS]", context_settings={"ignore_unknown_options": True})
+def advise(
+    context: click.Context,
+    words: Annotated[list[str], Argument(is_hidden=True)],
+    nodes: Annotated[
+        int | None,
+        Option("--nodes", metavar="N", minimum=1, group=MACHINE, help="Number of nodes.  [default: 1]"),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        Option("--cores", metavar="N", minimum=1, group=MACHINE, help="Cores of a node.  [default: those here]"),
+    ] = None,
+    file_system: Annotated[
+        str | None,
+        Option(
+            "--file-system",
+            choices=tuple(FILE_SYSTEMS),
+            group=MACHINE,
+            help="Where the trajectory will lie.  [default: where it is now]",
+        ),
+    ] = None,
+    apply: Annotated[
+        bool,
+        Option("--apply", group=shared.OUTPUT, help="Print the commands alone, as a shell script."),
+    ] = False,
+    as_json: shared.AsJson = False,
+) -> None:
+    """Say how an analysis is best run: format, file access, executor, workers, and the time that it should take.
+
+    Runs short stretches of the analysis, for about two seconds at most, and writes nothing. What follows is the command
+    as it would be without `advise`, or `run` and a recipe; -nt fixes the number of workers.
+    """
+    if apply and as_json:
+        raise CommandError("give either --apply or --json, not both", ExitCode.USAGE)
+    words = words if words[0].rsplit("/", 1)[-1] == "mdreel" else ["mdreel", *words]
+    nested = parse_nested(context, words)
+    _check(nested)
+    advice = _advice(nested, nodes, cores, file_system)
+
+    from mdreel.cli.run.advised_commands import commands_of
+
+    commands = commands_of(advice, nested)
+    if as_json:
+        echo_json({**advice.to_json(), "commands": commands}, indent=2)
+    elif apply:
+        echo("\n".join(("#!/bin/sh", f"# {_expectation(advice)}", "set -e", *commands)))
+    else:
+        echo("\n".join((str(advice), "", *commands)))
+
+
+def _check(nested: NestedCommand) -> None:
+    """Refuse what leaves nothing to advise on."""
+    request = nested.request
+    request.check()
+    given = [option for name, option in _ADVISED.items() if getattr(request, name) is not None]
+    if request.schedule == "static":
+        given.append("--schedule")
+    if given:
+        message = f"leave out {', '.join(given)}: advice is about that"
+        raise CommandError(message, ExitCode.USAGE)
+    if request.follow or request.channel is not None:
+        name = "--follow" if request.follow else "--channel"
+        raise CommandError(f"{name}: nobody knows how many frames will come", ExitCode.USAGE)
+
+
+def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_system: str | None) -> "Advice":
+    """Sample the analyses."""
+    from mdreel.cli.analyses.runner import open_files, prepare
+    from mdreel.cluster.advice.advise import advise as advise_on
+    from mdreel.cluster.advice.target import target_of
+    from mdreel.trajectory.window import TimeWindow, frames_in_window
+
+    request = nested.request
+    with failing_with(ExitCode.USAGE):
+        # What is wrong with the machine is said before anything is opened; several nodes share what they read.
+        target_of(cores, nodes, file_system or "nfs")
+    prepared = prepare(request, nested.analyses, open_files)
+    with failing_with(ExitCode.INPUT):
+        source = prepared.source.with_on_error(request.on_error)
+        return advise_on(
+            prepared.analyses,
+            request.start,
+            request.stop,
+            request.step,
+            frames_in_window(source, TimeWindow(request.begin, request.end, request.interval)),
+            n_cores=cores,
+            n_nodes=nodes,
+            file_system=file_system,
+            n_workers=request.n_workers or None,
+            on_error=request.on_error,
+            opening=prepared.topology_seconds,
+        )
+
+
+def _expectation(advice: "Advice") -> str:
+    seconds = f"{advice.chosen.seconds:.3g} s are expected, with {advice.plan.n_workers} workers"
+    return f"{seconds} on {advice.target} (one alone: {advice.serial.seconds:.3g} s)"

@@ -1,0 +1,95 @@
+"""Command of a batch script, checked before the job is queued."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mdreel.cli.analyses.request import AnalysisRequest, Request
+from mdreel.cli.analyses.runner import check
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.run.nested_command import parse_nested
+
+
+@dataclass(frozen=True)
+class BatchCommand:
+    """An analysis that a batch script runs.
+
+    Attributes
+    ----------
+    program : str
+        ``mdreel``, as it was given.
+    arguments : tuple of str
+        The rest, with a checkpoint.
+    inputs : tuple of Path
+        The files that it reads.
+    folders : tuple of Path
+        The folders that it writes to.
+    checkpoint : Path
+        Its checkpoint.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    inputs: tuple[Path, ...]
+    folders: tuple[Path, ...]
+    checkpoint: Path
+
+    @property
+    def name(self) -> str:
+        """The default name of its job."""
+        return f"mdreel-{self.arguments[0]}"
+
+
+def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) -> BatchCommand:
+    """Parse and check the command that a batch script is to run, without running it.
+
+    Parameters
+    ----------
+    context : click.Context
+        The context of the command that writes the script.
+    words : list of str
+        The command: ``mdreel``, an analysis or ``run``, its shared.
+    n_ranks : int
+        Number of ranks that will run it.
+
+    Raises
+    ------
+    CommandError
+        If it is not an analysis, or MPI ranks cannot run it. Wrong options raise the errors of Click.
+    """
+    nested = parse_nested(context, words)
+    request, analyses, arguments = nested.request, nested.analyses, nested.arguments
+    _check(request, analyses, n_ranks)
+    checkpoint = request.checkpoint
+    outputs = [
+        *(path for one in analyses for path in one.outputs),
+        *(path for path in (request.timing, request.report) if path),
+    ]
+    if checkpoint is None:
+        table = next((one.output for one in analyses if one.output is not None), f"mdreel-{arguments[0]}")
+        checkpoint = Path(f"{table}.checkpoint")
+        arguments = (*arguments, "--checkpoint", str(checkpoint))
+    files = [] if nested.recipe is None else [nested.recipe]
+    inputs = [*files, request.topology, *request.trajectories, *(path for one in analyses for path in one.read)]
+    folders = [path.parent for path in (*outputs, checkpoint)]
+    return BatchCommand(nested.program, arguments, _distinct(inputs), _distinct(folders), checkpoint)
+
+
+def _check(request: Request, analyses: list[AnalysisRequest], n_ranks: int) -> None:
+    """Refuse options that would end the job at its start."""
+    check(request, analyses)
+    if request.backend not in (None, "mpi") or request.scheduler is not None:
+        message = "the script starts ranks of MPI: leave out --backend and --scheduler"
+        raise CommandError(message, ExitCode.USAGE)
+    if request.n_workers not in (0, n_ranks):
+        message = f"-nt {request.n_workers} does not fit the {n_ranks} ranks that the script starts: leave it out"
+        raise CommandError(message, ExitCode.USAGE)
+    if request.follow or request.channel is not None:
+        name = "--follow" if request.follow else "--channel"
+        message = f"{name}: a trajectory that grows is read by one process, not by ranks of MPI"
+        raise CommandError(message, ExitCode.USAGE)
+
+
+def _distinct(paths: list[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(paths))

@@ -1,0 +1,214 @@
+"""``mdreel cluster``: batch scripts that run an analysis on several nodes of a cluster."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from mdreel.cli.errors import ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, CommandGroup, Option
+from mdreel.cli.output import echo, echo_script
+from mdreel.cli.run.batch_command import parse_batch_command
+from mdreel.cluster.slurm import Launcher
+
+if TYPE_CHECKING:
+    from mdreel.cluster.batch_job import BatchJob
+
+SLURM_EXAMPLES = """\
+Examples:
+  mdreel cluster slurm --nodes 2 --ntasks-per-node 64 --time 04:00:00 -o rmsd.sh \\
+      -- mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv
+  sbatch rmsd.sh
+"""
+PBS_EXAMPLES = """\
+Examples:
+  mdreel cluster pbs --nodes 2 --ntasks-per-node 64 --time 04:00:00 -o rmsd.sh \\
+      -- mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv
+  qsub rmsd.sh
+"""
+
+JOB = "Job"
+ENVIRONMENT = "Environment"
+
+cluster = CommandGroup("cluster", "Write a batch script that runs an analysis on several nodes of a cluster.")
+_USAGE = "[OPTIONS] -- mdreel ANALYSIS [OPTIONS]"
+
+
+LAUNCHERS = tuple(one.value for one in Launcher)
+
+Command = Annotated[list[str], Argument(is_hidden=True)]
+Nodes = Annotated[int, Option("--nodes", metavar="N", minimum=1, group=JOB, help="Number of nodes.")]
+Ranks = Annotated[
+    int,
+    Option("--ntasks-per-node", metavar="N", minimum=1, group=JOB, help="Ranks on each node: one for each core."),
+]
+Time = Annotated[
+    str | None,
+    Option(
+        "--time",
+        metavar="HH:MM:SS",
+        group=JOB,
+        help="How long the job may take, also D-HH:MM:SS; what is not finished by then goes on in a next one.",
+    ),
+]
+Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Who pays.")]
+Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory of each node, such as 16G.")]
+JobName = Annotated[
+    str | None,
+    Option("--job-name", metavar="NAME", group=JOB, help="What the job is called.  [default: mdreel-ANALYSIS]"),
+]
+Modules = Annotated[
+    list[str] | None,
+    Option(
+        "--module",
+        metavar="NAME",
+        group=ENVIRONMENT,
+        help="Environment module to load, such as that of the site's MPI; give it again for more.",
+    ),
+]
+Environment = Annotated[
+    str | None,
+    Option(
+        "--environment",
+        metavar="ENVIRONMENT",
+        group=ENVIRONMENT,
+        help="Folder of a virtual environment, or folder or name of one of conda.  [default: the one of this mdreel]",
+    ),
+]
+Script = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--output-script",
+        metavar="FILE",
+        group=shared.OUTPUT,
+        help="Script to write.  [default: standard output]",
+    ),
+]
+
+
+@cluster.add(summary="A batch script for Slurm.", usage=_USAGE, examples=SLURM_EXAMPLES)
+def slurm(
+    context: click.Context,
+    command: Command,
+    nodes: Nodes,
+    ntasks_per_node: Ranks,
+    time: Time = None,
+    account: Account = None,
+    partition: Annotated[
+        str | None,
+        Option("--partition", metavar="NAME", group=JOB, help="Partition in which the job waits."),
+    ] = None,
+    memory: Memory = None,
+    job_name: JobName = None,
+    launcher: Annotated[
+        str,
+        Option(
+            "--launcher",
+            choices=LAUNCHERS,
+            group=JOB,
+            help="Who starts the ranks: srun, by PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
+        ),
+    ] = "pmix",
+    modules: Modules = None,
+    environment: Environment = None,
+    output_script: Script = None,
+    force: shared.Force = False,
+) -> None:
+    """Write a batch script for Slurm, which runs an analysis with one MPI rank on each core.
+
+    The job has a checkpoint, and goes on where it was: when its time is over, a node fails, or it is submitted again.
+    """
+    from mdreel.cluster import slurm as slurm_scripts
+
+    job = _job(
+        context, command, nodes, ntasks_per_node, time, account, partition, memory, job_name, modules, environment
+    )
+    text = slurm_scripts.slurm_script(
+        job, slurm_scripts.Launcher(launcher), None if output_script is None else str(output_script)
+    )
+    write_script(text, output_script, force, "sbatch")
+
+
+@cluster.add(summary="A batch script for PBS Pro and OpenPBS.", usage=_USAGE, examples=PBS_EXAMPLES)
+def pbs(
+    context: click.Context,
+    command: Command,
+    nodes: Nodes,
+    ntasks_per_node: Ranks,
+    time: Time = None,
+    account: Account = None,
+    queue: Annotated[
+        str | None, Option("--queue", metavar="NAME", group=JOB, help="Queue in which the job waits.")
+    ] = None,
+    memory: Memory = None,
+    job_name: JobName = None,
+    modules: Modules = None,
+    environment: Environment = None,
+    output_script: Script = None,
+    force: shared.Force = False,
+) -> None:
+    """Write a batch script for PBS Pro or OpenPBS, which runs an analysis with one MPI rank on each core.
+
+    The job has a checkpoint, and goes on where it was: when a node fails, or it is submitted again, which it does by
+    itself before its time is over if --time and --output-script are given.
+    """
+    from mdreel.cluster.pbs import pbs_script
+
+    job = _job(context, command, nodes, ntasks_per_node, time, account, queue, memory, job_name, modules, environment)
+    write_script(pbs_script(job, output_script and output_script.absolute()), output_script, force, "qsub")
+
+
+def _job(
+    context: click.Context,
+    command: list[str],
+    nodes: int,
+    ntasks_per_node: int,
+    time: str | None,
+    account: str | None,
+    queue: str | None,
+    memory: str | None,
+    job_name: str | None,
+    modules: list[str] | None,
+    environment: str | None,
+) -> "BatchJob":
+    """Check what was asked for, and put it together."""
+    from mdreel.cluster.batch_job import BatchJob, seconds_of
+    from mdreel.cluster.shell import activation_of, own_environment
+
+    batch = parse_batch_command(context, command, nodes * ntasks_per_node)
+    environment = environment or own_environment()
+    with failing_with(ExitCode.USAGE):
+        return BatchJob(
+            name=job_name or batch.name,
+            program=batch.program,
+            arguments=batch.arguments,
+            inputs=batch.inputs,
+            folders=batch.folders,
+            checkpoint=batch.checkpoint,
+            n_nodes=nodes,
+            n_ranks_per_node=ntasks_per_node,
+            seconds=None if time is None else seconds_of(time),
+            memory=memory,
+            account=account,
+            queue=queue,
+            modules=tuple(modules or ()),
+            activation=() if environment is None else activation_of(environment),
+        )
+
+
+def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
+    """Write a script, to a file that can be run, or to standard output; ``submit`` is the command that submits it."""
+    if file is None:
+        echo_script(text)
+        return
+    from mdreel.foundation.atomic_files import check_target, replacing
+
+    with checking_output(file):
+        check_target(file, force)
+    with failing_with(ExitCode.OUTPUT), replacing(file, force) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        mode = temporary.stat().st_mode
+        temporary.chmod(mode | (mode & 0o444) >> 2)  # who may read it may run it
+    echo(f"{file}: submit it with  {submit} {file}", err=True)

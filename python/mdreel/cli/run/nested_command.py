@@ -1,0 +1,70 @@
+"""Command of an analysis that is given to another command, parsed without being run."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mdreel.cli.analyses.request import AnalysisCommand, AnalysisRequest, Request
+from mdreel.cli.commands import ANALYSES, find, load
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.run.run import requests_of
+
+_COMMANDS = (*(entry.name for entry in ANALYSES), "run")
+"""The commands that several processes can run, and that can continue from a checkpoint."""
+
+
+@dataclass(frozen=True)
+class NestedCommand:
+    """The meaning of a command.
+
+    Attributes
+    ----------
+    program : str
+        ``mdreel``, as it was given.
+    arguments : tuple of str
+        The rest: an analysis or ``run``, and its options.
+    request : Request
+        The options that all analyses share.
+    analyses : list of AnalysisRequest
+        The analyses.
+    recipe : Path or None
+        The recipe, if there is one.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    request: Request
+    analyses: list[AnalysisRequest]
+    recipe: Path | None
+
+
+def parse_nested(context: click.Context, words: list[str]) -> NestedCommand:
+    """Parse a command, without running it.
+
+    Parameters
+    ----------
+    context : click.Context
+        The context of the command that it is given to.
+    words : list of str
+        The command: ``mdreel``, an analysis or ``run``, its options.
+
+    Raises
+    ------
+    CommandError
+        If it is not an analysis. Wrong options raise the errors of Click.
+    """
+    if len(words) < 2 or Path(words[0]).name != "mdreel" or words[1] not in _COMMANDS:
+        known = ", ".join(f"mdreel {name}" for name in _COMMANDS)
+        raise CommandError(f"expected an analysis ({known}), not '{shlex.join(words)}'", ExitCode.USAGE)
+    program, name, *rest = words
+    entry = find(name)
+    assert entry is not None
+    command = load(entry)
+    values = command.make_context(name, [*rest], parent=context.find_root()).params  # it empties the list
+    if isinstance(command, AnalysisCommand):
+        return NestedCommand(program, (name, *rest), *command.parse(**values), None)
+    path = values.pop("path")
+    values.pop("schema")
+    return NestedCommand(program, (name, *rest), *requests_of(path, **values), path)

@@ -1,0 +1,40 @@
+"""``mdreel report``: a run that was recorded, as a page for a browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+from mdreel.cli.errors import ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option, command
+
+EXAMPLES = """\
+Examples:
+  mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --timing spans.jsonl
+  mdreel report spans.jsonl -o run.html
+"""
+
+
+@command(examples=EXAMPLES)
+def report(
+    record: Annotated[
+        Path,
+        Argument(metavar="RECORD", help="What --timing of a run has written: .jsonl .parquet"),
+    ],
+    output: Annotated[
+        Path,
+        Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="Page to write: .html"),
+    ],
+    force: shared.Force = False,
+) -> None:
+    """Show where the time of a run went: one page for a browser, which needs no network."""
+    from mdreel.timing.report.page import check_report, write_report
+
+    with checking_output(output):
+        check_report(output, force)
+
+    from mdreel.timing.files import read_record
+
+    with failing_with(ExitCode.INPUT):
+        recorded = read_record(record)
+    with failing_with(ExitCode.OUTPUT):
+        write_report(recorded, output, force)

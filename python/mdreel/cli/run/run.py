@@ -1,0 +1,91 @@
+"""``mdreel run``: the analyses of a recipe, in one pass."""
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from mdreel.cli.analyses.recipe import analysis_commands, recipe_format, requests_in, required_path
+from mdreel.cli.analyses.request import AnalysisRequest, Request, Runner
+from mdreel.cli.errors import ExitCode, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option, command
+from mdreel.cli.output import echo_json
+from mdreel.foundation.toml_file import read_toml
+
+EXAMPLES = """\
+Examples:
+  mdreel run recipe.toml
+  mdreel run recipe.toml -nt 4
+  mpirun -n 8 mdreel run recipe.toml -q
+  mdreel run --schema > recipe.schema.json
+
+A recipe:
+  topology = "adk.psf"
+  trajectory = "adk.xtc"
+  [run]
+  step = 10
+  [[analysis]]
+  type = "rmsd"
+  output = "rmsd.csv"
+  [[analysis]]
+  type = "dihedrals"
+  kind = ["phi", "psi", "chi1"]
+  output = "torsions.parquet"
+"""
+
+
+@command(examples=EXAMPLES)
+def run(
+    context: click.Context,
+    path: Annotated[Path | None, Argument(metavar="RECIPE", help="The recipe, a TOML file.")] = None,
+    schema: Annotated[
+        bool, Option("--schema", group=shared.INPUT, help="Print the schema of recipes (JSON Schema).")
+    ] = False,
+    trajectories: shared.OptionalTrajectories = None,
+    backend: shared.Backend = None,
+    n_workers: shared.OptionalWorkers = None,
+    access: shared.Access = None,
+    schedule: shared.OptionalSchedule = None,
+    communication: shared.Communication = None,
+    checkpoint: shared.Checkpoint = None,
+    timing: shared.TimingFile = None,
+    report: shared.ReportFile = None,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
+) -> None:
+    """Run the analyses of a recipe and read each frame once. Options replace settings of the recipe."""
+    if schema:
+        echo_json(recipe_format(analysis_commands()).schema(), indent=2)
+        return
+    of_command = {
+        "trajectories": trajectories,
+        "backend": backend,
+        "n_workers": n_workers,
+        "access": access,
+        "schedule": schedule,
+        "communication": communication,
+        "checkpoint": checkpoint,
+        "timing": timing,
+        "report": report,
+        "force": force,
+        "quiet": quiet,
+        "verbose": verbose,
+    }
+    run_analyses: Runner = context.obj
+    run_analyses(*requests_of(path, **of_command))
+
+
+def requests_of(path: Path | None, **of_command: object) -> tuple[Request, list[AnalysisRequest]]:
+    """Return what a recipe asks for; `of_command` are fields of the request that the command line sets.
+
+    Raises
+    ------
+    CommandError
+        If there is no recipe, it cannot be read, or something in it is unknown, missing or of a wrong type.
+    """
+    path = required_path(path, "which recipe? (mdreel run recipe.toml)")
+    with failing_with(ExitCode.INPUT):
+        content = read_toml(path)
+    return requests_in(path, content, **of_command)

@@ -1,0 +1,70 @@
+"""``mdreel convert``: a trajectory, or a part of it, in another format."""
+
+from mdreel.cli.analyses.request import check_window
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import command
+from mdreel.cli.trajectory import written_files
+from mdreel.cli.trajectory.written_files import check_usage, failing_by_file, report, selected
+
+EXAMPLES = """\
+Examples:
+  mdreel convert -f adk.dcd -o adk.xtc
+  mdreel convert -s adk.psf -f adk.xtc --select "name CA" -b 1000 -dt 10 -o ca.dcd
+  mdreel convert -s run.tpr -f run.xtc --transform whole --transform center -o whole.xtc
+"""
+
+
+@command(examples=EXAMPLES)
+def convert(
+    trajectories: shared.Trajectories,
+    output: written_files.Output,
+    topology: written_files.Topology = None,
+    selection: written_files.Selection = None,
+    begin: shared.Begin = None,
+    end: shared.End = None,
+    interval: shared.Interval = None,
+    start: shared.Start = None,
+    stop: shared.Stop = None,
+    step: shared.Step = None,
+    transforms: shared.Transforms = None,
+    center_on: shared.CenterOn = "protein",
+    precision: written_files.Precision = None,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
+    n_workers: shared.Workers = 0,
+    on_error: shared.OnError = "raise",
+) -> None:
+    """Write a trajectory, or some of its atoms and frames, in another format."""
+    check_window((begin, end, interval), (start, stop, step))
+    check_usage(output, precision, topology, selection)
+    if transforms and topology is None:
+        raise CommandError("--transform needs a topology: give one with -s", ExitCode.USAGE)
+
+    from mdreel.analysis.named_transformations import transformed_by_name
+    from mdreel.analysis.topology.topology_file import open_topology
+    from mdreel.trajectory.convert import convert as convert_trajectory
+    from mdreel.trajectory.read import read
+    from mdreel.trajectory.window import TimeWindow, frames_in_window
+
+    with failing_by_file(trajectories):
+        source = read(trajectories)
+        if topology is not None and transforms:
+            source = transformed_by_name(source, open_topology(topology), transforms, center_on, topology)
+        frames = frames_in_window(source.with_on_error(on_error), TimeWindow(begin, end, interval))
+        written = convert_trajectory(
+            source,
+            output,
+            atoms=selected(topology, selection),
+            start=start,
+            stop=stop,
+            step=step,
+            frames=frames,
+            precision=precision,
+            n_workers=n_workers or None,
+            progress=not quiet,
+            force=force,
+            on_error=on_error,
+        )
+    report(written, quiet, verbose)

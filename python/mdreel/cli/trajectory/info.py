@@ -1,0 +1,140 @@
+"""``mdreel info``: what is in a trajectory."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option, command
+from mdreel.cli.output import echo, echo_json
+
+EXAMPLES = """\
+Examples:
+  mdreel info -f adk.xtc
+  mdreel info -s adk.psf -f adk.dcd --json
+"""
+
+Facts = dict[str, Any]
+
+WORDS = {True: "yes", False: "no", None: "none"}
+
+FRAMES_SHOWN = 5
+"""Frames that are named of each kind of irregular time."""
+
+
+@command(examples=EXAMPLES)
+def info(
+    trajectories: shared.Trajectories,
+    topology: Annotated[
+        Path | None,
+        Option(
+            "-s",
+            "--topology",
+            metavar="FILE",
+            group=shared.INPUT,
+            help="Topology or structure, to see whether it belongs to the trajectory.",
+        ),
+    ] = None,
+    as_json: shared.AsJson = False,
+) -> None:
+    """What is in a trajectory: atoms, frames, times, box, size, format."""
+    from mdreel.trajectory.info import info as info_of
+
+    with failing_with(ExitCode.INPUT):
+        facts = info_of(trajectories)
+    if topology is not None:
+        facts["topology"] = _topology(topology, facts["n_atoms"])
+    if facts["torn_end"] is not None:
+        echo(f"mdreel: warning: {facts['torn_end']}", err=True)
+    if as_json:
+        echo_json(facts, indent=2, ensure_ascii=True, default=str)
+    else:
+        echo("\n".join(_page(facts)))
+
+
+def _topology(path: Path, n_atoms: int) -> Facts:
+    from mdreel.analysis.topology.topology_file import open_topology
+
+    with failing_with(ExitCode.INPUT):
+        atoms = open_topology(path).atoms
+    if len(atoms) != n_atoms:
+        message = f"{path} has {len(atoms)} atoms, the trajectory {n_atoms}: they do not belong together"
+        raise CommandError(message, ExitCode.INPUT)
+    return {"path": str(path), "n_residues": len(atoms.residues), "n_segments": len(atoms.segments)}
+
+
+def _page(facts: Facts) -> Iterator[str]:
+    """The facts in lines for people: the whole first, then what each file adds."""
+    files = facts["files"]
+    whole = {
+        "atoms": f"{facts['n_atoms']:,}",
+        "frames": f"{facts['n_frames']:,}",
+        "time": _times(facts),
+        **_irregular(facts),
+        "box": _cell(facts["first_box"]),
+        "size": _size(facts["size_bytes"])
+        + (f", {_size(facts['bytes_per_frame'])} a frame" if facts["n_frames"] else ""),
+    }
+    if "topology" in facts:
+        topology = facts["topology"]
+        whole["topology"] = f"{topology['path']}: {topology['n_residues']:,} residues"
+    if len(files) > 1:
+        yield f"{len(files)} files, one after the other"
+        yield from _lines(whole)
+        whole = {}
+    for file in files:
+        yield f"{file['path']}"
+        own = {name: value for name, value in file.items() if name not in ("path", "size")}
+        if "frame interval" in own:
+            own["frame interval"] = f"{own['frame interval']:.6g} ps"
+        if "stripes" in own:
+            own["stripes"] = ", then ".join(f"{one['count']} of {_size(one['size'])}" for one in own["stripes"])
+        yield from _lines(whole | ({"size": _size(file["size"])} if len(files) > 1 else {}) | own)
+
+
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        said = WORDS[value] if value is None or isinstance(value, bool) else str(value)
+        yield f"  {name:{width}}  {said}"
+
+
+def _times(facts: Facts) -> str:
+    first, last = facts["first_time_ps"], facts["last_time_ps"]
+    shortest, longest = facts["shortest_interval_ps"], facts["longest_interval_ps"]
+    if first is None:
+        return "none"
+    if shortest is None:
+        return f"{first:.6g} ps"
+    # Times are rounded to float32 in files.
+    regular = longest - shortest <= 1e-6 * max(abs(first), abs(last))
+    if regular:
+        return f"{first:.6g} to {last:.6g} ps, every {(last - first) / (facts['n_frames'] - 1):.6g} ps"
+    return f"{first:.6g} to {last:.6g} ps, in intervals from {shortest:.6g} to {longest:.6g} ps"
+
+
+def _irregular(facts: Facts) -> dict[str, str]:
+    """What a reader should know of the times before an average over time is taken."""
+    said = {}
+    for name, text in (("gaps", "gaps"), ("repeated_times", "same time"), ("backward_times", "back in time")):
+        if frames := facts[name]:
+            shown = ", ".join(f"{frame:,}" for frame in frames[:FRAMES_SHOWN])
+            more = f" and {len(frames) - FRAMES_SHOWN:,} more" if len(frames) > FRAMES_SHOWN else ""
+            said[text] = f"{'before' if name == 'gaps' else 'at'} frame{'s' * (len(frames) > 1)} {shown}{more}"
+    return said
+
+
+def _cell(box: list[float] | None) -> str:
+    if box is None:
+        return "none"
+    lengths, angles = (" x ".join(f"{value:.3f}" for value in box[:3]), ", ".join(f"{value:.2f}" for value in box[3:]))
+    return f"{lengths} Å, {angles} degrees in the first frame"
+
+
+def _size(n_bytes: float) -> str:
+    """Bytes in the largest decimal unit, as disks are sold."""
+    for unit, many in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= many:
+            return f"{n_bytes / many:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"

@@ -1,0 +1,82 @@
+"""``mdreel split``: a trajectory in several files."""
+
+from pathlib import Path
+from typing import Annotated
+
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option, command
+from mdreel.cli.trajectory import written_files
+from mdreel.cli.trajectory.written_files import check_usage, failing_by_file, report, selected
+
+EXAMPLES = """\
+Examples:
+  mdreel split -f adk.xtc -n 16 -o part.xtc
+  mdreel split -f adk.xtc --frames 1000 -o part.dcd
+"""
+
+
+@command(examples=EXAMPLES)
+def split(
+    trajectories: shared.Trajectories,
+    output: Annotated[
+        Path,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            group=shared.OUTPUT,
+            help=(
+                "What the files are called: part.xtc stands for part-1.xtc, part-2.xtc, ...; "
+                f"{' '.join(written_files.ENDINGS)}"
+            ),
+        ),
+    ],
+    n_parts: Annotated[
+        int | None,
+        Option(
+            "-n",
+            "--n-parts",
+            metavar="N",
+            minimum=1,
+            group=shared.OUTPUT,
+            help="Number of files; their numbers of frames differ by at most one.",
+        ),
+    ] = None,
+    frames_per_part: Annotated[
+        int | None,
+        Option("--frames", metavar="N", minimum=1, group=shared.OUTPUT, help="Frames in each file but the last."),
+    ] = None,
+    topology: written_files.Topology = None,
+    selection: written_files.Selection = None,
+    start: shared.Start = None,
+    stop: shared.Stop = None,
+    precision: written_files.Precision = None,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
+    n_workers: shared.Workers = 0,
+) -> None:
+    """Write a trajectory to several files of consecutive frames."""
+    if (n_parts is None) == (frames_per_part is None):
+        raise CommandError("give either -n (number of files) or --frames (frames in each)", ExitCode.USAGE)
+    check_usage(output, precision, topology, selection)
+
+    from mdreel.trajectory.read import read
+    from mdreel.trajectory.split import split as split_trajectory
+
+    with failing_by_file(trajectories):
+        written = split_trajectory(
+            read(trajectories),
+            output,
+            n_parts=n_parts,
+            frames_per_part=frames_per_part,
+            atoms=selected(topology, selection),
+            start=start,
+            stop=stop,
+            precision=precision,
+            n_workers=n_workers or None,
+            progress=not quiet,
+            force=force,
+        )
+    report(written, quiet, verbose)

@@ -1,0 +1,41 @@
+"""TOML files of users."""
+
+import tomllib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from mdreel.errors import FormatError
+from mdreel.foundation.trusted_files import open_trusted
+
+
+def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    has_commands : bool
+        Whether mdreel runs commands from the file. Such a file is refused if other users can change it.
+
+    Returns
+    -------
+    dict
+        The content of the file.
+
+    Raises
+    ------
+    FormatError
+        If the file is not TOML.
+    UnsupportedError
+        If mdreel would run commands from it, and other users can change it.
+    OSError
+        If it cannot be opened.
+    """
+    path = Path(path)
+    try:
+        with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
+            return tomllib.load(file)
+    except ValueError as error:  # of TOML, and of bytes that are not UTF-8
+        raise FormatError(f"{path}: no TOML: {error}") from error

@@ -1,0 +1,132 @@
+"""Time windows of trajectories: first time, last time and interval, as GROMACS's ``-b``, ``-e`` and ``-dt``."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Source
+from mdreel.errors import FrameIndexError, MismatchError
+
+# Times are stored as float32 in XTC files, and are products of a float32 in DCD files.
+_RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """The frames between two times, at an interval.
+
+    Attributes
+    ----------
+    begin, end : float or None
+        First and last time (both included), ps; None for no limit.
+    interval : float or None
+        Time between frames, ps: the window holds frames at the first time plus multiples of it; None for all frames.
+
+    Raises
+    ------
+    MismatchError
+        If the interval is not more than 0 ps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdreel.trajectory.window import TimeWindow
+    >>> TimeWindow(begin=2.0, end=8.0, interval=3.0).frames(np.arange(10.0))
+    array([2, 5, 8])
+    """
+
+    begin: float | None = None
+    end: float | None = None
+    interval: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the interval."""
+        if self.interval is not None and not self.interval > 0:
+            raise MismatchError(f"the interval must be more than 0 ps, not {self.interval:g}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the window has no limit."""
+        return self.begin is self.end is self.interval is None
+
+    def frames(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the frames in the window, from the times of all frames.
+
+        Parameters
+        ----------
+        times : ndarray, shape (n_frames,), float64
+            Times of all frames, ps.
+
+        Returns
+        -------
+        ndarray, shape (n_wanted,), int64
+            Frame numbers, ascending.
+
+        Raises
+        ------
+        FrameIndexError
+            If no frame is in the window.
+
+        Notes
+        -----
+        The first time of which an interval counts is that of the first frame from `begin` on, as in GROMACS.
+        Times are compared with the tolerance of their float32 origin, but never so loosely that two neighbouring
+        frames would be confused.
+        """
+        tolerance = np.minimum(np.abs(times) * _RELATIVE_ERROR + 1e-6, 0.49 * _spacing(times))
+        wanted = np.ones(len(times), dtype=bool)
+        if self.begin is not None:
+            wanted &= times >= self.begin - tolerance
+        if self.end is not None:
+            wanted &= times <= self.end + tolerance
+        frames = np.flatnonzero(wanted)
+        if self.interval is not None and len(frames):
+            since = times[frames] - times[frames[0]]
+            off = np.abs(since - np.round(since / self.interval) * self.interval)
+            frames = frames[off <= tolerance[frames]]
+        if len(frames) == 0:
+            held = f"it has frames from {times[0]:g} to {times[-1]:g} ps" if len(times) else "it has no frames"
+            raise FrameIndexError(f"no frame of the trajectory lies in the time window: {held}")
+        return frames
+
+    def reaches_the_end(self, times: NDArray[np.float64]) -> bool:
+        """Whether a frame after the last of `times`, shape (n_frames,), float64, ps, could lie in the window."""
+        return self.end is None or not len(times) or self.end > times[-1] + abs(times[-1]) * _RELATIVE_ERROR
+
+
+def frames_in_window(source: Source, window: TimeWindow) -> NDArray[np.int64] | None:
+    """Return the frames of a trajectory in a time window.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory, as `mdreel.read` opens it.
+    window : TimeWindow
+        The window.
+
+    Returns
+    -------
+    ndarray, shape (n_wanted,), int64, or None
+        Frame numbers, ascending; None if the window has no limit.
+
+    Raises
+    ------
+    FrameIndexError
+        If no frame lies in the window.
+    FormatError
+        If the file ends in a torn frame that could lie in the window.
+    """
+    if window.is_open:
+        return None
+    times = source.times()
+    if window.reaches_the_end(times):
+        source.check_end()
+    return window.frames(times)
+
+
+def _spacing(times: NDArray[np.float64]) -> float:
+    """Return the median time between two frames."""
+    steps = np.abs(np.diff(times))
+    steps = steps[steps > 0]
+    return float(np.median(steps)) if len(steps) else np.inf
