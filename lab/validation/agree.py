@@ -1,4 +1,4 @@
-"""Compare mdreel with its peers, number by number, and write the table: ``python validation/agree.py``."""
+"""Compare mdreel with its peers, number by number, and write the table: ``python lab/validation/agree.py``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table(rows: list[Compared]) -> str:
     lines = [
         "# Agreement",
         "",
-        "Written by `python validation/agree.py`; do not edit. Largest absolute differences over all frames.",
+        "Written by `python lab/validation/agree.py`; do not edit. Largest absolute differences over all frames.",
         "",
         *(f"* **{name}**: {text}" for name, (_, _, text) in SYSTEMS.items()),
         "",

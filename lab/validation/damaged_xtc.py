@@ -1,4 +1,4 @@
-"""Damage XTC files and count what mdreel notices: ``python validation/damaged_xtc.py``.
+"""Damage XTC files and count what mdreel notices: ``python lab/validation/damaged_xtc.py``.
 
 Each file has one piece of damage in the compressed coordinates of one of its frames. A plain decoder says whether a
 reader without further checks accepts the frame although its coordinates are others. The table counts these files, and

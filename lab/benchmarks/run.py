@@ -1,4 +1,4 @@
-"""Make the data, measure mdreel and its peers, write the tables: ``python benchmarks/run.py``."""
+"""Make the data, measure mdreel and its peers, write the tables: ``python lab/benchmarks/run.py``."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mdreel_lab.bench.data import System
 
 HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent
+REPOSITORY = HERE.parents[1]
 RUST = HERE / "peers" / "rust"
 
 NEEDS = {

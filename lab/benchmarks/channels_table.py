@@ -77,7 +77,7 @@ def full(page: dict[str, Any]) -> str:
     """Return the page."""
     return "\n".join(
         [
-            "# Channels\n\nWritten by `python benchmarks/run.py`; how it measures: [README](../README.md).\n",
+            "# Channels\n\nWritten by `python lab/benchmarks/run.py`; how it measures: [README](../README.md).\n",
             "Times are median / 99th percentile of one run.\n",
             "## Goals\n",
             _goals(page["goals"]),

@@ -1,6 +1,6 @@
 """Run every analysis of MDAnalysis as it is, on our executors and on our readers, and write the table of what works.
 
-``python validation/mdanalysis_analyses.py`` writes ``docs/mdanalysis-analyses.md``.
+``python lab/validation/mdanalysis_analyses.py`` writes ``docs/mdanalysis-analyses.md``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mdanalysis_systems import Systems, made
 
 import mdreel
 
-PAGE = Path(__file__).parents[1] / "docs" / "mdanalysis-analyses.md"
+PAGE = Path(__file__).parents[2] / "docs" / "mdanalysis-analyses.md"
 COUNTERPARTS = {"AnalysisFromFunction": "from_function", "AnalysisBase": "AnalysisBase"}
 """Our names where they are not MDAnalysis's."""
 SKIPPED: dict[str, str] = {}
@@ -122,7 +122,7 @@ def page(lines: list[str]) -> str:
     """Return the page."""
     return f"""# MDAnalysis's analyses with mdreel
 
-Written by `python validation/mdanalysis_analyses.py`; do not edit. Every class of `MDAnalysis.analysis` that is an
+Written by `python lab/validation/mdanalysis_analyses.py`; do not edit. Every class of `MDAnalysis.analysis` that is an
 `AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.mdanalysis.backend("threads", 2)` with
 `n_parts=3`, and after `mdreel.mdanalysis.accelerate()`. The table says whether results are the same, to the bit or but
 for rounding: sums of floats in other groups of frames.

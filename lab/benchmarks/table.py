@@ -37,7 +37,7 @@ def full(cases: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> 
     figures
         Start-up and memory: each with ``title``, ``environment`` and ``figures``.
     """
-    parts = ["# Speed\n\nWritten by `python benchmarks/run.py`; how it measures: [README](../README.md).\n"]
+    parts = ["# Speed\n\nWritten by `python lab/benchmarks/run.py`; how it measures: [README](../README.md).\n"]
     said = ""
     for page in (*cases, *figures):
         parts.append(f"## {page['title']}\n")

@@ -44,7 +44,7 @@ def commit() -> str:
     """Return the commit that is measured, with ``-dirty`` when files other than the results differ from it."""
     git = ("git", "-C", str(REPOSITORY))
     name = _output(*git, "rev-parse", "--short=12", "HEAD")
-    changed = _output(*git, "status", "--porcelain", "--", ".", ":!benchmarks/results", ":!README.md")
+    changed = _output(*git, "status", "--porcelain", "--", ".", ":!lab/benchmarks/results", ":!README.md")
     return (name or "unknown") + ("-dirty" if changed else "")
 
 
