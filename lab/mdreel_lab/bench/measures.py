@@ -8,7 +8,7 @@ from functools import cached_property
 from mdreel.timing.observables import Observables
 from mdreel.timing.stragglers import stragglers_of
 from mdreel_lab.bench.grid import Point
-from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.records import DONE, Kept
 from mdreel_lab.bench.scenario import PEERS
 from mdreel_lab.bench.spread import Spread
 

@@ -46,8 +46,9 @@ def _bench() -> None:
 @bench.command(name="list", cls=SectionedCommand, short_help="List scenarios.", epilog=LIST_EXAMPLES)
 def list_scenarios() -> None:
     """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
-    from mdreel_lab.bench.planning import plan
-    from mdreel_lab.bench.scenario import SIZES, read_scenario, shipped
+    from mdreel_lab.bench.plans import plan
+    from mdreel_lab.bench.scenario import SIZES
+    from mdreel_lab.bench.scenario_files import read_scenario, shipped
 
     for name, path in shipped().items():
         scenario = read_scenario(path)
@@ -130,7 +131,7 @@ def run(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", rich_help_panel=options.OUTPUT, help="No progress.")] = False,
 ) -> None:
     """Run scenarios, each point in a process of its own; what was done before is not run again."""
-    from mdreel_lab.bench.scenario import find_scenarios, schema_of_scenarios, shipped
+    from mdreel_lab.bench.scenario_files import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
         say_json(schema_of_scenarios(), indent=2)

@@ -10,14 +10,15 @@ from typing import Any, Self
 
 from mdreel.errors import MdreelError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
-from mdreel_lab.bench.exchange.catalogue import MOOSEFS, module_of
+from mdreel_lab.bench.exchange.catalogue import MOOSEFS
 from mdreel_lab.bench.exchange.nodes import Node, Nodes, folders_on
 from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.profile import write_profile
+from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import Work
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, place_of
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, place_of
 
 _FAR_PORT = 17_500
 
@@ -74,7 +75,7 @@ class Exchanges:
             entrances.append(Entrances(producer.entrance, consumer.entrance))
             folders[producer] += [place, work.folder, Path(work.producer_memory)]
             folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
-        if missing := module_of(point.solution).missing(works[0]):
+        if missing := WAYS[point.solution].missing(works[0]):
             raise UnsupportedError(missing)
         stack.enter_context(folders_on(folders, root))
         environment = environment_of([])

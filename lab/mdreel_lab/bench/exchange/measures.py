@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE, kind_of
-from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.records import DONE, Kept
 from mdreel_lab.bench.spread import Spread
 
 Record = Kept[ExchangePoint]

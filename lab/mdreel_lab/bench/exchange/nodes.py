@@ -17,8 +17,8 @@ from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.exchange.catalogue import MOOSEFS
 from mdreel_lab.bench.exchange.places import kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
-from mdreel_lab.bench.moosefs import start_moosefs, why_there_is_none
+from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
+from mdreel_lab.bench.rigs.moosefs import start_moosefs, why_there_is_none
 
 HOST = "{host}"
 """What stands for the name of a host in the command of a launcher."""

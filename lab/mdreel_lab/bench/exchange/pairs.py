@@ -133,7 +133,7 @@ class Pairs:
         began = monotonic()
         for member in members:
             member.begin()
-        slowest = max(work.n_frames * (work.period + work.analysis) for work in self._works)
+        slowest = max(work.n_frames * (work.period + work.analysis) + work.seconds for work in self._works)
         until = began + 2 * slowest + PATIENCE
         # A consumer that has failed is why its producer waits.
         found = [{CONSUME: member.found(until)} for _, member in self._members]

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from mdreel.errors import StreamTimeoutError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel_lab.bench.exchange.catalogue import STAGED
 from mdreel_lab.bench.exchange.models import HEADER_BYTES, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
-from mdreel_lab.bench.exchange.work import PATIENCE, Work
-
-RING, FILE = "channel-ring", "channel-file"
+from mdreel_lab.bench.exchange.work import PATIENCE, PERIOD, Work
 
 _LOOK_AGAIN_SECONDS = 1e-4
 _LAST_WORDS_SECONDS = 10.0
@@ -39,13 +38,18 @@ class Sender:
         place = Path(work.producer_memory, "channel")
         # A file for each frame that goes when the next is there, as of solutions whose consumers remove files.
         one = Staging(work.folder / "staging", n_frames=1, segment_bytes=work.molecule.frame_bytes)
-        staging = one if work.solution == FILE else None
-        self._producer = Producer(
-            place, work.molecule.n_atoms, dtype="type and float64", timeout=0.0, staging=staging, stride=1
-        )
+        staging = one if work.solution == STAGED else None
+        n_arrays = work.molecule.n_arrays
+        kept: dict[str, Any] = {"velocities": n_arrays > 1} if n_arrays else {"dtype": "type and float64"}
+        timeout = 0.0 if work.pace == PERIOD else PATIENCE
+        self._producer = Producer(place, work.molecule.n_atoms, timeout=timeout, staging=staging, stride=1, **kept)
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Publish one; waiting for room in the ring is idle time."""
+        if frame.arrays is not None:
+            velocities = frame.arrays[1] if len(frame.arrays) > 1 else None
+            self._producer.publish(frame.arrays[0], number, 0.002 * number, velocities=velocities)
+            return
         began = perf_counter()
         while True:
             tried = perf_counter()
@@ -76,19 +80,26 @@ class Receiver:
         self._work = work
         self._stack = ExitStack()
         self._consumer = Consumer(Path(work.consumer_memory, "channel"), timeout=PATIENCE, wait=PATIENCE)
+        self._shown: SerialisedFrame | None = None
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
-        """Wait for one, and copy it, although it could be used where it lies: the others have a copy, too."""
+        """Wait for one, and copy a record, as other solutions do; arrays are used where they lie."""
         del number
         with regions("fetch"):
             came = self._consumer.next()
+        if frame.arrays is not None and came is not None:
+            self._shown = frame
+            frame.show([array for array in (came.positions, came.velocities) if array is not None])
+            return
         if came is None or came.atoms is None:
             raise RuntimeError("the channel has ended, or has no atoms")
         with regions("read_single_buf"):
             frame.buffer[HEADER_BYTES:] = came.atoms.view(np.uint8)  # as numbers they would be copied one by one
 
     def done(self, regions: Regions) -> None:
-        """Nobody waits for it."""
+        """Give the frame back."""
+        if self._shown is not None:
+            self._shown.hide()
 
     def __enter__(self) -> Self:
         if self._work.far:

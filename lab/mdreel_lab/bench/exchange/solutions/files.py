@@ -11,17 +11,15 @@ from time import monotonic, sleep
 from typing import Self
 
 from mdreel_lab.bench.exchange.arrivals import Arrivals
-from mdreel_lab.bench.exchange.meeting import Meeting
+from mdreel_lab.bench.exchange.barrier import Barrier
+from mdreel_lab.bench.exchange.catalogue import INOTIFY, LOCAL, PIPELINED, POLLING, SERIALISED, XFS
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.work import PATIENCE, Work
 
-SERIALISED, PIPELINED, POLLING, INOTIFY = "barrier-serialised", "barrier-pipelined", "polling", "inotify"
-SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
-
 POLL_SECONDS = 0.001
 
-_OF_ONE_NODE = ("local", "xfs")
+_OF_ONE_NODE = (LOCAL, XFS)
 
 
 def missing(work: Work) -> str:
@@ -43,7 +41,7 @@ class Sender:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._renames = work.synchronisation in (POLLING, INOTIFY)
-        self._meeting: Meeting | None = None
+        self._barrier: Barrier | None = None
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Write one; return when the consumer knows, and if the two are serialised, has analysed it."""
@@ -54,21 +52,21 @@ class Sender:
                 frame.write_to(file)
             if self._renames:
                 part.rename(path)
-        if self._meeting is not None:
+        if self._barrier is not None:
             with regions("explicit_sync"):
-                self._meeting.wait()
+                self._barrier.wait()
             if self._work.synchronisation == SERIALISED:
                 with regions("await_analysis"):
-                    self._meeting.wait()
+                    self._barrier.wait()
 
     def __enter__(self) -> Self:
         if not self._renames:
-            self._meeting = Meeting(self._work, listens=True)
+            self._barrier = Barrier(self._work, listens=True)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._meeting is not None:
-            self._meeting.__exit__()
+        if self._barrier is not None:
+            self._barrier.__exit__()
 
 
 class Receiver:
@@ -77,7 +75,7 @@ class Receiver:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._stack = ExitStack()
-        self._meeting: Meeting | None = None
+        self._barrier: Barrier | None = None
         self._arrivals: Arrivals | None = None
         self._had: Path | None = None
 
@@ -92,15 +90,15 @@ class Receiver:
 
     def done(self, regions: Regions) -> None:
         """Remove the file, and let the simulation go on that waits for the analysis."""
-        if self._meeting is not None and self._work.synchronisation == SERIALISED:
+        if self._barrier is not None and self._work.synchronisation == SERIALISED:
             with regions("release"):
-                self._meeting.wait()
+                self._barrier.wait()
         if self._had is not None:
             self._had.unlink()
 
     def _wait(self, path: Path) -> None:
-        if self._meeting is not None:
-            self._meeting.wait()
+        if self._barrier is not None:
+            self._barrier.wait()
         elif self._arrivals is not None:
             self._arrivals.wait(path.name, PATIENCE)
         else:
@@ -112,7 +110,7 @@ class Receiver:
 
     def __enter__(self) -> Self:
         if self._work.synchronisation in (SERIALISED, PIPELINED):
-            self._meeting = self._stack.enter_context(Meeting(self._work, listens=False))
+            self._barrier = self._stack.enter_context(Barrier(self._work, listens=False))
         elif self._work.synchronisation == INOTIFY:
             self._arrivals = self._stack.enter_context(Arrivals(self._work.folder))
         return self
