@@ -22,17 +22,7 @@ TIME_LIMIT = 4 * 3600.0
 
 
 class Analyses:
-    """Runs points of analyses.
-
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path
-        Where trajectories are made and kept.
-    log : callable
-        Takes progress, a line at a time.
-    """
+    """Runs points of analyses on data in one folder, and keeps their records in another."""
 
     def __init__(self, folder: Path, data: Path, log: Callable[[str], object]) -> None:
         self._folder = folder
@@ -100,13 +90,7 @@ class Analyses:
 
 
 def _striped(path: Path, n_stripes: int) -> Path:
-    """Return a copy of a file on so many stripes.
-
-    Raises
-    ------
-    UnsupportedError
-        If the file system has none, or they cannot be set.
-    """
+    """Return a copy of a file on so many stripes; raise an `UnsupportedError` where they cannot be set."""
     from mdreel.foundation.file_system import mount_of, stripes
 
     if not stripes(path):

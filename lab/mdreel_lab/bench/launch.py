@@ -31,17 +31,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Launch:
-    """How a point is started.
-
-    Attributes
-    ----------
-    command : tuple of str
-        What comes before the arguments of the interpreter, and the interpreter.
-    variables : dict
-        Variables of its environment, besides those of ours.
-    missing : str
-        What is not there, so that it cannot be started; empty if it can.
-    """
+    """The command of a point, variables of its environment besides those of this one, and what is missing."""
 
     command: tuple[str, ...]
     variables: dict[str, str] = field(default_factory=dict)

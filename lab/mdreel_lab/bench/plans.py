@@ -40,10 +40,7 @@ def planned(folder: Path) -> list[str]:
 def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept[Any]]]:
     """Return the file of a scenario, its size, and the records there are of its points, in their order.
 
-    Raises
-    ------
-    FormatError
-        If something is not what it should be.
+    Raise a `FormatError` if something is not what it should be.
     """
     place = folder / PLANS / f"{name}.json"
     try:

@@ -28,24 +28,9 @@ def run_process(
     *,
     cores: Sequence[int] | None = None,
 ) -> str:
-    """Run a process, which ends with this one when that is interrupted.
+    """Run a process, which ends with this one when that is interrupted, and return what it printed.
 
-    Parameters
-    ----------
-    limit : float
-        Seconds that it may take.
-    cores : sequence of int, optional
-        The cores to which it is held.
-
-    Returns
-    -------
-    str
-        What it printed on its standard output.
-
-    Raises
-    ------
-    ProcessError
-        If it fails, or takes too long.
+    It may take ``limit`` seconds, and is held to ``cores``. Raise a `ProcessError` if it fails, or takes too long.
     """
 
     def hold() -> None:

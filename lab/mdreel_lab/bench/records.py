@@ -120,13 +120,7 @@ def of_json(content: Any, place: Path, point: PointT) -> Kept[PointT]:
 
 
 def read_json(place: Path) -> Any:
-    """Read a record, or a page of records.
-
-    Raises
-    ------
-    FormatError
-        If it is not whole.
-    """
+    """Read a record, or a page of records; raise a `FormatError` if it is not whole."""
     try:
         return json.loads(place.read_text(encoding="utf-8"))
     except ValueError as error:

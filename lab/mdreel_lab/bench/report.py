@@ -25,21 +25,7 @@ _ENDINGS = (".png", ".svg")
 
 
 def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
-    """Write a page for each scenario, its tables and figures, and a page that leads to them.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder of records.
-    output : Path
-        Where the report goes; what was there of an earlier one is replaced.
-    names : sequence of str, optional
-        Scenarios whose pages are written; by default all of which there are records.
-
-    Returns
-    -------
-    Path
-        The first page.
+    """Write a page for each scenario, its tables and figures, and a page that leads to them; return the latter.
 
     Raises
     ------

@@ -20,15 +20,7 @@ Log = Callable[[str], object]
 
 @dataclass
 class Counts:
-    """How many points became what.
-
-    Attributes
-    ----------
-    n_done, n_kept, n_left_out : int
-        Run now; run before; not possible here.
-    failed : list of points
-        Run, and failed.
-    """
+    """How many points were run now, were run before, cannot run here, or failed."""
 
     n_done: int = 0
     n_kept: int = 0
@@ -37,23 +29,8 @@ class Counts:
 
 
 class Runner:
-    """Runs scenarios into a folder.
+    """Runs scenarios into a folder, with data in another, on this machine or on launched nodes.
 
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path, optional
-        Where trajectories are made and kept, and frames are exchanged in files; by default within that folder.
-    log : callable
-        Takes progress, a line at a time.
-    shared : Path, optional
-        A folder on a file system that all nodes have.
-    nodes : sequence of Node
-        Nodes between which frames are exchanged; without them hosts are made on this machine.
-
-    Notes
-    -----
     A point is done when its record is there, which is written when it is whole: after Ctrl-C, a kill or a crash the
     same call goes on where it was. What failed, or was not possible, is tried again.
     """
@@ -75,10 +52,8 @@ class Runner:
     def run(self, scenarios: Sequence[Path], size: str) -> Counts:
         """Run scenarios, given by their files, at a size.
 
-        Raises
-        ------
-        MismatchError, OSError
-            If a scenario cannot be read, or the folder not be written; nothing is run then.
+        Raise a `MismatchError` or `OSError` before anything is run if a scenario cannot be read, or the folder not be
+        written.
         """
         planned: list[tuple[Path, Sequence[ScenarioPoint]]] = []
         for path in scenarios:

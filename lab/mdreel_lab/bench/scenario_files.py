@@ -13,12 +13,7 @@ from mdreel_lab.bench.scenario import Scenario, check
 
 
 def read_scenario(path: Path) -> Scenario | Exchange:
-    """Read a scenario.
-
-    Parameters
-    ----------
-    path : Path
-        A TOML file.
+    """Read a scenario from a TOML file.
 
     Raises
     ------
@@ -49,14 +44,9 @@ def shipped() -> dict[str, Path]:
 
 
 def find_scenarios(name: str) -> list[Path]:
-    """Return the files of scenarios that are given by a file, or by the name of those that come with mdreel.
+    """Return the files of scenarios, given by a file, or by a name or pattern of those that ship, as ``"2024-*"``.
 
-    A name may be a pattern, as ``"2024-*"``.
-
-    Raises
-    ------
-    MismatchError
-        If there is none.
+    Raise a `MismatchError` if there is none.
     """
     known = shipped()
     if found := [path for other, path in known.items() if fnmatchcase(other, name)]:

@@ -19,21 +19,7 @@ DEVIATION = "±"
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes
-    ----------
-    name : str
-        What its file is called.
-    title : str
-        What it shows.
-    headings : tuple of str
-        One for each column.
-    rows : list of tuple
-        Texts and numbers; NaN stands for nothing.
-    align : str
-        ``r`` at the place of each column that is aligned to the right.
-    """
+    """A table of texts and numbers; NaN stands for nothing. In ``align`` an ``r`` aligns a column to the right."""
 
     name: str
     title: str

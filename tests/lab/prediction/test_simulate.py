@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from prediction.machines import FRAMES, even_cluster
+from lab.prediction.machines import FRAMES, even_cluster
 
 from mdreel.errors import MismatchError
 from mdreel_lab.prediction.cluster import read_cluster

@@ -91,13 +91,7 @@ class Cases:
 
 
 def read_cases() -> Cases:
-    """Read the files of cases.
-
-    Raises
-    ------
-    MismatchError
-        If something is unknown, missing or of a wrong type.
-    """
+    """Read the files of cases; raise a `MismatchError` if something is unknown, missing or of a wrong type."""
     found = Cases({}, {})
     for path in (_FOLDER / f"{name}.toml" for name in ("table", "formats", "storage", "executors", "analyses")):
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -36,15 +36,7 @@ class ContestPoint:
 
 @dataclass
 class Run:
-    """The rounds of one contender, as they are measured.
-
-    Attributes
-    ----------
-    result
-        What it printed in the last round.
-    problem
-        Why it is left out, if it is.
-    """
+    """The rounds of one contender: its last ``result``, and the ``problem`` for which it is left out."""
 
     entrant: Entrant
     status: str = DONE
@@ -81,10 +73,7 @@ class Run:
 def launch(entrant: Entrant, cache: Path) -> dict[str, Any]:
     """Run a contender once, and return the line of JSON that it prints.
 
-    Raises
-    ------
-    ProcessError
-        If there are not so many cores, the process fails, or prints no such line.
+    Raise a `ProcessError` if there are not so many cores, the process fails, or prints no such line.
     """
     n_cores = entrant.contender.cores
     allowed = sorted(os.sched_getaffinity(0))[:n_cores]
@@ -102,14 +91,8 @@ def launch(entrant: Entrant, cache: Path) -> dict[str, Any]:
 def in_turn(entrants: Iterable[Entrant], rounds: int, n_frames: int, cache: Path, log: Log) -> list[Run]:
     """Measure contenders round by round.
 
-    Parameters
-    ----------
-    rounds
-        Each starts with another contender, so that none always follows the same.
-    n_frames
-        Frames that each must report to have read.
-    cache
-        Folder in which mdreel's index is kept between runs.
+    Each round starts with another one, so that none always follows the same. Each must report to have read
+    ``n_frames``. mdreel's index of frames is kept in ``cache`` between runs.
     """
     runs = [Run(entrant, problem=entrant.missing()) for entrant in entrants]
     is_indexed = False

@@ -11,21 +11,7 @@ LONG_FRAMES = 500_000
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run of benchmarks.
-
-    Attributes
-    ----------
-    data, results : Path
-        Folders of the trajectories, and of the results.
-    lengths : dict
-        Frames of each system.
-    rounds : int
-        How often each contender is measured.
-    is_long, is_quick : bool
-        Whether long trajectories are wanted; whether everything is small, so that numbers mean nothing.
-    log : callable
-        Takes progress, a line at a time.
-    """
+    """Settings of a run: folders, frames of each system, and rounds; if quick, everything is small."""
 
     data: Path
     results: Path

@@ -19,16 +19,7 @@ _TOKEN_FILE = "barrier.token"  # noqa: S105 - its name
 
 
 class Barrier:
-    """A barrier between a producer and its consumer: a byte each way over TCP.
-
-    Parameters
-    ----------
-    work : Work
-        Says where the producer listens, and which folder both see.
-    listens : bool
-        Whether this is the producer.
-    port : int, optional
-        Another port than that of the work.
+    """A barrier between a producer, which listens, and its consumer: a byte each way over TCP.
 
     Notes
     -----
@@ -42,13 +33,7 @@ class Barrier:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def wait(self) -> None:
-        """Return when the other process has reached the barrier, too.
-
-        Raises
-        ------
-        RuntimeError
-            If it has ended.
-        """
+        """Return when the other process has reached the barrier, too; raise a `RuntimeError` if it has ended."""
         self.tell()
         self.hear()
 

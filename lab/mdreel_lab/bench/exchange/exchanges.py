@@ -24,19 +24,7 @@ _FAR_PORT = 17_500
 
 
 class Exchanges:
-    """Runs points of exchange; hosts and file systems that it makes are gone when ``with`` ends.
-
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path
-        Where files are exchanged on this node.
-    shared : Path, optional
-        A folder on a file system that all nodes have.
-    launched : sequence of Node
-        Nodes that a launcher reaches; without them hosts are made on this machine.
-    """
+    """Runs points of exchange on launched nodes, or on hosts that it makes and that are gone when ``with`` ends."""
 
     def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
         self._folder = folder

@@ -59,13 +59,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
 
 
 def factors(table: Table) -> Figure:
-    """Draw factors: a row for each comparison that was made here, beside what was published of it.
-
-    Parameters
-    ----------
-    table : Table
-        As `mdreel_lab.bench.exchange.tables.factors` makes it.
-    """
+    """Draw factors: a row for each comparison that was made here, beside the published ones."""
     import matplotlib
     from matplotlib.figure import Figure as NewFigure
     from matplotlib.ticker import FuncFormatter

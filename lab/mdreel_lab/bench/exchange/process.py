@@ -45,10 +45,7 @@ def main() -> None:
 def produce(work: Work) -> dict[str, Any]:
     """Compute frames, that is, sleep, and put them.
 
-    Returns
-    -------
-    dict
-        The times of regions; ``when`` each frame was begun to be put, and how long it took to ``put`` it, ns.
+    Return the times of regions; ``when`` each frame was begun to be put, and how long it took to ``put`` it, ns.
     """
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame = SerialisedFrame(work.molecule, seed=1)
@@ -89,10 +86,7 @@ def _due(work: Work, answers: Barrier | None) -> Iterator[int]:
 def consume(work: Work) -> dict[str, Any]:
     """Get frames, check them, and analyse them, that is, sleep.
 
-    Returns
-    -------
-    dict
-        The times of regions, and when each frame was there, ns.
+    Return the times of regions, and when each frame was there, ns.
     """
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame, when = SerialisedFrame(work.molecule), []

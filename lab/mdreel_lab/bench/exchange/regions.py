@@ -26,13 +26,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 
 class Regions:
-    """Records regions.
-
-    Attributes
-    ----------
-    times : dict of tuple of str to list of float
-        By path from the outermost region inwards: how long it took for each frame, s.
-    """
+    """Records regions: by path from the outermost region inwards, the time for each frame, s."""
 
     def __init__(self) -> None:
         self.times: dict[tuple[str, ...], list[float]] = {}

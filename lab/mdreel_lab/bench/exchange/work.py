@@ -21,34 +21,24 @@ PERIOD, ANSWERED, STREAM = "period", "answered", "stream"
 
 @dataclass(frozen=True)
 class Work:
-    """What a pair of processes has to do.
+    """The order of a pair of processes.
 
     Attributes
     ----------
-    solution, synchronisation : str
-        How frames go from one to the other, and how the other knows.
-    model : str
-        One of `MODELS`.
-    n_frames : int
-        How many frames.
-    period : float
-        How long the simulation computes a frame, s.
-    analysis : float
-        How long the analysis does, s.
+    period, analysis, seconds : float
+        How long the simulation computes a frame, and how long its analysis takes, s; where frames are not periodic,
+    how
+        long they come at most.
     place : str
         A folder that both see.
     producer_memory, consumer_memory : str
         Folders in the memory of the hosts; the same if that is one host.
-    address : str
-        Of the producer's host, as the consumer reaches it.
-    port : int
-        A free one there, and the next.
+    address, port : str, int
+        Of the producer's host, as the consumer reaches it; the next port is free, too.
     far : bool
         Whether the two are on different hosts.
     pace : str
         `PERIOD`, `ANSWERED` or `STREAM`.
-    seconds : float
-        How long frames come at most, where they are not periodic, s.
     cores : tuple of int, optional
         The core of the producer's and of the consumer's own thread.
     """

@@ -72,18 +72,9 @@ def why_there_are_none() -> str | None:
 
 @dataclass(frozen=True)
 class Host:
-    """One of several hosts.
+    """One of several hosts, the address of its ``eth0``, and the command that runs another one here.
 
-    Attributes
-    ----------
-    name : str
-        As it calls itself, and as the others call it.
-    address : str
-        Of its interface, which is called eth0 on every host.
-    entrance : tuple of str
-        The command that runs another one here.
-    remote_shell : Path
-        A program that is called as ssh is, and reaches the other hosts.
+    The remote shell is a program that is called as ssh is, and reaches the other hosts.
     """
 
     name: str

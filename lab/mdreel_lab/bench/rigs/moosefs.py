@@ -62,33 +62,14 @@ def why_there_is_none() -> str | None:
 
 
 def start_moosefs(servers: Host, clients: Sequence[Host], folder: Path, state: Path) -> str:
-    """Start a master and chunk servers on a host, and have others mount their file system.
+    """Start a master and chunk servers on a host, and have clients mount their file system; return version and numbers.
 
-    Parameters
-    ----------
-    servers : Host
-        Where the servers are. Its address must not be that of a loopback: masters refuse such chunk servers.
-    clients : sequence of Host
-        Each mounts it for itself, as the nodes of a cluster do.
-    folder : Path
-        An empty folder: where they mount it.
-    state : Path
-        An empty folder for what the servers write. It is in use until the hosts have ended.
+    The address of the servers must not be that of a loopback: masters refuse such chunk servers. The folder, where
+    clients mount it, and that of the servers' state are empty; the latter is in use until the hosts have ended. Servers
+    and mounts end with their hosts, however these end. There is one copy of each file, and what is removed is gone: by
+    default it is kept for a day.
 
-    Returns
-    -------
-    str
-        Version, and numbers of servers.
-
-    Raises
-    ------
-    UnsupportedError
-        If it cannot be started.
-
-    Notes
-    -----
-    Servers and mounts end with their hosts, however these end. There is one copy of each file, and what is removed is
-    gone: by default it is kept for a day.
+    Raise an `UnsupportedError` if it cannot be started.
     """
     if problem := why_there_is_none():
         raise UnsupportedError(problem)
