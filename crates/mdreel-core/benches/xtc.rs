@@ -39,7 +39,7 @@ fn coded(bytes: &[u8]) -> Vec<Coded<'_>> {
 fn decode(criterion: &mut Criterion) {
     let path = std::env::var_os("MDREEL_BENCH_XTC").map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
     let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("no trajectory at {}: set MDREEL_BENCH_XTC, or run lab/benchmarks/run.py --make-data", path.display());
+        eprintln!("no trajectory at {}: set MDREEL_BENCH_XTC, or run ./task bench --make-data", path.display());
         return;
     };
     let n_atoms = Header::parse(&bytes).ok().flatten().map_or(0, |header| header.n_atoms);

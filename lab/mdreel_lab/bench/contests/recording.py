@@ -37,7 +37,7 @@ def _span_seconds(settings: Settings) -> float:
     if missing := entrant.missing():
         raise ProcessError(missing)
     reports = [launch(entrant, settings.cache) for _ in range(REPEATS)]
-    return statistics.median(float(report["seconds"]) / report["n_spans"] for report in reports)
+    return statistics.median(float(report["seconds"]) / int(report["n_spans"]) for report in reports)
 
 
 def _share(system: System, form: str, n_workers: int, seconds: float) -> float:

@@ -50,7 +50,7 @@ def produce(work: Work) -> dict[str, Any]:
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame = SerialisedFrame(work.molecule, seed=1)
     when, taken = [], []
-    with WAYS[work.solution].Sender(work) as sender, _answers(work, listens=True) as answers:
+    with WAYS[work.solution].sender(work) as sender, _answers(work, listens=True) as answers:
         _await_begin(work, 0)
         for number in _due(work, answers):
             frame.mark(number)
@@ -91,7 +91,7 @@ def consume(work: Work) -> dict[str, Any]:
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame, when = SerialisedFrame(work.molecule), []
     last = () if work.pace == PERIOD else (_LAST,)
-    with WAYS[work.solution].Receiver(work) as receiver, _answers(work, listens=False) as answers:
+    with WAYS[work.solution].receiver(work) as receiver, _answers(work, listens=False) as answers:
         _await_begin(work, 1)
         for number in range(work.n_frames) if work.pace == PERIOD else count():
             with regions(CONSUME):

@@ -38,7 +38,11 @@ def prepare(job: Job) -> Work:
 
     def analyse() -> Found:
         universe.load_new(job.trajectory)
-        n_frames, value = ANALYSES[job.what](universe, job)
+        if job.what in FUNCTIONS:
+            n_frames, value = FUNCTIONS[job.what](universe, job)
+        else:
+            analysis = _run(_made(universe, job), job)
+            n_frames, value = analysis.n_frames, VALUES[job.what](analysis.results)
         return Found(n_frames, float(value), within=UNEVEN if job.what == "msd-protein" else RELATIVE)
 
     if job.what != "rmsd":
@@ -130,22 +134,8 @@ def _rmsf(universe: Any, job: Job) -> tuple[int, float]:
     return analysis.n_frames, analysis.results.rmsf.mean()
 
 
-def _rg(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.base import AnalysisFromFunction
-
-    analysis = _run(AnalysisFromFunction(_radius, universe.select_atoms("protein")), job)
-    return analysis.n_frames, analysis.results.timeseries.mean()
-
-
 def _radius(atoms: Any) -> Any:
     return atoms.radius_of_gyration()
-
-
-def _dihedrals(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.dihedrals import Ramachandran
-
-    analysis = _run(Ramachandran(universe.select_atoms("protein")), job)
-    return analysis.n_frames, np.abs(analysis.results.angles).mean()
 
 
 def _distances(universe: Any, job: Job) -> tuple[int, float]:
@@ -163,73 +153,50 @@ def _distances(universe: Any, job: Job) -> tuple[int, float]:
     return n_frames, total.mean() / n_frames
 
 
-def _dssp(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.dssp import DSSP
+def _made(universe: Any, job: Job) -> Any:
+    """Return one of its classes of analysis."""
+    from MDAnalysis.analysis import contacts, dihedrals, dssp, hydrogenbonds, lineardensity, msd, pca, rdf
+    from MDAnalysis.analysis.base import AnalysisFromFunction
 
-    analysis = _run(DSSP(universe), job)
-    return analysis.n_frames, (analysis.results.dssp != "-").mean()
-
-
-def _rdf(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.rdf import InterRDF
-
-    oxygen = universe.select_atoms(ask.OXYGEN)
-    analysis = _run(InterRDF(oxygen, oxygen, ask.N_BINS, (0.0, ask.FARTHEST), exclusion_block=(1, 1)), job)
-    return analysis.n_frames, analysis.results.rdf.mean()
-
-
-def _contacts(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.contacts import Contacts
-
-    groups = tuple(universe.select_atoms(selection) for selection in ask.SALT_BRIDGES)
-    analysis = _run(Contacts(universe, ask.SALT_BRIDGES, groups, radius=ask.SALT_BRIDGE), job)
-    return analysis.n_frames, analysis.results.timeseries[:, 1].mean()
-
-
-def _linear_density(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.lineardensity import LinearDensity
-
-    analysis = _run(LinearDensity(ask.charge(universe), binsize=ask.SLAB), job)
-    return analysis.n_frames, ask.mean_height(analysis.results.z)
-
-
-def _pca(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.pca import PCA
-
-    analysis = _run(PCA(universe, _selected(job)), job)
-    return analysis.n_frames, analysis.results.variance[:10].sum()
-
-
-def _msd(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.msd import EinsteinMSD
-
-    analysis = _run(EinsteinMSD(universe, ask.OXYGEN if job.what == "msd" else _selected(job)), job)
-    return analysis.n_frames, analysis.results.timeseries.mean()
-
-
-def _hbonds(universe: Any, job: Job) -> tuple[int, float]:
-    from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
-
+    oxygen, protein = universe.select_atoms(ask.OXYGEN), universe.select_atoms("protein")
+    bridges = tuple(universe.select_atoms(selection) for selection in ask.SALT_BRIDGES)
+    bins = (ask.N_BINS, (0.0, ask.FARTHEST))
     water = {"donors_sel": ask.OXYGEN, "hydrogens_sel": ask.HYDROGEN, "acceptors_sel": ask.OXYGEN}
-    chosen = water if job.what == "hbonds" else ask.OF_PROTEIN
-    analysis = _run(HydrogenBondAnalysis(universe, **chosen, update_selections=False), job)
-    return analysis.n_frames, len(analysis.results.hbonds)
+    bonds = hydrogenbonds.HydrogenBondAnalysis
+    makers: dict[str, Callable[[], Any]] = {
+        "rg": lambda: AnalysisFromFunction(_radius, protein),
+        "dihedrals": lambda: dihedrals.Ramachandran(protein),
+        "dssp": lambda: dssp.DSSP(universe),
+        "rdf": lambda: rdf.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1)),
+        "contacts": lambda: contacts.Contacts(universe, ask.SALT_BRIDGES, bridges, radius=ask.SALT_BRIDGE),
+        "linear-density": lambda: lineardensity.LinearDensity(ask.charge(universe), binsize=ask.SLAB),
+        "pca": lambda: pca.PCA(universe, _selected(job)),
+        "msd": lambda: msd.EinsteinMSD(universe, ask.OXYGEN),
+        "msd-protein": lambda: msd.EinsteinMSD(universe, _selected(job)),
+        "hbonds": lambda: bonds(universe, **water, update_selections=False),
+        "hbonds-protein": lambda: bonds(universe, **ask.OF_PROTEIN, update_selections=False),
+    }
+    return makers[job.what]()
 
 
-ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "rg": lambda found: found.timeseries.mean(),
+    "dihedrals": lambda found: np.abs(found.angles).mean(),
+    "dssp": lambda found: (found.dssp != "-").mean(),
+    "rdf": lambda found: found.rdf.mean(),
+    "contacts": lambda found: found.timeseries[:, 1].mean(),
+    "linear-density": lambda found: ask.mean_height(found.z),
+    "pca": lambda found: found.variance[:10].sum(),
+    "msd": lambda found: found.timeseries.mean(),
+    "msd-protein": lambda found: found.timeseries.mean(),
+    "hbonds": lambda found: len(found.hbonds),
+    "hbonds-protein": lambda found: len(found.hbonds),
+}
+"""The number to which every part of a result contributes, by analysis."""
+
+FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf": _rmsf,
     "rmsf-superposed": _rmsf,
-    "rg": _rg,
-    "dihedrals": _dihedrals,
     "distances": _distances,
-    "dssp": _dssp,
-    "rdf": _rdf,
-    "contacts": _contacts,
-    "linear-density": _linear_density,
-    "pca": _pca,
-    "msd": _msd,
-    "msd-protein": _msd,
-    "hbonds": _hbonds,
-    "hbonds-protein": _hbonds,
 }
-"""Each returns the number of frames, and the number to which every part of its result contributes."""
+"""Analyses that take more than a class; each returns the number of frames, and such a number."""

@@ -12,7 +12,7 @@ CONTACT = 8.0
 OXYGEN, HYDROGEN = "resname SOL and name OW", "resname SOL and name HW1 HW2"
 """Water."""
 
-OF_PROTEIN = {
+OF_PROTEIN: dict[str, Any] = {
     "donors_sel": None,
     "hydrogens_sel": "name H* and bonded name N* O*",
     "acceptors_sel": "name N* O*",

@@ -9,14 +9,13 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Coroutine
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
+from mdreel_lab.bench.exchange.solutions.side import Side, needs
 from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
 
 _FRAMES, _TAKEN = "frames", "taken"
@@ -28,48 +27,47 @@ _PENDING_BYTES = 1 << 29
 
 def missing(work: Work) -> str:
     """Say what is missing."""
-    del work
-    if find_spec("nats") is None:
-        return "the Python package nats is not installed"
-    return "" if shutil.which("nats-server") else "nats-server was not found"
+    return needs("nats")(work) or ("" if shutil.which("nats-server") else "nats-server was not found")
 
 
-class _Side:
+class _Client(Side):
     """A client with an event loop on a thread of its own, so that it answers while nobody waits."""
 
-    def __init__(self, work: Work) -> None:
+    def open(self) -> None:
+        """Connect to the server."""
         import nats
 
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        url = f"nats://{work.address}:{work.port}"
+        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        thread.start()
+        self.stack.callback(thread.join)
+        self.stack.callback(self._loop.call_soon_threadsafe, self._loop.stop)
+        url = f"nats://{self.work.address}:{self.work.port}"
         self._client: Any = when_there(
             lambda: self._wait(nats.connect(url, allow_reconnect=False)), OSError, nats.errors.Error
         )
+        self.stack.callback(lambda: self._wait(self._client.close()))
+        self._wait(self._begin())
+
+    async def _begin(self) -> None:
+        raise NotImplementedError
 
     def _wait(self, what: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._wait(self._client.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-
-class Sender(_Side):
+class Sender(_Client):
     """Starts the server, and publishes pieces."""
 
-    def __init__(self, work: Work) -> None:
-        settings = Path(work.place) / "nats.conf"
+    def open(self) -> None:
+        """Start the server."""
+        settings = self.work.folder / "nats.conf"
         limits = f"max_payload: {_PIECE}\nmax_pending: {_PENDING_BYTES}\n"
-        settings.write_text(f'listen: "{work.address}:{work.port}"\n{limits}', encoding="utf-8")
-        self._server = subprocess.Popen(["nats-server", "-c", settings], stderr=subprocess.DEVNULL)
-        super().__init__(work)
-        self._wait(self._begin())
+        settings.write_text(f'listen: "{self.work.address}:{self.work.port}"\n{limits}', encoding="utf-8")
+        server = subprocess.Popen(["nats-server", "-c", settings], stderr=subprocess.DEVNULL)
+        self.stack.callback(server.wait)
+        self.stack.callback(server.terminate)
+        super().open()
 
     async def _begin(self) -> None:
         self._room = asyncio.Semaphore(_N_AHEAD)
@@ -86,22 +84,12 @@ class Sender(_Side):
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Publish one."""
-        del number
         with regions("write_single_buf"):
             self._wait(self._publish(frame.buffer))
 
-    def __exit__(self, *how: object) -> None:
-        super().__exit__(*how)
-        self._server.terminate()
-        self._server.wait()
 
-
-class Receiver(_Side):
+class Receiver(_Client):
     """Puts pieces together."""
-
-    def __init__(self, work: Work) -> None:
-        super().__init__(work)
-        self._wait(self._begin())
 
     async def _begin(self) -> None:
         self._subscription = await self._client.subscribe(_FRAMES, pending_bytes_limit=_PENDING_BYTES)
@@ -117,9 +105,5 @@ class Receiver(_Side):
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Take the next."""
-        del number
         with regions("fetch"):
             self._wait(self._take(frame.buffer))
-
-    def done(self, regions: Regions) -> None:
-        """Nobody waits for it."""

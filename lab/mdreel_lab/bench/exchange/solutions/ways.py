@@ -1,43 +1,35 @@
-"""The module of each solution."""
+"""Both sides of each solution."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
 
 from mdreel_lab.bench.exchange import catalogue as names
 from mdreel_lab.bench.exchange.solutions import channel, dyad, files, iceoryx, managed, nats, redis, sst, tcp, zenoh
+from mdreel_lab.bench.exchange.solutions.side import Side, needs
 from mdreel_lab.bench.exchange.work import Work
 
 
-class Way(Protocol):
-    """A module of a solution; see `mdreel_lab.bench.exchange.solutions`."""
+@dataclass(frozen=True)
+class Way:
+    """A solution, and a function that says what is missing for it, if anything; each imports its library late."""
 
-    @property
-    def Sender(self) -> Any:  # noqa: N802 - a class
-        """The context manager of a producer."""
-
-    @property
-    def Receiver(self) -> Any:  # noqa: N802
-        """The context manager of a consumer."""
-
-    def missing(self, work: Work) -> str:
-        """Say what is missing; nothing where all is there."""
+    sender: type[Side]
+    receiver: type[Side]
+    missing: Callable[[Work], str]
 
 
 WAYS: Mapping[str, Way] = MappingProxyType(
     {
-        names.RING: channel,
-        names.STAGED: channel,
-        names.MANAGED: managed,
-        **dict.fromkeys(names.FILES, files),
-        names.SST: sst,
-        names.DYAD: dyad,
-        names.ICEORYX: iceoryx,
-        names.ZENOH: zenoh,
-        names.ZENOH_SHARED: zenoh,
-        names.REDIS: redis,
-        names.NATS: nats,
-        names.TCP: tcp,
+        **dict.fromkeys((names.RING, names.STAGED), Way(channel.Sender, channel.Receiver, channel.missing)),
+        names.MANAGED: Way(managed.Sender, managed.Receiver, needs()),
+        **dict.fromkeys(names.FILES, Way(files.Sender, files.Receiver, files.missing)),
+        names.SST: Way(sst.Sender, sst.Receiver, needs("adios2")),
+        names.DYAD: Way(dyad.Sender, dyad.Receiver, dyad.missing),
+        names.ICEORYX: Way(iceoryx.Sender, iceoryx.Receiver, needs("iceoryx2")),
+        **dict.fromkeys((names.ZENOH, names.ZENOH_SHARED), Way(zenoh.Sender, zenoh.Receiver, needs("zenoh"))),
+        names.REDIS: Way(redis.Sender, redis.Receiver, redis.missing),
+        names.NATS: Way(nats.Sender, nats.Receiver, nats.missing),
+        names.TCP: Way(tcp.Sender, tcp.Receiver, needs()),
     }
 )
-"""The modules by solution; each imports its library when it is used."""

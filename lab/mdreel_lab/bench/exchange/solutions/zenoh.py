@@ -5,38 +5,33 @@ Its Python package copies bytes into its shared memory and out of it.
 
 import json
 import time
-from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mdreel_lab.bench.exchange.catalogue import ZENOH_SHARED
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
-from mdreel_lab.bench.exchange.work import PATIENCE, Work
+from mdreel_lab.bench.exchange.solutions.side import Side
+from mdreel_lab.bench.exchange.work import PATIENCE
 
 _KEY = "mdreel/frames"
 _N_POOLED = 4
 
 
-def missing(work: Work) -> str:
-    """Say what is missing."""
-    del work
-    return "" if find_spec("zenoh") else "the Python package zenoh is not installed"
-
-
-class _Side:
+class _Session(Side):
     """A session that listens or connects."""
 
-    def __init__(self, work: Work, side: str) -> None:
+    def connect(self, side: str) -> None:
+        """Open the session."""
         import zenoh
 
         self._zenoh: Any = zenoh
-        self._shared = work.solution == ZENOH_SHARED
+        self._shared = self.work.solution == ZENOH_SHARED
         config = zenoh.Config()
         settings: dict[str, Any] = {
             "mode": "peer",
-            f"{side}/endpoints": [f"tcp/{work.address}:{work.port}"],
+            f"{side}/endpoints": [f"tcp/{self.work.address}:{self.work.port}"],
             "scouting/multicast/enabled": False,
             "transport/shared_memory/enabled": self._shared,
         }
@@ -45,29 +40,27 @@ class _Side:
         for name, value in settings.items():
             config.insert_json5(name, json.dumps(value))
         self._session: Any = zenoh.open(config)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._session.close()
+        self.stack.callback(self._session.close)
 
 
-class Sender(_Side):
+class Sender(_Session):
     """Puts frames; waits where the connection is full."""
 
-    def __init__(self, work: Work) -> None:
-        super().__init__(work, "listen")
+    def open(self) -> None:
+        """Wait for a subscriber."""
+        self.connect("listen")
         control = self._zenoh.CongestionControl.BLOCK
         self._publisher = self._session.declare_publisher(_KEY, congestion_control=control)
         if self._shared:
-            n_bytes = _N_POOLED * work.molecule.frame_bytes + (1 << 20)
+            n_bytes = _N_POOLED * self.work.molecule.frame_bytes + (1 << 20)
             self._pool = self._zenoh.shm.ShmProvider.default_backend(n_bytes)
             self._policy = self._zenoh.shm.BlockOn(self._zenoh.shm.GarbageCollect())
+        until = time.monotonic() + PATIENCE
+        while not self._publisher.matching_status.matching and time.monotonic() < until:
+            time.sleep(0.01)
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Put one."""
-        del number
         with regions("write_single_buf"):
             content: Any = frame.buffer.tobytes()
             if self._shared:
@@ -76,25 +69,16 @@ class Sender(_Side):
                 content = buffer
             self._publisher.put(content)
 
-    def __enter__(self) -> Self:
-        until = time.monotonic() + PATIENCE
-        while not self._publisher.matching_status.matching and time.monotonic() < until:
-            time.sleep(0.01)
-        return self
 
-
-class Receiver(_Side):
+class Receiver(_Session):
     """Receives frames."""
 
-    def __init__(self, work: Work) -> None:
-        super().__init__(work, "connect")
+    def open(self) -> None:
+        """Subscribe."""
+        self.connect("connect")
         self._subscriber = self._session.declare_subscriber(_KEY)
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Receive the next."""
-        del number
         with regions("fetch"):
             frame.show([np.frombuffer(self._subscriber.recv().payload.to_bytes(), np.uint8)])
-
-    def done(self, regions: Regions) -> None:
-        """Nobody waits for it."""
