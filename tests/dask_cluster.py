@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mdreel_lab.bench.hosts import Host, wait_until
+from mdreel_lab.bench.rigs.hosts import Host, wait_until
 
 
 class DaskCluster:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import far_channels as far
-from mdreel_lab.bench.hosts import Host
+from mdreel_lab.bench.rigs.hosts import Host
 
 PORT = 7447
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mdreel_lab.bench.hosts import wait_until, why_there_are_none
+from mdreel_lab.bench.rigs.hosts import wait_until, why_there_are_none
 
 WHY_NOT = why_there_are_none()
 MAKE_HOSTS = """
 import subprocess, sys
 from pathlib import Path
-from mdreel_lab.bench.hosts import network_hosts
+from mdreel_lab.bench.rigs.hosts import network_hosts
 
 with network_hosts(["anna", "bert"], Path(sys.argv[1])) as hosts:
     with subprocess.Popen(hosts[1].command("sleep", "1000")) as sleeper:

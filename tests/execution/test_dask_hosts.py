@@ -16,7 +16,7 @@ from MDAnalysisTests.datafiles import PSF
 
 from dask_cluster import DaskCluster
 from mdreel.timing.spans import KINDS
-from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
+from mdreel_lab.bench.rigs.hosts import IN_TIME, Host, wait_until
 from rmsd_on_ranks import Wanted, expected_of
 
 TESTS = str(Path(__file__).parents[1])

@@ -13,7 +13,7 @@ import pytest
 from MDAnalysisTests.datafiles import PSF
 
 from mdreel.timing.spans import KINDS
-from mdreel_lab.bench.hosts import IN_TIME, Host, wait_until
+from mdreel_lab.bench.rigs.hosts import IN_TIME, Host, wait_until
 from mpi_launcher import EVERY_MPI, MPICH, Launcher
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 

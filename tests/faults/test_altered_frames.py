@@ -137,7 +137,7 @@ def test_bytes_that_the_last_atom_leaves_are_an_error_on_every_way_to_it(tmp_pat
 
 
 def test_damaged_xtc_experiment_notices_enough() -> None:
-    script = ROOT / "validation" / "damaged_xtc.py"
+    script = ROOT / "lab" / "validation" / "damaged_xtc.py"
     command = [sys.executable, "-W", "ignore", str(script), "--files", "240"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

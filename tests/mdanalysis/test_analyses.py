@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_analyses_work_as_the_table_says(tmp_path: Path) -> None:
-    script, found = ROOT / "validation" / "mdanalysis_analyses.py", tmp_path / "found.md"
+    script, found = ROOT / "lab" / "validation" / "mdanalysis_analyses.py", tmp_path / "found.md"
     command = [sys.executable, "-W", "ignore", str(script), "--output", str(found)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

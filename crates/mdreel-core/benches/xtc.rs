@@ -12,7 +12,7 @@ use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
 
 const N_FRAMES: usize = 64 * FRAMES_AT_ONCE;
-const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benchmarks/data/adk-50000.xtc");
+const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/benchmarks/data/adk-50000.xtc");
 
 fn coded(bytes: &[u8]) -> Vec<Frames<'_>> {
     let mut all = vec![Frames::default()];
@@ -36,7 +36,7 @@ fn coded(bytes: &[u8]) -> Vec<Frames<'_>> {
 fn decode(criterion: &mut Criterion) {
     let path = std::env::var_os("MDREEL_BENCH_XTC").map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
     let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("no trajectory at {}: set MDREEL_BENCH_XTC, or run benchmarks/run.py --make-data", path.display());
+        eprintln!("no trajectory at {}: set MDREEL_BENCH_XTC, or run ./task bench --make-data", path.display());
         return;
     };
     let n_atoms = frame_size(&bytes).map_or(0, |(_, n_atoms)| n_atoms);

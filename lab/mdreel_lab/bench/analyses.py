@@ -1,6 +1,5 @@
-"""Points of analyses: each is run in a fresh process, on data that are made when they are first wanted."""
+"""Points of analyses, each run in a fresh process, on data that are made when they are first needed."""
 
-import re
 import shutil
 import subprocess
 import tempfile
@@ -12,29 +11,18 @@ from mdreel.errors import MdreelError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.data import System, describe, make
 from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point, is_too_many
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, find
-from mdreel_lab.bench.launch import environment_of_child, launch_of
+from mdreel_lab.bench.launch import launch_of
 from mdreel_lab.bench.point_process import write_order
+from mdreel_lab.bench.processes import ProcessError, child_environment, last_line, run_process
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, find
 from mdreel_lab.bench.result import Order
 
 TIME_LIMIT = 4 * 3600.0
 """Seconds that one point may take."""
 
-_LAST_WORDS_SECONDS = 10.0
-
 
 class Analyses:
-    """Runs points of analyses.
-
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path
-        Where trajectories are made and kept.
-    log : callable
-        Takes progress, a line at a time.
-    """
+    """Runs points of analyses on data in one folder, and keeps their records in another."""
 
     def __init__(self, folder: Path, data: Path, log: Callable[[str], object]) -> None:
         self._folder = folder
@@ -62,11 +50,13 @@ class Analyses:
             path = Path(folder, "order.json")
             write_order(order, path)
             command = [*launch.command, "-m", "mdreel_lab.bench.point_process", str(path)]
-            problem = _executed(command, environment_of_child(launch, self._data / "cache"))
+            environment = child_environment(self._data / "cache", variables=launch.variables)
+            try:
+                run_process(command, environment, TIME_LIMIT)
+            except ProcessError as error:
+                return Kept(point, FAILED, str(error))
         kept = find(self._folder, point)
-        if not problem and kept is not None and kept.status == DONE:
-            return kept
-        return Kept(point, FAILED, problem or "it ended without a record")
+        return Kept(point, FAILED, "it ended without a record") if kept is None or kept.status != DONE else kept
 
     def _order(self, point: Point) -> Order:
         """Make what a point reads."""
@@ -100,13 +90,7 @@ class Analyses:
 
 
 def _striped(path: Path, n_stripes: int) -> Path:
-    """Return a copy of a file on so many stripes.
-
-    Raises
-    ------
-    UnsupportedError
-        If the file system has none, or they cannot be set.
-    """
+    """Return a copy of a file on so many stripes; raise an `UnsupportedError` where they cannot be set."""
     from mdreel.foundation.file_system import mount_of, stripes
 
     if not stripes(path):
@@ -121,43 +105,8 @@ def _striped(path: Path, n_stripes: int) -> Path:
     part = copy.with_name(f"{copy.stem}.part{copy.suffix}")
     done = subprocess.run(["lfs", "setstripe", "-c", str(n_stripes), str(part)], capture_output=True, text=True)
     if done.returncode:
-        raise UnsupportedError(f"lfs setstripe: {_last_line(done.stderr)}")
+        raise UnsupportedError(f"lfs setstripe: {last_line(done.stderr)}")
     with path.open("rb") as source, part.open("r+b") as target:
         shutil.copyfileobj(source, target, 1 << 24)
     part.replace(copy)
     return copy
-
-
-def _executed(command: list[str], environment: dict[str, str]) -> str:
-    """Run a process; return what went wrong, or nothing. It ends with us when we are interrupted."""
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=TIME_LIMIT)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            return f"it took more than {TIME_LIMIT:,.0f} s"
-        except BaseException:
-            _end(process)
-            raise
-    if process.returncode:
-        last = _last_line(output.decode(errors="replace"))
-        return f"exit code {process.returncode}: {last}"
-    return ""
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a process, with those that it has started: a launcher passes on that it shall end."""
-    process.terminate()
-    try:
-        process.wait(_LAST_WORDS_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-
-
-def _last_line(output: str) -> str:
-    """Return the last line that names an error, of what several ranks may have said; or else the last."""
-    lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
-    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return (errors or lines or ["it said nothing"])[-1]

@@ -1,5 +1,6 @@
-"""The state of the page cache before a run: what of a file the system has in memory already."""
+"""The state of the page cache before a run."""
 
+import mmap
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,20 @@ def refresh(paths: Sequence[Path], state: str) -> None:
     """Bring files into the state once more, after something has looked into them."""
     for path in paths:
         (_read if state == "warm" else _drop)(path)
+
+
+@contextmanager
+def held_in_memory(path: Path) -> Iterator[None]:
+    """Keep a file in the page cache, in the state in which reading it in order leaves it.
+
+    It is read anew, since pages differ by how they came there (written, read in order, read here and there): large
+    ones cost less to map. A map holds them, since the system may give up what nobody uses at the moment.
+    """
+    _drop(path)
+    _read(path)
+    flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ):
+        yield
 
 
 def _said(paths: Sequence[Path], state: str) -> str:

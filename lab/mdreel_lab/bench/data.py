@@ -50,18 +50,12 @@ PUBLISHED_FRAMES = 4_187
 class System:
     """One benchmark system on disk.
 
-    Parameters
+    Attributes
     ----------
-    name
-        ``adk`` (3,341 atoms, protein in vacuum) or ``water`` (47,681 atoms, protein in water).
-    n_frames
-        Frames in each trajectory.
-    topology
-        Topology that MDAnalysis reads.
     reference
         The first frame, as a PDB file: topology for mdtraj, reference for GROMACS.
     stem
-        Where the trajectories are, without their endings.
+        The trajectories without their endings.
     start, end
         Files of 0-based atom indices, one a line: the Cα atoms, and as many atoms at the end of the frame.
     """
@@ -93,18 +87,9 @@ def describe(name: str, n_frames: int, folder: Path) -> System:
 
 
 def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
-    """Make the files of a system that are not there yet.
+    """Make the files of a system that are not there yet, and return it.
 
-    Parameters
-    ----------
-    name
-        ``adk`` or ``water``.
-    n_frames
-        Frames to write.
-    folder
-        Where the files go; it is made when it is not there.
-    forms
-        The trajectory formats that are wanted.
+    Every file is written under a temporary name and renamed when it is whole.
 
     Raises
     ------
@@ -112,11 +97,6 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
         If MDAnalysisTests is not installed.
     OSError
         If the files cannot be written.
-
-    Notes
-    -----
-    Every file is written under a temporary name and renamed when it is whole, so that an interrupted run leaves nothing
-    that a later one would take for good.
     """
     import MDAnalysis as mda
 
@@ -207,19 +187,7 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
 
 
 def noisy(real: NDArray[np.float32], n_frames: int) -> Iterator[NDArray[np.float32]]:
-    """Repeat real frames with noise.
-
-    Parameters
-    ----------
-    real : ndarray, shape (n_real, n_atoms, 3), float32, Å
-        The frames to repeat, in turn.
-    n_frames
-        How many to give.
-
-    Yields
-    ------
-    ndarray, shape (n_atoms, 3), float32, Å
-    """
+    """Repeat real frames, shape (n_real, n_atoms, 3), Å, in turn and with noise; yield arrays of shape (n_atoms, 3)."""
     random = np.random.Generator(np.random.SFC64(SEED))
     for number in range(n_frames):
         noise = random.standard_normal(real.shape[1:], dtype=np.float32)

@@ -32,16 +32,7 @@ _LETTER = 0.012
 def over_workers(title: str, quantity: str, series: Sequence[Series], published: Sequence[Published]) -> Figure:
     """Draw one of `QUANTITIES` over the number of workers; of a ratio, over how often the RMSD is computed.
 
-    Parameters
-    ----------
-    title : str
-        A line above the picture.
-    quantity : str
-        Which.
-    series : sequence of Series
-        Ours: filled markers, with the standard deviation of repeats.
-    published : sequence of Published
-        What was published of it: hollow markers.
+    Markers are filled, with the standard deviation of repeats, and hollow for published values.
     """
     beside = [paper for paper in published if paper.quantity == quantity]
     with canvas(None, title, _SIZE, "both") as axes:

@@ -20,26 +20,9 @@ _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "
 
 @dataclass(frozen=True)
 class Point:
-    """One run: everything that says what is done.
+    """One run: everything that determines it, as of the scenario, a `Grid` and a size.
 
-    Attributes
-    ----------
-    scenario, workload, system, selection, cache : str
-        As of the scenario.
-    series : str
-        What the points are called that differ from this in nothing but the number of workers and the repeat.
-    program, executor, format, access, communication, schedule, frames : str
-        As of a `Grid`.
-    parts_per_worker, load, stripes : int
-        As of a `Grid`.
-    n_frames : int
-        Frames of the trajectory.
-    n_tasks : int
-        Empty tasks.
-    n_workers : int
-        Workers.
-    repeat : int
-        Which of the repeats, from 1.
+    Points of one series differ in nothing but the number of workers and the repeat, which is counted from 1.
     """
 
     scenario: str
@@ -91,17 +74,7 @@ class Point:
 
 
 def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
-    """Return all points of a scenario, all of one repeat before the next.
-
-    Parameters
-    ----------
-    name : str
-        The name of the scenario.
-    scenario : Scenario
-        The scenario.
-    size : Size
-        One of its sizes.
-    """
+    """Return all points of a scenario at a size, all of one repeat before the next."""
     single = [point for grid in scenario.grid for point in _points(name, scenario, grid, size)]
     named = _named(single)
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]

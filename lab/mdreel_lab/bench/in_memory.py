@@ -28,20 +28,7 @@ T = TypeVar("T")
 
 
 def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
-    """Read some atoms of a trajectory into memory.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        The trajectory.
-    atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
-
-    Returns
-    -------
-    Source
-        A trajectory of these atoms alone: 12 bytes for each and frame.
-    """
+    """Read some atoms of a trajectory, given by ascending indices, into memory: 12 bytes for each and frame."""
     file = read(list(paths))
     frames = file.read(FrameSet.range(0, 1, file.n_frames), atoms)
     return Source.memory(frames.positions, frames.times)
@@ -49,15 +36,7 @@ def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
 
 @dataclass(frozen=True)
 class JobInMemory(Job):
-    """A job over frames in memory, which whoever unpickles it reads from files first.
-
-    Attributes
-    ----------
-    paths : tuple of str
-        Where the frames come from.
-    chosen : ndarray, shape (n_atoms,), uint32
-        Which atoms of the files these are.
-    """
+    """A job over frames in memory; a process that unpickles it reads the chosen atoms of the files first."""
 
     paths: tuple[str, ...] = ()
     chosen: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
@@ -67,17 +46,7 @@ class JobInMemory(Job):
 
 
 class InMemory:
-    """Has an executor run jobs over frames in memory.
-
-    Parameters
-    ----------
-    executor : Executor
-        Who runs them.
-    paths : sequence of str
-        Where the frames come from.
-    chosen : ndarray, shape (n_atoms,), uint32
-        Which atoms of the files are in memory.
-    """
+    """Has an executor run jobs over frames in memory, which are the chosen atoms of files."""
 
     def __init__(self, executor: Executor, paths: Sequence[str], chosen: NDArray[np.uint32]) -> None:
         self._executor = executor

@@ -1,4 +1,4 @@
-"""Launching: the command of a fresh process for a point, and what is missing for it."""
+"""The command of a fresh process for a point, and what is missing for it."""
 
 import os
 import shutil
@@ -9,8 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mdreel_lab.bench.grid import Point
-
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 
 _OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
 """There may be more ranks than cores; those bound to cores would wait for each other."""
@@ -33,17 +31,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Launch:
-    """How a point is started.
-
-    Attributes
-    ----------
-    command : tuple of str
-        What comes before the arguments of the interpreter, and the interpreter.
-    variables : dict
-        Variables of its environment, besides those of ours.
-    missing : str
-        What is not there, so that it cannot be started; empty if it can.
-    """
+    """The command of a point, variables of its environment besides those of this one, and what is missing."""
 
     command: tuple[str, ...]
     variables: dict[str, str] = field(default_factory=dict)
@@ -62,12 +50,6 @@ def launch_of(point: Point) -> Launch:
     if point.executor != "mpi":
         return Launch((sys.executable,))
     return _on_ranks(point)
-
-
-def environment_of_child(launch: Launch, cache: Path) -> dict[str, str]:
-    """Return the environment of a process: one thread for each worker, and an index cache of the benchmark's own."""
-    own = {"MDREEL_CACHE_DIR": str(cache.resolve()), "PYTHONWARNINGS": "ignore", **_ONE_THREAD}
-    return {**os.environ, **own, **launch.variables}
 
 
 def _on_ranks(point: Point) -> Launch:

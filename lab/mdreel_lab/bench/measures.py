@@ -8,20 +8,14 @@ from functools import cached_property
 from mdreel.timing.observables import Observables
 from mdreel.timing.stragglers import stragglers_of
 from mdreel_lab.bench.grid import Point
-from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.records import DONE, Kept
 from mdreel_lab.bench.scenario import PEERS
 from mdreel_lab.bench.spread import Spread
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One repeat of a point.
-
-    Attributes
-    ----------
-    kept : Kept[Point]
-        Its record.
-    """
+    """One repeat of a point."""
 
     kept: Kept[Point]
 
@@ -80,15 +74,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Cell:
-    """All repeats of a series with one number of workers.
-
-    Attributes
-    ----------
-    n_workers : int
-        The number of workers.
-    repeats : list of Measured
-        The repeats.
-    """
+    """All repeats of a series with one number of workers."""
 
     n_workers: int
     repeats: list[Measured] = field(default_factory=list)
@@ -110,15 +96,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Series:
-    """What differs in nothing but the number of workers and the repeat.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    cells : list of Cell
-        By number of workers, ascending.
-    """
+    """Points that differ in nothing but the number of workers and the repeat; cells by ascending number of workers."""
 
     name: str
     cells: list[Cell]
@@ -140,8 +118,6 @@ class Series:
     def spread(self, quantity: str, cell: Cell) -> Spread:
         """Mean and deviation of one of `QUANTITIES`; NaN where it cannot be told.
 
-        Notes
-        -----
         Speed-ups are those of each repeat against the mean of one worker of the same series.
         """
         if quantity not in ("speed-up", "efficiency"):

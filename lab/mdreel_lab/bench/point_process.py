@@ -10,7 +10,7 @@ from mdreel.errors import MdreelError
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel_lab.bench.cache_state import prepared, refresh
 from mdreel_lab.bench.grid import Point
-from mdreel_lab.bench.kept import DONE, Kept, keep, place_of, spans_of
+from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.result import Order, Result
 
 
@@ -71,14 +71,25 @@ def do(order: Order) -> None:
 
 
 def _measured(order: Order) -> Result:
-    from mdreel_lab.bench import empty_tasks, peers, workload
+    from mdreel_lab.bench import empty_tasks, workload
 
     point = order.point
     if point.workload == "empty-tasks":
         return empty_tasks.hand_out(order)
     if point.workload == "split":
         return workload.split(order)
-    return workload.analyse(order) if point.program == "mdreel" else peers.rmsd_of_peer(order)
+    return workload.analyse(order) if point.program == "mdreel" else _of_peer(order)
+
+
+def _of_peer(order: Order) -> Result:
+    """Have another program compute the RMSD."""
+    from mdreel_lab.bench.peers.job import Job, report_of
+    from mdreel_lab.bench.peers.process import PROGRAMS
+
+    point, (path,) = order.point, map(str, order.paths)
+    files = (str(order.topology), str(order.reference), path)
+    report = report_of(PROGRAMS[point.program], Job("rmsd", point.executor, point.n_workers, *files, point.selection))
+    return Result(report["seconds"], report["mean_rmsd"])
 
 
 def _locate(paths: list[Path]) -> None:

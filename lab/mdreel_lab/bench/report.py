@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import MismatchError
-from mdreel.foundation.atomic_files import replacing
 from mdreel.results.figure import save
 from mdreel_lab.bench import figures
 from mdreel_lab.bench.exchange import page as exchange
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of, planned
 from mdreel_lab.bench.measures import Series, series_of
-from mdreel_lab.bench.scenario import QUANTITIES, Scenario, read_scenario
-from mdreel_lab.bench.tables import TABLES, Table, beside
+from mdreel_lab.bench.plans import plan_of, planned
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_text
+from mdreel_lab.bench.scenario import QUANTITIES, Scenario
+from mdreel_lab.bench.scenario_files import read_scenario
+from mdreel_lab.bench.table import Table
+from mdreel_lab.bench.tables import TABLES, beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,21 +25,7 @@ _ENDINGS = (".png", ".svg")
 
 
 def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
-    """Write a page for each scenario, its tables and figures, and a page that leads to them.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder of records.
-    output : Path
-        Where the report goes; what was there of an earlier one is replaced.
-    names : sequence of str, optional
-        Scenarios whose pages are written; by default all of which there are records.
-
-    Returns
-    -------
-    Path
-        The first page.
+    """Write a page for each scenario, its tables and figures, and a page that leads to them; return the latter.
 
     Raises
     ------
@@ -62,10 +50,10 @@ def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None
         if isinstance(scenario, Exchange) and scenario.claim:
             exchanged.append((name, scenario, records))
     if exchanged:
-        _write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
+        write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
         lines.append("* [Five findings](findings.md) of Lumsden et al. (2024), and what is found here")
     first = output / "index.md"
-    _write_text(first, "\n".join(lines) + "\n")
+    write_text(first, "\n".join(lines) + "\n")
     return first
 
 
@@ -86,7 +74,7 @@ def _write_page(
     )
     for status, heading in ((LEFT_OUT, "Left out"), (FAILED, "Failed")):
         lines += _not_done(records, status, heading)
-    _write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
+    write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
 
 
 def _of_analysis(folder: Path, scenario: Scenario, records: Sequence[Kept[Any]]) -> list[str]:
@@ -109,7 +97,7 @@ def _of_exchange(folder: Path, scenario: Exchange, records: Sequence[Kept[Any]])
 
 
 def _table(folder: Path, table: Table) -> list[str]:
-    _write_text(folder / f"{table.name}.csv", table.csv)
+    write_text(folder / f"{table.name}.csv", table.csv)
     return [f"## {table.title}", "", table.markdown, f"[CSV]({folder.name}/{table.name}.csv)", ""]
 
 
@@ -176,8 +164,3 @@ def _not_done(records: Sequence[Kept[Any]], status: str, heading: str) -> list[s
         for (series, message), workers in reasons.items()
     ]
     return [f"## {heading}", "", *lines, ""]
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replacing(path, force=True) as temporary:
-        temporary.write_text(text, encoding="utf-8")

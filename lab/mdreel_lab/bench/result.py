@@ -12,21 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Order:
-    """What the process of a point is told.
-
-    Attributes
-    ----------
-    point : Point
-        What is to be done.
-    folder : Path
-        The folder of the benchmark, for the record.
-    topology, reference : Path
-        Topology that MDAnalysis reads, and the first frame as a PDB file.
-    paths : list of Path
-        The trajectory.
-    facts : dict
-        What is known already and goes into the record.
-    """
+    """The order of the process of a point; ``facts`` are known before and go into the record."""
 
     point: Point
     folder: Path
@@ -38,19 +24,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of it.
-
-    Attributes
-    ----------
-    seconds : float
-        How long all of it took, s.
-    check : float or None
-        A number in which all of the result takes part, the same for whoever does it.
-    timing : Timing or None
-        Its spans.
-    facts : dict
-        What else there is to say.
-    """
+    """The time of a point, s, a number to which all of the result contributes, its spans, and facts."""
 
     seconds: float
     check: float | None = None

@@ -11,49 +11,26 @@ from mdreel_lab.bench.analyses import Analyses
 from mdreel_lab.bench.exchange.exchanges import Exchanges
 from mdreel_lab.bench.exchange.nodes import Node
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.kept import DONE, LEFT_OUT, AnyPoint, Kept, find, keep, keep_plan
-from mdreel_lab.bench.planning import plan
-from mdreel_lab.bench.scenario import read_scenario
+from mdreel_lab.bench.plans import ScenarioPoint, keep_plan, plan
+from mdreel_lab.bench.records import DONE, LEFT_OUT, Kept, find, keep
+from mdreel_lab.bench.scenario_files import read_scenario
 
 Log = Callable[[str], object]
 
 
 @dataclass
 class Counts:
-    """How many points became what.
-
-    Attributes
-    ----------
-    n_done, n_kept, n_left_out : int
-        Run now; run before; not possible here.
-    failed : list of points
-        Run, and failed.
-    """
+    """How many points were run now, were run before, cannot run here, or failed."""
 
     n_done: int = 0
     n_kept: int = 0
     n_left_out: int = 0
-    failed: list[AnyPoint] = field(default_factory=list)
+    failed: list[ScenarioPoint] = field(default_factory=list)
 
 
 class Runner:
-    """Runs scenarios into a folder.
+    """Runs scenarios into a folder, with data in another, on this machine or on launched nodes.
 
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path, optional
-        Where trajectories are made and kept, and frames are exchanged in files; by default within that folder.
-    log : callable
-        Takes progress, a line at a time.
-    shared : Path, optional
-        A folder on a file system that all nodes have.
-    nodes : sequence of Node
-        Nodes between which frames are exchanged; without them hosts are made on this machine.
-
-    Notes
-    -----
     A point is done when its record is there, which is written when it is whole: after Ctrl-C, a kill or a crash the
     same call goes on where it was. What failed, or was not possible, is tried again.
     """
@@ -75,12 +52,10 @@ class Runner:
     def run(self, scenarios: Sequence[Path], size: str) -> Counts:
         """Run scenarios, given by their files, at a size.
 
-        Raises
-        ------
-        MismatchError, OSError
-            If a scenario cannot be read, or the folder not be written; nothing is run then.
+        Raise a `MismatchError` or `OSError` before anything is run if a scenario cannot be read, or the folder not be
+        written.
         """
-        planned: list[tuple[Path, Sequence[AnyPoint]]] = []
+        planned: list[tuple[Path, Sequence[ScenarioPoint]]] = []
         for path in scenarios:
             if path.stem in (other.stem for other, _ in planned):
                 raise MismatchError(f"two scenarios are called {path.stem}")
@@ -101,11 +76,11 @@ class Runner:
                 self._log(f"[{i}/{len(wanted)}] {point}: {_said(kept)}{_left(began, i, len(wanted) - i)}")
         return counts
 
-    def _is_done(self, point: AnyPoint) -> bool:
+    def _is_done(self, point: ScenarioPoint) -> bool:
         before = find(self._folder, point)
         return before is not None and before.status == DONE
 
-    def _count(self, counts: Counts, kept: Kept[AnyPoint]) -> None:
+    def _count(self, counts: Counts, kept: Kept[ScenarioPoint]) -> None:
         keep(self._folder, kept)
         if kept.status == DONE:
             counts.n_done += 1
@@ -115,7 +90,7 @@ class Runner:
             counts.failed.append(kept.point)
 
 
-def _said(kept: Kept[AnyPoint]) -> str:
+def _said(kept: Kept[ScenarioPoint]) -> str:
     return f"{kept.seconds:.3g} s" if kept.status == DONE else f"{kept.status}: {kept.message}"
 
 

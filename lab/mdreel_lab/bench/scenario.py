@@ -1,18 +1,12 @@
-"""Scenarios: what is measured, on which data, in which ways, and what was published of it."""
+"""Scenarios of analyses: the data, the ways of running, and the published values."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from importlib.resources import files
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from mdreel.errors import MismatchError
-from mdreel.foundation.toml_schema import checked, entry, schema_of
+from mdreel.foundation.toml_schema import entry
 from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
-from mdreel_lab.bench.exchange.scenario import Exchange, problems_of
 
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
 SIZES = ("small", "full")
@@ -136,68 +130,8 @@ class Scenario:
         return {"small": self.small, "full": self.full}[name]
 
 
-def read_scenario(path: Path) -> Scenario | Exchange:
-    """Read a scenario.
-
-    Parameters
-    ----------
-    path : Path
-        A TOML file.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    MismatchError
-        If it is no TOML, or something in it is unknown, missing, of a wrong type, or does not go together.
-    """
-    try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MismatchError(f"{path}: no TOML: {error}") from error
-    if "kind" in content:
-        exchange = checked(Exchange, str(path), content)
-        for problem in problems_of(exchange):
-            raise MismatchError(f"{path}: {problem}")
-        return exchange
-    scenario = checked(Scenario, str(path), content)
-    _check(str(path), scenario)
-    return scenario
-
-
-def shipped() -> dict[str, Path]:
-    """Return the scenarios that come with mdreel, by name."""
-    folder = Path(str(files("mdreel_lab.bench").joinpath("scenarios")))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-
-
-def find_scenarios(name: str) -> list[Path]:
-    """Return the files of scenarios that are given by a file, or by the name of those that come with mdreel.
-
-    A name may be a pattern, as ``"2024-*"``.
-
-    Raises
-    ------
-    MismatchError
-        If there is none.
-    """
-    known = shipped()
-    if found := [path for other, path in known.items() if fnmatchcase(other, name)]:
-        return found
-    if name.endswith(".toml"):
-        return [Path(name)]
-    raise MismatchError(f"there is no scenario {name!r}; known: {', '.join(known)}, or a file that ends in .toml")
-
-
-def schema_of_scenarios() -> dict[str, Any]:
-    """Return the JSON Schema of scenarios."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of mdreel bench"}
-    return {**head, "anyOf": [schema_of(Scenario), schema_of(Exchange)]}
-
-
-def _check(where: str, scenario: Scenario) -> None:
-    """Refuse what does not go together."""
+def check(where: str, scenario: Scenario) -> None:
+    """Refuse settings that do not go together with a `MismatchError`."""
     for name in SIZES:
         if not scenario.size(name).factor > 0:
             raise MismatchError(f"{where}: {name}: factor must be more than 0, not {scenario.size(name).factor:g}")

@@ -9,13 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean and its standard deviation (of a sample; 0 of a single value).
-
-    Attributes
-    ----------
-    mean, deviation : float
-        Both in the unit of the values.
-    """
+    """A mean and its standard deviation (of a sample; 0 of a single value), in the unit of the values."""
 
     mean: float
     deviation: float

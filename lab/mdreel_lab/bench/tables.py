@@ -1,71 +1,17 @@
-"""Tables of a scenario: what is in them, and how they are written, as Markdown and as CSV."""
+"""Tables of scenarios, made of the series of their records."""
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 
-from mdreel.foundation.formatting import digits
 from mdreel.timing.observables import NAMES
 from mdreel.timing.spans import KINDS, NO_BLOCK
 from mdreel_lab.bench.measures import Cell, Measured, Series
 from mdreel_lab.bench.scenario import QUANTITIES, Published
-
-Value: TypeAlias = str | int | float
-
-DEVIATION = "±"
-"""What the heading of a column ends with that has the standard deviations of the one before it."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table.
-
-    Attributes
-    ----------
-    name : str
-        What its file is called.
-    title : str
-        What it shows.
-    headings : tuple of str
-        One for each column.
-    rows : list of tuple
-        Texts and numbers; NaN stands for nothing.
-    """
-
-    name: str
-    title: str
-    headings: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown, numbers with three digits, each with its deviation."""
-        kept = [i for i, heading in enumerate(self.headings) if not heading.endswith(DEVIATION)]
-        lines = [[self.headings[i] for i in kept], ["---"] * len(kept)]
-        lines += [[self._cell(row, i) for i in kept] for row in self.rows]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-    @property
-    def csv(self) -> str:
-        """The table as comma-separated values, every number in full."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.headings)
-        writer.writerows([["" if _is_nothing(value) else value for value in row] for row in self.rows])
-        return text.getvalue()
-
-    def _cell(self, row: tuple[Value, ...], i: int) -> str:
-        """Write a value, and the deviation that the next column has, where there is one."""
-        deviation = row[i + 1] if i + 1 < len(row) and self.headings[i + 1].endswith(DEVIATION) else 0.0
-        spread = "" if not deviation or _is_nothing(deviation) else f" ± {_short(deviation)}"
-        return _short(row[i]) + spread
+from mdreel_lab.bench.table import Table, Value, short
 
 
 def scaling(series: Sequence[Series], published: Sequence[Published]) -> Table:
@@ -206,8 +152,8 @@ def beside(series: Sequence[Series], published: Sequence[Published]) -> Table:
     for paper in published:
         for x, value in paper.points:
             there = [(one.name, _ours(one, paper, x)) for one in series]
-            ours = "; ".join(f"{name}: {_short(found)}" for name, found in there if not math.isnan(found))
-            rows.append((paper.source, paper.label, QUANTITIES[paper.quantity], _short(x), value, ours))
+            ours = "; ".join(f"{name}: {short(found)}" for name, found in there if not math.isnan(found))
+            rows.append((paper.source, paper.label, QUANTITIES[paper.quantity], short(x), value, ours))
     head = ("Published in", "Of", "Quantity", "N (of ratios: W)", "Published", "Ours")
     return Table("published", "Published values, and ours at the same number of workers", head, rows)
 
@@ -237,16 +183,3 @@ def _name_of(paper: Published) -> str:
 
 def _workers(cell: Cell) -> str:
     return f"{cell.n_workers}{'*' if cell.is_oversubscribed else ''}"
-
-
-def _is_nothing(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _short(value: Value) -> str:
-    """Write a number with three digits; a bar would end a cell."""
-    if isinstance(value, str):
-        return value.replace("|", "\\|")
-    if _is_nothing(value):
-        return ""
-    return f"{value:,.0f}" if isinstance(value, int) or value >= 1000 else digits(value)

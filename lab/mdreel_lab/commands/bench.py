@@ -31,8 +31,9 @@ bench = CommandGroup("bench", "Run benchmarks that scenarios describe, and compa
 @bench.add(name="list", summary="List scenarios.", examples=LIST_EXAMPLES)
 def list_scenarios() -> None:
     """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
-    from mdreel_lab.bench.planning import plan
-    from mdreel_lab.bench.scenario import SIZES, read_scenario, shipped
+    from mdreel_lab.bench.plans import plan
+    from mdreel_lab.bench.scenario import SIZES
+    from mdreel_lab.bench.scenario_files import read_scenario, shipped
 
     for name, path in shipped().items():
         scenario = read_scenario(path)
@@ -113,7 +114,7 @@ def run(
     quiet: Annotated[bool, Option("-q", "--quiet", group=shared.OUTPUT, help="No progress.")] = False,
 ) -> None:
     """Run scenarios, each point in a process of its own; what was done before is not run again."""
-    from mdreel_lab.bench.scenario import find_scenarios, schema_of_scenarios, shipped
+    from mdreel_lab.bench.scenario_files import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
         echo_json(schema_of_scenarios(), indent=2)

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from mdreel.errors import MismatchError
+from mdreel_lab.bench.exchange.catalogue import PIPELINED, SERIALISED, SYNCHRONISATIONS
 from mdreel_lab.bench.exchange.measures import cells_of, time_of
 from mdreel_lab.bench.exchange.models import MODELS, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.exchange.solutions.files import PIPELINED, SERIALISED, SYNCHRONISATIONS
-from mdreel_lab.bench.hosts import why_there_are_none
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, plan_of
-from mdreel_lab.bench.moosefs import why_there_is_none
-from mdreel_lab.bench.scenario import read_scenario
+from mdreel_lab.bench.plans import plan_of
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT
+from mdreel_lab.bench.rigs.hosts import why_there_are_none
+from mdreel_lab.bench.rigs.moosefs import why_there_is_none
+from mdreel_lab.bench.scenario_files import read_scenario
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 NO_MOOSEFS = why_there_is_none() or why_there_are_none()

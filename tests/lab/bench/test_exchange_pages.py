@@ -10,8 +10,8 @@ from mdreel_lab.bench.exchange.measures import Record, cells_of
 from mdreel_lab.bench.exchange.points import exchange_points_of
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.kept import DONE, Kept
-from mdreel_lab.bench.scenario import read_scenario
+from mdreel_lab.bench.records import DONE, Kept
+from mdreel_lab.bench.scenario_files import read_scenario
 
 SCENARIO = """
 kind = "exchange"

@@ -13,7 +13,8 @@ from cluster.slurm_service import reason_to_skip, running_slurm
 from mdreel.errors import MismatchError
 from mdreel_lab.bench.exchange.measures import cells_of
 from mdreel_lab.bench.exchange.nodes import launched_nodes
-from mdreel_lab.bench.kept import DONE, LEFT_OUT, Kept, plan_of
+from mdreel_lab.bench.plans import plan_of
+from mdreel_lab.bench.records import DONE, LEFT_OUT, Kept
 from mpi_launcher import MPICH, needs
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mdreel_lab.bench.hosts import Host, network_hosts, wait_until, why_there_are_none
-from mdreel_lab.bench.moosefs import N_CHUNK_SERVERS, start_moosefs, why_there_is_none
+from mdreel_lab.bench.rigs.hosts import Host, network_hosts, wait_until, why_there_are_none
+from mdreel_lab.bench.rigs.moosefs import N_CHUNK_SERVERS, start_moosefs, why_there_is_none
 
 WHY_NOT = why_there_is_none() or why_there_are_none()
 
@@ -34,8 +34,8 @@ with Arrivals(folder) as arrivals:
 START = """
 import sys
 from pathlib import Path
-from mdreel_lab.bench.hosts import network_hosts
-from mdreel_lab.bench.moosefs import start_moosefs
+from mdreel_lab.bench.rigs.hosts import network_hosts
+from mdreel_lab.bench.rigs.moosefs import start_moosefs
 
 place = Path(sys.argv[1])
 folders = [place / name for name in ("hosts", "mounted", "state")]

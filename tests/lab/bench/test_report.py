@@ -17,8 +17,9 @@ from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
-from mdreel_lab.bench.kept import DONE, FAILED, Kept, keep, keep_plan, place_of, spans_of
 from mdreel_lab.bench.measures import series_of
+from mdreel_lab.bench.plans import keep_plan
+from mdreel_lab.bench.records import DONE, FAILED, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.report import write_reports
 from mdreel_lab.bench.scenario import QUANTITIES, Published
 from mdreel_lab.bench.tables import TABLES, beside
@@ -178,7 +179,7 @@ def test_axes_have_numbers_however_far_values_reach(folder: Path, farthest: floa
 
 
 def kept_in(folder: Path) -> list[Kept]:
-    from mdreel_lab.bench.kept import plan_of
+    from mdreel_lab.bench.plans import plan_of
 
     return plan_of(folder, "made-up")[2]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, plan_of
+from mdreel_lab.bench.plans import plan_of
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept
 from mpi_launcher import MPICH, needs
 
 EVERYWHERE = """

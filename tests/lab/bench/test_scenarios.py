@@ -8,14 +8,14 @@ import jsonschema
 import pytest
 
 from mdreel.errors import MismatchError
-from mdreel_lab.bench.exchange.catalogue import SOLUTIONS
+from mdreel_lab.bench.exchange.catalogue import SOLUTIONS, SYNCHRONISATIONS
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint, exchange_points_of
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
 from mdreel_lab.bench.grid import Point, points_of
-from mdreel_lab.bench.planning import plan
-from mdreel_lab.bench.scenario import SIZES, Scenario, find_scenarios, read_scenario, schema_of_scenarios, shipped
+from mdreel_lab.bench.plans import plan
+from mdreel_lab.bench.scenario import SIZES, Scenario
+from mdreel_lab.bench.scenario_files import find_scenarios, read_scenario, schema_of_scenarios, shipped
 
 SCENARIO = """
 title = "A scenario"

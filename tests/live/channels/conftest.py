@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from managed_programs import Programs, compiled
-from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
+from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 
 
 @pytest.fixture(autouse=True)

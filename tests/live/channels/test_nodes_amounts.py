@@ -8,7 +8,7 @@ import pytest
 
 import far_channels as far
 from far_nodes import PORT, Node, go, nodes, token_in
-from mdreel_lab.bench.hosts import Host
+from mdreel_lab.bench.rigs.hosts import Host
 
 pytest.importorskip("zenoh")
 

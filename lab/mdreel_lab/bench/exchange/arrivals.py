@@ -12,18 +12,7 @@ _EVENT = struct.Struct("iIII")
 
 
 class Arrivals:
-    """Tells of files that are renamed into a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder, on a file system of this host.
-
-    Raises
-    ------
-    OSError
-        If the system refuses.
-    """
+    """Tells of files that are renamed into a folder on a file system of this host."""
 
     def __init__(self, folder: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
@@ -33,13 +22,7 @@ class Arrivals:
         self._seen: set[str] = set()
 
     def wait(self, name: str, patience: float) -> None:
-        """Return when a file of this name has come since this was made.
-
-        Raises
-        ------
-        TimeoutError
-            If it did not come in time.
-        """
+        """Return when a file of this name has come since this was made; raise a `TimeoutError` if none does."""
         while name not in self._seen:
             if not select.select([self._watch], [], [], patience)[0]:
                 raise TimeoutError(f"{name} did not come within {patience:g} s")

@@ -1,40 +1,25 @@
-"""The solutions that there are, and the ways of synchronising that each has."""
-
-from collections.abc import Mapping
-from importlib import import_module
-from types import MappingProxyType
-from typing import Any
-
-from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
+"""Names of the solutions, and the ways of synchronising that each has."""
 
 OWN = "own"
 """The way of synchronising of a solution that has one."""
 
+SERIALISED, PIPELINED, POLLING, INOTIFY = "barrier-serialised", "barrier-pipelined", "polling", "inotify"
+SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
+"""The ways of synchronising by files."""
+
+RING, STAGED, MANAGED, LOCAL, XFS = "channel-ring", "channel-file", "managed", "local", "xfs"
 SHARED, MOOSEFS = "shared", "moosefs"
 """Files on a file system of all nodes: one that is there, and one that is started."""
 
-_FILES = "files"
-_MODULES: Mapping[str, str] = MappingProxyType(
-    {
-        "channel-ring": "channel",
-        "channel-file": "channel",
-        "managed": "managed",
-        "local": _FILES,
-        "xfs": _FILES,
-        SHARED: _FILES,
-        MOOSEFS: _FILES,
-        "sst": "sst",
-        "dyad": "dyad",
-    }
-)
-SOLUTIONS = tuple(_MODULES)
+SST, DYAD = "sst", "dyad"
+FILES = (LOCAL, XFS, SHARED, MOOSEFS)
+SOLUTIONS = (RING, STAGED, MANAGED, *FILES, SST, DYAD)
+"""The solutions of scenarios."""
 
-
-def module_of(solution: str) -> Any:
-    """Return the module of a solution; see `mdreel_lab.bench.exchange.solutions`."""
-    return import_module(f"mdreel_lab.bench.exchange.solutions.{_MODULES[solution]}")
+ICEORYX, ZENOH, ZENOH_SHARED, REDIS, NATS, TCP = "iceoryx2", "zenoh", "zenoh-shared", "redis", "nats", "tcp"
+"""Those whose latency alone is measured."""
 
 
 def synchronisations_of(solution: str) -> tuple[str, ...]:
     """Return the ways of synchronising that a solution has."""
-    return SYNCHRONISATIONS if _MODULES[solution] == _FILES else (OWN,)
+    return SYNCHRONISATIONS if solution in FILES else (OWN,)

@@ -10,32 +10,21 @@ from typing import Any, Self
 
 from mdreel.errors import MdreelError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
-from mdreel_lab.bench.exchange.catalogue import MOOSEFS, module_of
+from mdreel_lab.bench.exchange.catalogue import MOOSEFS
 from mdreel_lab.bench.exchange.nodes import Node, Nodes, folders_on
 from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.profile import write_profile
+from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import Work
-from mdreel_lab.bench.kept import DONE, FAILED, LEFT_OUT, Kept, place_of
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, place_of
 
 _FAR_PORT = 17_500
 
 
 class Exchanges:
-    """Runs points of exchange; hosts and file systems that it makes are gone when ``with`` ends.
-
-    Parameters
-    ----------
-    folder : Path
-        Where records go.
-    data : Path
-        Where files are exchanged on this node.
-    shared : Path, optional
-        A folder on a file system that all nodes have.
-    launched : sequence of Node
-        Nodes that a launcher reaches; without them hosts are made on this machine.
-    """
+    """Runs points of exchange on launched nodes, or on hosts that it makes and that are gone when ``with`` ends."""
 
     def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
         self._folder = folder
@@ -74,7 +63,7 @@ class Exchanges:
             entrances.append(Entrances(producer.entrance, consumer.entrance))
             folders[producer] += [place, work.folder, Path(work.producer_memory)]
             folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
-        if missing := module_of(point.solution).missing(works[0]):
+        if missing := WAYS[point.solution].missing(works[0]):
             raise UnsupportedError(missing)
         stack.enter_context(folders_on(folders, root))
         environment = environment_of([])

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from mdreel.foundation.formatting import SECONDS, amount
 from mdreel.results.style import COLOURS, GRID, INK, STYLE
+from mdreel_lab.bench.exchange.catalogue import SYNCHRONISATIONS
 from mdreel_lab.bench.exchange.measures import Cell
 from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT
 from mdreel_lab.bench.exchange.scenario import SIDES, Exchange
-from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
 from mdreel_lab.bench.exchange.tables import AXIS
-from mdreel_lab.bench.tables import Table
+from mdreel_lab.bench.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,13 +59,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
 
 
 def factors(table: Table) -> Figure:
-    """Draw factors: a row for each comparison that was made here, beside what was published of it.
-
-    Parameters
-    ----------
-    table : Table
-        As `mdreel_lab.bench.exchange.tables.factors` makes it.
-    """
+    """Draw factors: a row for each comparison that was made here, beside the published ones."""
     import matplotlib
     from matplotlib.figure import Figure as NewFigure
     from matplotlib.ticker import FuncFormatter

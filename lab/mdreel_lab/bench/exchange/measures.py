@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE, kind_of
-from mdreel_lab.bench.kept import DONE, Kept
+from mdreel_lab.bench.records import DONE, Kept
 from mdreel_lab.bench.spread import Spread
 
 Record = Kept[ExchangePoint]
@@ -22,32 +22,18 @@ N_FIRST = 1
 
 @dataclass(frozen=True)
 class Cell:
-    """All repeats of a series at a place on the axis.
-
-    Attributes
-    ----------
-    series : str
-        What the series is called.
-    at : int or str
-        A number of pairs, a stride, or the label of a model.
-    repeats : list of Kept
-        Their records.
-    """
+    """All repeats of a series at a place on the axis: a number of pairs, a stride, or the label of a model."""
 
     series: str
     at: int | str
     repeats: list[Record] = field(default_factory=list)
 
     def spread(self, side: str, kind: str | None = None) -> Spread:
-        """Mean over frames of what a frame takes, s, and the deviation between pairs and repeats.
+        """Mean over frames of the time of a frame, s, and the deviation between pairs and repeats.
 
-        Parameters
-        ----------
-        side : {"production", "consumption", "hand-over"}
-            Whose time; hand-over is from before a frame is put until the consumer has it, and NaN between nodes whose
-            clocks are not the same.
-        kind : {"movement", "idle"}, optional
-            Which part of it; by default both.
+        The side hand-over is the time from before a frame is put until the consumer has it, and NaN between nodes
+        whose clocks
+        are not the same. The kind is the part of it; by default both.
         """
         return Spread.of(float(values[N_FIRST:].mean()) for values in self._of_pairs(side, kind))
 

@@ -3,7 +3,7 @@
 Source: Lumsden et al. (2024), tables I and II.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -18,29 +18,21 @@ ATOM = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
 
 @dataclass(frozen=True)
 class Model:
-    """A molecular model.
+    """A molecular model, with the steps of a published simulation in a second, and its stride of 0.82 s.
 
-    Attributes
-    ----------
-    label : str
-        What it is called.
-    n_atoms : int
-        Number of atoms.
-    steps_per_second : float
-        Steps that a simulation of it computes in a second.
-    stride : int
-        Steps between two frames: 0.82 s, whatever the model.
+    A frame is made of records as `ATOM`, or of ``n_arrays`` arrays of three ``float32`` an atom.
     """
 
     label: str
     n_atoms: int
     steps_per_second: float
     stride: int
+    n_arrays: int = 0
 
     @property
     def frame_bytes(self) -> int:
         """Bytes of a frame."""
-        return HEADER_BYTES + self.n_atoms * ATOM.itemsize
+        return 12 * self.n_arrays * self.n_atoms or HEADER_BYTES + self.n_atoms * ATOM.itemsize
 
 
 MODELS: Mapping[str, Model] = MappingProxyType(
@@ -53,32 +45,51 @@ MODELS: Mapping[str, Model] = MappingProxyType(
 )
 
 
-class SerialisedFrame:
-    """A frame as bytes: six lengths of the cell, then type and position of each atom.
+# 28 bytes an atom are no arrays of float32: positions and velocities of 24/28 as many atoms are as many bytes.
+FRAMES: Mapping[str, Model] = MappingProxyType(
+    {
+        "jac-arrays": Model("JAC, 644 KiB", 27_485, 0.0, 0, 2),
+        "stmv-arrays": Model("STMV, 28.5 MiB", 1_244_400, 0.0, 0, 2),
+        "jac-positions": Model("JAC, 276 KiB", 23_558, 0.0, 0, 1),
+        "stmv-positions": Model("STMV, 12.2 MiB", 1_066_628, 0.0, 0, 1),
+    }
+)
+"""Frames as arrays: positions and velocities, of as many bytes as the published frames, or positions alone."""
 
-    Parameters
-    ----------
-    model : Model
-        Whose it is.
-    seed : int, optional
-        Of its positions; by default memory that was touched, and nothing else.
+
+class SerialisedFrame:
+    """A frame as bytes: six lengths of the cell, then type and position of each atom; or arrays alone.
 
     Attributes
     ----------
     buffer : ndarray, uint8
         All of it.
-    cell : ndarray, shape (6,), float64
-        Its first bytes.
     atoms : ndarray, shape (n_atoms,)
-        The rest, as `ATOM`.
+        The bytes behind the cell, as `ATOM`; of arrays, nothing.
+    arrays : ndarray, shape (n_arrays, n_atoms, 3), float32, or None
+        Its arrays.
     """
 
     def __init__(self, model: Model, seed: int | None = None) -> None:
         self.buffer: NDArray[np.uint8] = np.zeros(model.frame_bytes, np.uint8)
-        self.cell: NDArray[np.float64] = self.buffer[:HEADER_BYTES].view("<f8")
-        self.atoms: NDArray[np.void] = self.buffer[HEADER_BYTES:].view(ATOM)
+        self.arrays: NDArray[np.float32] | None = None
+        head = 0 if model.n_arrays else HEADER_BYTES
+        self.cell: NDArray[np.float64] = self.buffer[:head].view("<f8")
+        self.atoms: NDArray[np.void] = self.buffer[head : head if model.n_arrays else None].view(ATOM)
+        if model.n_arrays:
+            self.arrays = self.buffer.view("<f4").reshape(model.n_arrays, model.n_atoms, 3)
         if seed is not None:
-            self.atoms["position"] = np.random.default_rng(seed).normal(0.0, 30.0, (model.n_atoms, 3))
+            random = np.random.default_rng(seed)
+            if self.arrays is not None:
+                self.arrays[:] = random.random(self.arrays.shape, np.float32)
+            else:
+                self.atoms["position"] = random.normal(0.0, 30.0, (model.n_atoms, 3))
+        self._words: list[NDArray[np.int32]] = [self.buffer[head:].view("<i4")]
+        # What is written there is no part of a position of a record: the types of three atoms.
+        n_words, of_atom = len(self._words[0]), ATOM.itemsize // 4
+        n_atoms = model.n_atoms
+        records = (0, n_atoms // 2 * of_atom, (n_atoms - 1) * of_atom)
+        self._marked = (0, n_words // 2, n_words - 1) if model.n_arrays else records
 
     def write_to(self, file: Any) -> None:
         """Write it to a file without a buffer."""
@@ -94,16 +105,31 @@ class SerialisedFrame:
         if len(rest) or file.read(1):
             raise RuntimeError(f"{file.name}: expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
 
+    def show(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Look at bytes where they lie, until `hide`; raise a `RuntimeError` if they are not as many."""
+        if sum(part.nbytes for part in parts) != self.buffer.nbytes:
+            raise RuntimeError(f"expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
+        self._words = [part.reshape(-1).view("<i4") for part in parts]
+
+    def hide(self) -> None:
+        """No longer look at bytes of others."""
+        self._words = []
+
     def mark(self, number: int) -> None:
         """Write the number of the frame where it begins, in the middle and at its end."""
-        for atom in self._marked():
-            self.atoms["type"][atom] = number
+        for word in self._marked:
+            self._words[0][word] = number
 
-    def check(self, number: int) -> None:
-        """Raise a `RuntimeError` if it is another frame, or parts of several."""
-        found = [int(self.atoms["type"][atom]) for atom in self._marked()]
-        if found != [number] * len(found):
-            raise RuntimeError(f"frame {number} was taken as parts of the frames {', '.join(map(str, found))}")
+    def check(self, *numbers: int) -> int:
+        """Return the number of the frame; raise a `RuntimeError` if it is none of these, or parts of several."""
+        found = [self._word(word) for word in self._marked]
+        if found[0] not in numbers or found != [found[0]] * len(found):
+            raise RuntimeError(f"frame {numbers[0]} was taken as parts of the frames {', '.join(map(str, found))}")
+        return found[0]
 
-    def _marked(self) -> tuple[int, int, int]:
-        return 0, len(self.atoms) // 2, len(self.atoms) - 1
+    def _word(self, word: int) -> int:
+        for part in self._words:
+            if word < len(part):
+                break
+            word -= len(part)
+        return int(part[word])

@@ -17,8 +17,8 @@ from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.exchange.catalogue import MOOSEFS
 from mdreel_lab.bench.exchange.places import kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.hosts import Host, network_hosts, why_there_are_none
-from mdreel_lab.bench.moosefs import start_moosefs, why_there_is_none
+from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
+from mdreel_lab.bench.rigs.moosefs import start_moosefs, why_there_is_none
 
 HOST = "{host}"
 """What stands for the name of a host in the command of a launcher."""
@@ -32,15 +32,7 @@ _PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Node:
-    """Where processes are: this machine, where nothing else is said.
-
-    Attributes
-    ----------
-    address : str
-        As other nodes reach it.
-    entrance : tuple of str
-        The command that runs another one there.
-    """
+    """A place of processes, with the command that runs another one there: this machine by default."""
 
     address: str = "127.0.0.1"
     entrance: tuple[str, ...] = ()
@@ -48,17 +40,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Placed:
-    """Nodes for a point.
-
-    Attributes
-    ----------
-    producers, consumers : sequence of Node
-        Where these are.
-    said : str
-        What the nodes are.
-    are_apart : bool
-        Whether each has files and a clock of its own: a launcher reaches them.
-    """
+    """Nodes for a point; they are apart where each has files and a clock of its own."""
 
     producers: Sequence[Node]
     consumers: Sequence[Node]
@@ -67,15 +49,7 @@ class Placed:
 
 
 class Nodes:
-    """Has nodes for points; hosts that it has made are gone when ``with`` ends.
-
-    Parameters
-    ----------
-    data : Path
-        Where servers of a file system that it starts keep their files.
-    launched : sequence of Node
-        Nodes that a launcher reaches; without them hosts are made on this machine.
-    """
+    """Has nodes for points, launched ones or hosts that it makes and that are gone when ``with`` ends."""
 
     def __init__(self, data: Path, launched: Sequence[Node]) -> None:
         self._data = data
@@ -86,13 +60,7 @@ class Nodes:
         self._moosefs: str | UnsupportedError = ""
 
     def of(self, point: ExchangePoint) -> Placed:
-        """Return the nodes of a point.
-
-        Raises
-        ------
-        UnsupportedError
-            If there are not so many, and none can be made.
-        """
+        """Return the nodes of a point; raise an `UnsupportedError` if there are too few, and none can be made."""
         n_nodes, is_far, is_moosefs = point.n_nodes, point.placement == "nodes", point.solution == MOOSEFS
         if is_far and self._launched:
             return self._placed_by_launcher(point)
@@ -109,12 +77,9 @@ class Nodes:
         return Placed(several[:n_nodes], consumers, "namespaces of this machine")
 
     def moosefs(self) -> tuple[Path, str]:
-        """Return where the hosts that were made have mounted a MooseFS, and what it is; started when it is wanted.
+        """Return where the hosts have mounted a MooseFS, and its name; start it when it is first wanted.
 
-        Raises
-        ------
-        UnsupportedError
-            If it cannot be started.
+        Raise an `UnsupportedError` if it cannot be started.
         """
         if not self._moosefs:
             *clients, servers = self._hosts
@@ -166,18 +131,11 @@ class Nodes:
 def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
     """Return the nodes that a launcher reaches.
 
-    Parameters
-    ----------
-    hosts : sequence of str
-        Their names; ``NAME=ADDRESS`` where others reach one by another address than that which its name has here.
-    launcher : str
-        A command with ``{host}`` in it, which runs the command that follows on that host, as ``srun``, ``mpiexec`` and
-        ``ssh`` do.
+    A host is a name, or ``NAME=ADDRESS`` where others reach it by another address than that of its name here. The
+    launcher is a command with ``{host}`` in it, which runs the command that follows there, as ``srun``, ``mpiexec`` and
+    ``ssh`` do.
 
-    Raises
-    ------
-    MismatchError
-        If the command names no host, or hosts have no addresses at which they reach each other.
+    Raise a `MismatchError` if it names no host, or hosts have no addresses at which they reach each other.
     """
     if HOST not in launcher:
         raise MismatchError(f"--launcher {launcher!r}: expected {HOST} in it, for which the name of a host is put")
@@ -214,17 +172,7 @@ def _is_of_one_machine(address: str) -> bool:
 def folders_on(folders: Mapping[Node, Sequence[Path]], root: Path) -> Iterator[None]:
     """Make folders on nodes, for their user alone; remove them in the end.
 
-    Parameters
-    ----------
-    folders : mapping of Node to sequence of Path
-        The folders of each.
-    root : Path
-        A folder that is there on each.
-
-    Raises
-    ------
-    RuntimeError
-        If one cannot be made.
+    The folder ``root`` is there on each node. Raise a `RuntimeError` if one cannot be made.
     """
     there = ("env", f"--chdir={root}")
     make = {node: (*there, "mkdir", "-p", "-m", "700", *map(str, paths)) for node, paths in folders.items()}

@@ -9,7 +9,7 @@ from mdreel.foundation.formatting import digits
 from mdreel_lab.bench.exchange import figures, tables
 from mdreel_lab.bench.exchange.measures import Cell, Record, cells_of
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.tables import Table
+from mdreel_lab.bench.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,13 +21,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "RAYON_NUM_THREADS
 
 @dataclass(frozen=True)
 class Entrances:
-    """Commands that run a command on a host; nothing for this one.
-
-    Attributes
-    ----------
-    producer, consumer : tuple of str
-        That of each side.
-    """
+    """Commands that run a command on the hosts of a pair; nothing for this one."""
 
     producer: tuple[str, ...] = ()
     consumer: tuple[str, ...] = ()
@@ -100,15 +94,7 @@ class _Member:
 
 
 class Pairs:
-    """Several pairs that do their work at the same time.
-
-    Parameters
-    ----------
-    works : sequence of Work
-        That of each pair.
-    entrances : sequence of Entrances
-        Where each is.
-    """
+    """Several pairs that do their work at the same time."""
 
     def __init__(self, works: Sequence[Work], entrances: Sequence[Entrances]) -> None:
         self._works = works
@@ -116,24 +102,16 @@ class Pairs:
         self._members: list[tuple[_Member, _Member]] = []
 
     def run(self) -> tuple[float, list[dict[str, Any]]]:
-        """Run them.
+        """Run them; return how long it took, s, and the records of ``produce`` and ``consume`` of each pair.
 
-        Returns
-        -------
-        float, list of dict
-            How long it took, s, and of each pair what ``produce`` and ``consume`` have recorded.
-
-        Raises
-        ------
-        RuntimeError
-            If one of them fails.
+        Raise a `RuntimeError` if one of them fails.
         """
         members = [member for pair in self._members for member in pair]
         _await(members)
         began = monotonic()
         for member in members:
             member.begin()
-        slowest = max(work.n_frames * (work.period + work.analysis) for work in self._works)
+        slowest = max(work.n_frames * (work.period + work.analysis) + work.seconds for work in self._works)
         until = began + 2 * slowest + PATIENCE
         # A consumer that has failed is why its producer waits.
         found = [{CONSUME: member.found(until)} for _, member in self._members]

@@ -21,15 +21,7 @@ _XFS_BYTES = 16 << 30
 
 
 class Places:
-    """The folders of a run, each on its file system; file systems that were made are gone when ``with`` ends.
-
-    Parameters
-    ----------
-    local : Path
-        A folder on this node.
-    shared : Path, optional
-        A folder on a file system that all nodes have.
-    """
+    """The folders of a run, each on its file system; file systems that were made are gone when ``with`` ends."""
 
     def __init__(self, local: Path, shared: Path | None) -> None:
         self._local = local
@@ -38,19 +30,9 @@ class Places:
         self._xfs: Path | None = None
 
     def of(self, solution: str, *, are_apart: bool = False) -> Path:
-        """Return the folder in which a solution has its files.
+        """Return the folder in which a solution has its files, on a shared file system where nodes are apart.
 
-        Parameters
-        ----------
-        solution : str
-            Which one.
-        are_apart : bool
-            Whether nodes have files of their own, so that what both sides must see has to be on a shared file system.
-
-        Raises
-        ------
-        UnsupportedError
-            If there is no such file system, and none can be made.
+        Raise an `UnsupportedError` if there is no such file system, and none can be made.
         """
         if solution == SHARED or (are_apart and solution in _MET_BY_FILE):
             if self._shared is None:

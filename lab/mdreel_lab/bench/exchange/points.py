@@ -25,23 +25,7 @@ _SPOKEN = {
 
 @dataclass(frozen=True)
 class ExchangePoint:
-    """One run: everything that says what is done.
-
-    Attributes
-    ----------
-    scenario : str
-        The name of the scenario.
-    solution, synchronisation, placement, model : str
-        As of the scenario.
-    n_pairs, pairs_per_node, n_frames, stride : int
-        As of the size; the stride is a number of steps.
-    speed, analysis : float
-        As of the size, and of the scenario.
-    repeat : int
-        Which of the repeats, from 1.
-    kind : str
-        That it is such a point.
-    """
+    """One run: everything that determines it, as of the scenario and its size; repeats are counted from 1."""
 
     scenario: str
     solution: str
@@ -97,17 +81,7 @@ class ExchangePoint:
 
 
 def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[ExchangePoint]:
-    """Return all points of a scenario, all of one repeat before the next.
-
-    Parameters
-    ----------
-    name : str
-        The name of the scenario.
-    scenario : Exchange
-        The scenario.
-    size : Size
-        One of its sizes.
-    """
+    """Return all points of a scenario, all of one repeat before the next."""
     ways = [(solution, one) for way in scenario.way for solution in way.solution for one in _chosen(solution, way)]
     return [
         ExchangePoint(

@@ -1,31 +1,42 @@
 """A process of a pair: ``python -m mdreel_lab.bench.exchange.process ROLE``.
 
-Its work is the first line of its standard input. It says that it is ready, begins at the second line, and says at its
-end what each frame took. That of a producer is the end of its input, which comes when the consumer has every frame.
+The first line of its standard input is its work. It prints that it is ready, begins at the second line, and prints the
+times of each frame at its end. A producer ends with its input, which ends when the consumer has every frame.
 """
 
 import json
+import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import count
 from typing import Any
 
 from mdreel.errors import MdreelError
-from mdreel_lab.bench.exchange.catalogue import module_of
+from mdreel_lab.bench.exchange.barrier import Barrier
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE, Regions
-from mdreel_lab.bench.exchange.work import Work
+from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE, NoRegions, Regions
+from mdreel_lab.bench.exchange.solutions.ways import WAYS
+from mdreel_lab.bench.exchange.work import ANSWERED, PERIOD, STREAM, Work
 
 READY = "ready"
 PROBLEM = "mdreel: "
-"""What a line begins with that says why a process has failed: launchers add lines of their own."""
+"""Prefix of the line with the cause of a failure: launchers add lines of their own."""
+
+_REST_SECONDS = 1e-3
+"""Between two frames that are answered: by then the consumer sleeps."""
+
+_LAST = 2**31 - 1
+"""Number of the frame behind the last, where the consumer does not know how many there are."""
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Take the role of the command line."""
     role, work = sys.argv[1], Work.of_json(sys.stdin.readline())
     try:
         found = produce(work) if role == PRODUCE else consume(work)
-    except (MdreelError, OSError, RuntimeError) as error:
+    except (MdreelError, OSError, RuntimeError, EOFError) as error:
         print(f"{PROBLEM}{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(1)
     print(json.dumps(found))
@@ -34,46 +45,79 @@ def main() -> None:
 def produce(work: Work) -> dict[str, Any]:
     """Compute frames, that is, sleep, and put them.
 
-    Returns
-    -------
-    dict
-        The times of regions, and when each frame was begun to be put, ns.
+    Return the times of regions; ``when`` each frame was begun to be put, and how long it took to ``put`` it, ns.
     """
-    regions, frame, when = Regions(), SerialisedFrame(work.molecule, seed=1), []
-    with module_of(work.solution).Sender(work) as sender:
-        _await_begin()
-        for number in range(work.n_frames):
-            time.sleep(work.period)
+    regions = Regions() if work.pace == PERIOD else NoRegions()
+    frame = SerialisedFrame(work.molecule, seed=1)
+    when, taken = [], []
+    with WAYS[work.solution].sender(work) as sender, _answers(work, listens=True) as answers:
+        _await_begin(work, 0)
+        for number in _due(work, answers):
             frame.mark(number)
             when.append(time.time_ns())
             with regions(PRODUCE):
                 sender.put(number, frame, regions)
-        sys.stdin.readline()  # frames may be on their way, and what sends them has to stay until they are there
-    return {"regions": regions.as_json(), "when": when}
+            taken.append(time.time_ns() - when[-1])
+        if work.pace != PERIOD:
+            frame.mark(_LAST)
+            sender.put(len(when), frame, regions)
+        sys.stdin.readline()  # frames may be on their way, and the sender has to stay until they are there
+    return {"regions": regions.as_json(), "when": when, "put": taken}
+
+
+def _due(work: Work, answers: Barrier | None) -> Iterator[int]:
+    """Give the number of each frame when it is due."""
+    if work.pace == PERIOD:
+        for number in range(work.n_frames):
+            time.sleep(work.period)
+            yield number
+        return
+    until = time.monotonic() + work.seconds
+    for number in count() if work.pace == STREAM else range(work.n_frames):
+        if time.monotonic() >= until:
+            return
+        if answers is not None:
+            if number:
+                answers.hear()
+            time.sleep(_REST_SECONDS)
+        yield number
 
 
 def consume(work: Work) -> dict[str, Any]:
     """Get frames, check them, and analyse them, that is, sleep.
 
-    Returns
-    -------
-    dict
-        The times of regions, and when each frame was there, ns.
+    Return the times of regions, and when each frame was there, ns.
     """
-    regions, frame, when = Regions(), SerialisedFrame(work.molecule), []
-    with module_of(work.solution).Receiver(work) as receiver:
-        _await_begin()
-        for number in range(work.n_frames):
+    regions = Regions() if work.pace == PERIOD else NoRegions()
+    frame, when = SerialisedFrame(work.molecule), []
+    last = () if work.pace == PERIOD else (_LAST,)
+    with WAYS[work.solution].receiver(work) as receiver, _answers(work, listens=False) as answers:
+        _await_begin(work, 1)
+        for number in range(work.n_frames) if work.pace == PERIOD else count():
             with regions(CONSUME):
                 receiver.get(number, frame, regions)
-            when.append(time.time_ns())
-            frame.check(number)
-            time.sleep(work.analysis)
+            there = time.time_ns()
+            is_last = frame.check(number, *last) == _LAST
+            if not is_last:
+                when.append(there)
+            if work.analysis:
+                time.sleep(work.analysis)
             receiver.done(regions)
+            if is_last:
+                break
+            if answers is not None:
+                answers.tell()
     return {"regions": regions.as_json(), "when": when}
 
 
-def _await_begin() -> None:
+def _answers(work: Work, *, listens: bool) -> Any:
+    """Return the connection by which a consumer tells that it has a frame; None where it does not."""
+    return Barrier(work, listens=listens, port=work.port + 1) if work.pace == ANSWERED else nullcontext()
+
+
+def _await_begin(work: Work, side: int) -> None:
+    if work.cores is not None:  # of this thread alone: those of libraries run where they like
+        os.sched_setaffinity(0, {work.cores[side]})
     print(READY, flush=True)
     if not sys.stdin.readline():
         raise RuntimeError("nobody said when to begin")

@@ -11,17 +11,7 @@ _COLUMNS = ("Node order", "mpi.rank", "path", "time", "inclusive#sum#time.durati
 
 
 def write_profile(path: Path, title: str, pairs: list[dict[str, Any]]) -> None:
-    """Write the regions of each process: that of the producer of pair p is rank 2p, its consumer rank 2p + 1.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    title : str
-        Of the point.
-    pairs : list of dict
-        What ``produce`` and ``consume`` have recorded, of each pair.
-    """
+    """Write the regions of each process: that of the producer of pair p is rank 2p, its consumer rank 2p + 1."""
     times = [pair[role]["regions"] for pair in pairs for role in (PRODUCE, CONSUME)]
     paths = sorted({name for one in times for name in one})
     numbers = {name: number for number, name in enumerate(paths)}

@@ -26,13 +26,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 
 class Regions:
-    """Records regions.
-
-    Attributes
-    ----------
-    times : dict of tuple of str to list of float
-        By path from the outermost region inwards: how long it took for each frame, s.
-    """
+    """Records regions: by path from the outermost region inwards, the time for each frame, s."""
 
     def __init__(self) -> None:
         self.times: dict[tuple[str, ...], list[float]] = {}
@@ -65,3 +59,20 @@ class Regions:
 def kind_of(path: Sequence[str]) -> str | None:
     """Say what the time of a region counts as; None where regions within it say it, or where it counts as neither."""
     return KINDS.get(path[-1])
+
+
+class NoRegions(Regions):
+    """Records nothing, where the whole of a frame is timed."""
+
+    def __call__(self, name: str) -> "Regions":
+        """Enter no region."""
+        return self
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+    def add(self, name: str, seconds: float) -> None:
+        """Do nothing."""

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from mdreel.foundation.toml_schema import entry
-from mdreel_lab.bench.exchange.catalogue import OWN, SOLUTIONS, synchronisations_of
+from mdreel_lab.bench.exchange.catalogue import OWN, SOLUTIONS, SYNCHRONISATIONS, synchronisations_of
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT
-from mdreel_lab.bench.exchange.solutions.files import SYNCHRONISATIONS
 
 KIND = "exchange"
 """What a file says in ``kind`` to be such a scenario."""

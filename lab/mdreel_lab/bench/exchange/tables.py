@@ -8,7 +8,7 @@ import numpy as np
 from mdreel_lab.bench.exchange.measures import N_FIRST, Cell
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
 from mdreel_lab.bench.exchange.scenario import BOTH, Claim, Exchange
-from mdreel_lab.bench.tables import Table, Value
+from mdreel_lab.bench.table import Table, Value
 
 AXIS = {"pairs": "Pairs", "model": "Model", "stride": "Stride"}
 

@@ -1,43 +1,46 @@
-"""What a process of a pair is told."""
+"""Orders of the processes of a pair."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, TypeVar
 
-from mdreel_lab.bench.exchange.models import MODELS, Model
+from mdreel_lab.bench.exchange.models import FRAMES, MODELS, Model
+
+T = TypeVar("T")
 
 PATIENCE = 120.0
 """How long a process waits for its partner, s."""
 
+PERIOD, ANSWERED, STREAM = "period", "answered", "stream"
+"""Frames come periodically; each a moment after the consumer has taken the one before; or without a pause."""
+
 
 @dataclass(frozen=True)
 class Work:
-    """What a pair of processes has to do.
+    """The order of a pair of processes.
 
     Attributes
     ----------
-    solution, synchronisation : str
-        How frames go from one to the other, and how the other knows.
-    model : str
-        One of `MODELS`.
-    n_frames : int
-        How many frames.
-    period : float
-        How long the simulation computes a frame, s.
-    analysis : float
-        How long the analysis does, s.
+    period, analysis, seconds : float
+        How long the simulation computes a frame, and how long its analysis takes, s; where frames are not periodic,
+    how
+        long they come at most.
     place : str
         A folder that both see.
     producer_memory, consumer_memory : str
         Folders in the memory of the hosts; the same if that is one host.
-    address : str
-        Of the producer's host, as the consumer reaches it.
-    port : int
-        A free one there, and the next.
+    address, port : str, int
+        Of the producer's host, as the consumer reaches it; the next port is free, too.
     far : bool
         Whether the two are on different hosts.
+    pace : str
+        `PERIOD`, `ANSWERED` or `STREAM`.
+    cores : tuple of int, optional
+        The core of the producer's and of the consumer's own thread.
     """
 
     solution: str
@@ -52,11 +55,14 @@ class Work:
     address: str
     port: int
     far: bool
+    pace: str = PERIOD
+    seconds: float = 0.0
+    cores: tuple[int, int] | None = None
 
     @property
     def molecule(self) -> Model:
         """The model."""
-        return MODELS[self.model]
+        return MODELS[self.model] if self.model in MODELS else FRAMES[self.model]
 
     @property
     def folder(self) -> Path:
@@ -72,3 +78,13 @@ class Work:
         """Return what `to_json` has made a line of."""
         values: Mapping[str, Any] = json.loads(text)
         return cls(**values)
+
+
+def when_there(make: Callable[[], T], *errors: type[BaseException]) -> T:
+    """Return what ``make`` makes as soon as the partner is there: until then it raises one of the errors."""
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
+        with suppress(*errors):
+            return make()
+        sleep(0.01)
+    return make()

@@ -15,7 +15,7 @@ PAYS = 0.5
 """Another format is worth mentioning where it takes less than this share of the time of a frame."""
 
 PLAIN_BYTES_PER_S = 6e9
-"""How fast one core brings plain float32 from the page cache into arrays, bytes/s: DCD of AdK in `benchmarks/`."""
+"""How fast one core brings plain float32 from the page cache into arrays, bytes/s: DCD of AdK in `lab/benchmarks/`."""
 
 PAPER_2019 = "Khoshlessan et al. 2019, section 8"
 BEYOND = "beyond the papers"

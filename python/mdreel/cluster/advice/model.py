@@ -11,7 +11,7 @@ from mdreel.cluster.advice.sample import FrameCost, Sample
 from mdreel.cluster.advice.target import Target
 
 START_SECONDS = {"serial": 0.0, "threads": 0.0005, "processes": 0.15, "mpi": 0.15}
-"""Time until workers are there, s: of processes and ranks as `benchmarks/startup.py` measured it."""
+"""Time until workers are there, s: of processes and ranks as `mdreel_lab.bench.contests.startup` measured it."""
 
 START_SECONDS_PER_WORKER = {"serial": 0.0, "threads": 0.0001, "processes": 0.003, "mpi": 0.001}
 """What each worker adds to that, s; assumed."""

@@ -3,11 +3,10 @@
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Self
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,11 @@ from mdreel.errors import StreamTimeoutError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
+from mdreel_lab.bench.exchange.catalogue import STAGED
 from mdreel_lab.bench.exchange.models import HEADER_BYTES, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
-from mdreel_lab.bench.exchange.work import PATIENCE, Work
-
-RING, FILE = "channel-ring", "channel-file"
+from mdreel_lab.bench.exchange.solutions.side import Side
+from mdreel_lab.bench.exchange.work import PATIENCE, PERIOD, Work
 
 _LOOK_AGAIN_SECONDS = 1e-4
 _LAST_WORDS_SECONDS = 10.0
@@ -30,22 +29,32 @@ def missing(work: Work) -> str:
     return "the package eclipse-zenoh is not installed" if work.far and find_spec("zenoh") is None else ""
 
 
-class Sender:
+class Sender(Side):
     """Publishes frames on a channel of its own host, which is served if the consumer is on another one."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._stack = ExitStack()
-        place = Path(work.producer_memory, "channel")
+    def open(self) -> None:
+        """Make the channel."""
+        work = self.work
         # A file for each frame that goes when the next is there, as of solutions whose consumers remove files.
         one = Staging(work.folder / "staging", n_frames=1, segment_bytes=work.molecule.frame_bytes)
-        staging = one if work.solution == FILE else None
-        self._producer = Producer(
-            place, work.molecule.n_atoms, dtype="type and float64", timeout=0.0, staging=staging, stride=1
-        )
+        staging = one if work.solution == STAGED else None
+        n_arrays = work.molecule.n_arrays
+        kept: dict[str, Any] = {"velocities": n_arrays > 1} if n_arrays else {"dtype": "type and float64"}
+        timeout, place = 0.0 if work.pace == PERIOD else PATIENCE, Path(work.producer_memory, "channel")
+        producer = Producer(place, work.molecule.n_atoms, timeout=timeout, staging=staging, stride=1, **kept)
+        self._producer = self.stack.enter_context(producer)
+        if work.far:
+            words = ("--listen", _endpoint(work), "--without-authentication")
+            self.stack.callback(_stop, _started("serve", str(self._producer.path), *words))
+        if work.pace != PERIOD:  # there is no pause in which the consumer, or the server, comes
+            self._producer.await_consumers(timeout=PATIENCE)
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Publish one; waiting for room in the ring is idle time."""
+        if frame.arrays is not None:
+            velocities = frame.arrays[1] if len(frame.arrays) > 1 else None
+            self._producer.publish(frame.arrays[0], number, 0.002 * number, velocities=velocities)
+            return
         began = perf_counter()
         while True:
             tried = perf_counter()
@@ -58,47 +67,36 @@ class Sender:
         regions.add("write_single_buf", perf_counter() - tried)
         regions.add("explicit_sync", tried - began)
 
-    def __enter__(self) -> Self:
-        self._producer = self._stack.enter_context(self._producer)
-        if self._work.far:
-            words = ("--listen", _endpoint(self._work), "--without-authentication")
-            self._stack.callback(_stop, _started("serve", str(self._producer.path), *words))
-        return self
 
-    def __exit__(self, *how: object) -> None:
-        self._stack.close()
+class Receiver(Side):
+    """Takes frames of the channel, or of the one into which it is relayed; copies records, as other solutions do."""
 
-
-class Receiver:
-    """Takes frames of the channel, or of the one into which it is relayed, and copies them."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._stack = ExitStack()
-        self._consumer = Consumer(Path(work.consumer_memory, "channel"), timeout=PATIENCE, wait=PATIENCE)
+    def open(self) -> None:
+        """Wait for the channel."""
+        place = Path(self.work.consumer_memory, "channel")
+        if self.work.far:
+            words = (_endpoint(self.work), "channel", "--as", str(place), "--wait", f"{PATIENCE:g}")
+            self.stack.callback(_stop, _started("relay", *words))
+        self._consumer = self.stack.enter_context(Consumer(place, timeout=PATIENCE, wait=PATIENCE))
+        self._shown: SerialisedFrame | None = None
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
-        """Wait for one, and copy it, although it could be used where it lies: the others have a copy, too."""
-        del number
+        """Wait for one; arrays are used where they lie."""
         with regions("fetch"):
             came = self._consumer.next()
+        if frame.arrays is not None and came is not None:
+            self._shown = frame
+            frame.show([array for array in (came.positions, came.velocities) if array is not None])
+            return
         if came is None or came.atoms is None:
             raise RuntimeError("the channel has ended, or has no atoms")
         with regions("read_single_buf"):
             frame.buffer[HEADER_BYTES:] = came.atoms.view(np.uint8)  # as numbers they would be copied one by one
 
     def done(self, regions: Regions) -> None:
-        """Nobody waits for it."""
-
-    def __enter__(self) -> Self:
-        if self._work.far:
-            words = (_endpoint(self._work), "channel", "--as", str(self._consumer.path), "--wait", f"{PATIENCE:g}")
-            self._stack.callback(_stop, _started("relay", *words))
-        self._consumer = self._stack.enter_context(self._consumer)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        """Give the frame back."""
+        if self._shown is not None:
+            self._shown.hide()
 
 
 def _endpoint(work: Work) -> str:

@@ -5,23 +5,20 @@ when it was analysed. ``barrier-pipelined`` lets the simulation go on at once. I
 name. With ``polling`` and ``inotify`` it is renamed when it is whole; who waits looks each millisecond, or is told.
 """
 
-from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Self
 
 from mdreel_lab.bench.exchange.arrivals import Arrivals
-from mdreel_lab.bench.exchange.meeting import Meeting
+from mdreel_lab.bench.exchange.barrier import Barrier
+from mdreel_lab.bench.exchange.catalogue import INOTIFY, LOCAL, PIPELINED, POLLING, SERIALISED, XFS
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
+from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE, Work
-
-SERIALISED, PIPELINED, POLLING, INOTIFY = "barrier-serialised", "barrier-pipelined", "polling", "inotify"
-SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
 
 POLL_SECONDS = 0.001
 
-_OF_ONE_NODE = ("local", "xfs")
+_OF_ONE_NODE = (LOCAL, XFS)
 
 
 def missing(work: Work) -> str:
@@ -37,85 +34,66 @@ def _path(work: Work, number: int) -> Path:
     return work.folder / f"{number}.frame"
 
 
-class Sender:
+class Sender(Side):
     """Writes a file for each frame."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._renames = work.synchronisation in (POLLING, INOTIFY)
-        self._meeting: Meeting | None = None
+    def open(self) -> None:
+        """Meet the consumer at a barrier, if there is one."""
+        self._renames = self.work.synchronisation in (POLLING, INOTIFY)
+        if not self._renames:
+            self._barrier = self.stack.enter_context(Barrier(self.work, listens=True))
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Write one; return when the consumer knows, and if the two are serialised, has analysed it."""
-        path = _path(self._work, number)
+        path = _path(self.work, number)
         with regions("write_single_buf"):
             part = path.with_suffix(".part") if self._renames else path
             with part.open("wb", buffering=0) as file:
                 frame.write_to(file)
             if self._renames:
                 part.rename(path)
-        if self._meeting is not None:
-            with regions("explicit_sync"):
-                self._meeting.wait()
-            if self._work.synchronisation == SERIALISED:
-                with regions("await_analysis"):
-                    self._meeting.wait()
-
-    def __enter__(self) -> Self:
         if not self._renames:
-            self._meeting = Meeting(self._work, listens=True)
-        return self
+            with regions("explicit_sync"):
+                self._barrier.wait()
+            if self.work.synchronisation == SERIALISED:
+                with regions("await_analysis"):
+                    self._barrier.wait()
 
-    def __exit__(self, *_: object) -> None:
-        if self._meeting is not None:
-            self._meeting.__exit__()
 
-
-class Receiver:
+class Receiver(Side):
     """Reads the files, and removes them."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._stack = ExitStack()
-        self._meeting: Meeting | None = None
-        self._arrivals: Arrivals | None = None
-        self._had: Path | None = None
+    def open(self) -> None:
+        """Meet the producer at a barrier, or watch the folder."""
+        self._way = self.work.synchronisation
+        if self._way in (SERIALISED, PIPELINED):
+            self._barrier = self.stack.enter_context(Barrier(self.work, listens=False))
+        elif self._way == INOTIFY:
+            self._arrivals = self.stack.enter_context(Arrivals(self.work.folder))
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Wait for one, and read it."""
-        path = _path(self._work, number)
+        self._had = _path(self.work, number)
         with regions("explicit_sync"):
-            self._wait(path)
-        with regions("read_single_buf"), path.open("rb", buffering=0) as file:
+            self._wait(self._had)
+        with regions("read_single_buf"), self._had.open("rb", buffering=0) as file:
             frame.read_from(file)
-        self._had = path
 
     def done(self, regions: Regions) -> None:
         """Remove the file, and let the simulation go on that waits for the analysis."""
-        if self._meeting is not None and self._work.synchronisation == SERIALISED:
+        if self._way == SERIALISED:
             with regions("release"):
-                self._meeting.wait()
-        if self._had is not None:
-            self._had.unlink()
+                self._barrier.wait()
+        self._had.unlink()
 
     def _wait(self, path: Path) -> None:
-        if self._meeting is not None:
-            self._meeting.wait()
-        elif self._arrivals is not None:
+        if self._way == INOTIFY:
             self._arrivals.wait(path.name, PATIENCE)
+        elif self._way != POLLING:
+            self._barrier.wait()
         else:
             until = monotonic() + PATIENCE
             while not path.exists():
                 if monotonic() > until:
                     raise TimeoutError(f"{path} did not come within {PATIENCE:g} s")
                 sleep(POLL_SECONDS)
-
-    def __enter__(self) -> Self:
-        if self._work.synchronisation in (SERIALISED, PIPELINED):
-            self._meeting = self._stack.enter_context(Meeting(self._work, listens=False))
-        elif self._work.synchronisation == INOTIFY:
-            self._arrivals = self._stack.enter_context(Arrivals(self._work.folder))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()

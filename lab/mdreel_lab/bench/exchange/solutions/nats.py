@@ -1,0 +1,109 @@
+"""NATS: its server beside the producer, messages that it keeps nowhere, and frames in pieces.
+
+The server cuts off a consumer that is too far behind, and loses its messages: so the consumer tells when it has a
+frame, and the producer is a few frames ahead of that at most.
+"""
+
+import asyncio
+import shutil
+import subprocess
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+import numpy as np
+
+from mdreel_lab.bench.exchange.models import SerialisedFrame
+from mdreel_lab.bench.exchange.regions import Regions
+from mdreel_lab.bench.exchange.solutions.side import Side, needs
+from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
+
+_FRAMES, _TAKEN = "frames", "taken"
+_PIECE = 8 << 20
+"""Its server takes 1 MiB at once by default; pieces of 8 MiB were a little faster."""
+_N_AHEAD = 4
+_PENDING_BYTES = 1 << 29
+
+
+def missing(work: Work) -> str:
+    """Say what is missing."""
+    return needs("nats")(work) or ("" if shutil.which("nats-server") else "nats-server was not found")
+
+
+class _Client(Side):
+    """A client with an event loop on a thread of its own, so that it answers while nobody waits."""
+
+    def open(self) -> None:
+        """Connect to the server."""
+        import nats
+
+        self._loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        thread.start()
+        self.stack.callback(thread.join)
+        self.stack.callback(self._loop.call_soon_threadsafe, self._loop.stop)
+        url = f"nats://{self.work.address}:{self.work.port}"
+        self._client: Any = when_there(
+            lambda: self._wait(nats.connect(url, allow_reconnect=False)), OSError, nats.errors.Error
+        )
+        self.stack.callback(lambda: self._wait(self._client.close()))
+        self._wait(self._begin())
+
+    async def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _wait(self, what: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE)
+
+
+class Sender(_Client):
+    """Starts the server, and publishes pieces."""
+
+    def open(self) -> None:
+        """Start the server."""
+        settings = self.work.folder / "nats.conf"
+        limits = f"max_payload: {_PIECE}\nmax_pending: {_PENDING_BYTES}\n"
+        settings.write_text(f'listen: "{self.work.address}:{self.work.port}"\n{limits}', encoding="utf-8")
+        server = subprocess.Popen(["nats-server", "-c", settings], stderr=subprocess.DEVNULL)
+        self.stack.callback(server.wait)
+        self.stack.callback(server.terminate)
+        super().open()
+
+    async def _begin(self) -> None:
+        self._room = asyncio.Semaphore(_N_AHEAD)
+        await self._client.subscribe(_TAKEN, cb=self._taken)
+        await self._client.flush()
+
+    async def _taken(self, _: object) -> None:
+        self._room.release()
+
+    async def _publish(self, frame: Any) -> None:
+        await self._room.acquire()
+        for first in range(0, frame.nbytes, _PIECE):
+            await self._client.publish(_FRAMES, frame[first : first + _PIECE].tobytes())
+
+    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+        """Publish one."""
+        with regions("write_single_buf"):
+            self._wait(self._publish(frame.buffer))
+
+
+class Receiver(_Client):
+    """Puts pieces together."""
+
+    async def _begin(self) -> None:
+        self._subscription = await self._client.subscribe(_FRAMES, pending_bytes_limit=_PENDING_BYTES)
+        await self._client.flush()
+
+    async def _take(self, frame: Any) -> None:
+        there = 0
+        while there < frame.nbytes:
+            piece = (await self._subscription.next_msg(PATIENCE)).data
+            frame[there : there + len(piece)] = np.frombuffer(piece, np.uint8)
+            there += len(piece)
+        await self._client.publish(_TAKEN, b"")
+
+    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+        """Take the next."""
+        with regions("fetch"):
+            self._wait(self._take(frame.buffer))

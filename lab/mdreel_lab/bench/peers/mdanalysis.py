@@ -1,0 +1,202 @@
+"""MDAnalysis: its own class of each analysis, serial or on a backend; reading; and static blocks with Dask over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mdreel_lab.bench.peers import questions as ask
+from mdreel_lab.bench.peers.job import ANGSTROM_PER_NM, RELATIVE, Found, Job, Read, Series, Work
+
+UNEVEN = 1e-2
+"""Deviation of its MSD: it takes frames of XTC files for unevenly spaced, and has some of the lags twice."""
+
+
+def prepare(job: Job) -> Work:
+    """Make the Universe without a trajectory, and import what the backend needs."""
+    import MDAnalysis as mda
+
+    if job.way == "file":
+        return _file(job)
+    if job.way == "static-blocks":
+        return _static_blocks(job)
+    if job.way == "dask":
+        import dask.multiprocessing  # noqa: F401
+    universe = mda.Universe(job.topology)
+    if job.what.startswith("read"):
+        return _reading(universe, job)
+
+    def rmsd() -> Series:
+        from MDAnalysis.analysis.rms import RMSD
+
+        universe.load_new(job.trajectory)
+        series: Series = _run(RMSD(universe.atoms[indices]), job).results.rmsd[:, 2]
+        return series
+
+    def analyse() -> Found:
+        universe.load_new(job.trajectory)
+        if job.what in FUNCTIONS:
+            n_frames, value = FUNCTIONS[job.what](universe, job)
+        else:
+            analysis = _run(_made(universe, job), job)
+            n_frames, value = analysis.n_frames, VALUES[job.what](analysis.results)
+        return Found(n_frames, float(value), within=UNEVEN if job.what == "msd-protein" else RELATIVE)
+
+    if job.what != "rmsd":
+        return analyse
+    indices = job.indices()
+    return rmsd
+
+
+def _reading(universe: Any, job: Job) -> Work:
+    indices = None if job.what == "read" else job.indices()
+
+    def read() -> Read:
+        universe.load_new(job.trajectory)
+        n_frames = 0
+        for step in universe.trajectory:
+            if indices is not None:
+                step.positions[indices]
+            n_frames += 1
+        # The reader goes back to its first frame when it has given the last.
+        last = universe.trajectory[-1].positions
+        return Read.of(n_frames, last if indices is None else last[indices])
+
+    return read
+
+
+def _file(job: Job) -> Work:
+    """Read with the C library xdrfile through MDAnalysis's thin file object."""
+    from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+
+    def read() -> Read:
+        n_frames = 0
+        with XTCFile(job.trajectory) as file:
+            for frame in file:
+                n_frames += 1
+                last = frame.x
+        return Read.of(n_frames, last, ANGSTROM_PER_NM)
+
+    return read
+
+
+def _static_blocks(job: Job) -> Work:
+    """Give each worker a static block with ``dask.delayed``, as Khoshlessan et al. (2017) and PMDA do."""
+    import dask.multiprocessing
+    import MDAnalysis as mda
+
+    delayed: Any = dask.delayed  # type: ignore[attr-defined]
+    compute: Any = dask.compute  # type: ignore[attr-defined]
+    universe = mda.Universe(job.topology)
+
+    def rmsd() -> Series:
+        universe.load_new(job.trajectory)
+        reference = universe.atoms[job.indices()].positions
+        edges = np.linspace(0, universe.trajectory.n_frames, job.n_workers + 1).astype(int).tolist()
+        blocks = [delayed(_block)(job, reference, first, end) for first, end in pairwise(edges)]
+        return np.concatenate(compute(*blocks, scheduler="processes", num_workers=job.n_workers))
+
+    return rmsd
+
+
+def _block(job: Job, reference: Any, first: int, end: int) -> Series:
+    import MDAnalysis as mda
+    from MDAnalysis.analysis.rms import rmsd
+
+    universe = mda.Universe(job.topology, job.trajectory)
+    atoms = universe.atoms[job.indices()]
+    return np.array(
+        [rmsd(atoms.positions, reference, center=True, superposition=True) for _ in universe.trajectory[first:end]]
+    )
+
+
+def _run(analysis: Any, job: Job) -> Any:
+    if job.way == "serial":
+        return analysis.run(step=job.step)
+    return analysis.run(step=job.step, backend=job.way, n_workers=job.n_workers)
+
+
+def _selected(job: Job) -> str:
+    return "index " + " ".join(map(str, job.indices()))
+
+
+def _rmsf(universe: Any, job: Job) -> tuple[int, float]:
+    from MDAnalysis.analysis.align import AlignTraj
+    from MDAnalysis.analysis.rms import RMSF
+
+    if job.what == "rmsf-superposed":
+        # In memory, as its documentation advises; its transformation fit_rot_trans takes ten times as long.
+        AlignTraj(universe, universe.copy(), select=_selected(job), in_memory=True).run()
+    analysis = _run(RMSF(universe.atoms[job.indices()]), job)
+    return analysis.n_frames, analysis.results.rmsf.mean()
+
+
+def _radius(atoms: Any) -> Any:
+    return atoms.radius_of_gyration()
+
+
+def _distances(universe: Any, job: Job) -> tuple[int, float]:
+    from MDAnalysis.lib.distances import distance_array
+
+    atoms = universe.atoms[job.indices()]
+    total, squares = np.zeros((2, len(atoms), len(atoms)))
+    contacts, n_frames = np.zeros((len(atoms), len(atoms)), int), 0
+    for _ in universe.trajectory[:: job.step]:
+        found = distance_array(atoms.positions, atoms.positions)
+        total += found
+        squares += found * found
+        contacts += found < ask.CONTACT
+        n_frames += 1
+    return n_frames, total.mean() / n_frames
+
+
+def _made(universe: Any, job: Job) -> Any:
+    """Return one of its classes of analysis."""
+    from MDAnalysis.analysis import contacts, dihedrals, dssp, hydrogenbonds, lineardensity, msd, pca, rdf
+    from MDAnalysis.analysis.base import AnalysisFromFunction
+
+    oxygen, protein = universe.select_atoms(ask.OXYGEN), universe.select_atoms("protein")
+    bridges = tuple(universe.select_atoms(selection) for selection in ask.SALT_BRIDGES)
+    bins = (ask.N_BINS, (0.0, ask.FARTHEST))
+    water = {"donors_sel": ask.OXYGEN, "hydrogens_sel": ask.HYDROGEN, "acceptors_sel": ask.OXYGEN}
+    bonds = hydrogenbonds.HydrogenBondAnalysis
+    makers: dict[str, Callable[[], Any]] = {
+        "rg": lambda: AnalysisFromFunction(_radius, protein),
+        "dihedrals": lambda: dihedrals.Ramachandran(protein),
+        "dssp": lambda: dssp.DSSP(universe),
+        "rdf": lambda: rdf.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1)),
+        "contacts": lambda: contacts.Contacts(universe, ask.SALT_BRIDGES, bridges, radius=ask.SALT_BRIDGE),
+        "linear-density": lambda: lineardensity.LinearDensity(ask.charge(universe), binsize=ask.SLAB),
+        "pca": lambda: pca.PCA(universe, _selected(job)),
+        "msd": lambda: msd.EinsteinMSD(universe, ask.OXYGEN),
+        "msd-protein": lambda: msd.EinsteinMSD(universe, _selected(job)),
+        "hbonds": lambda: bonds(universe, **water, update_selections=False),
+        "hbonds-protein": lambda: bonds(universe, **ask.OF_PROTEIN, update_selections=False),
+    }
+    return makers[job.what]()
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "rg": lambda found: found.timeseries.mean(),
+    "dihedrals": lambda found: np.abs(found.angles).mean(),
+    "dssp": lambda found: (found.dssp != "-").mean(),
+    "rdf": lambda found: found.rdf.mean(),
+    "contacts": lambda found: found.timeseries[:, 1].mean(),
+    "linear-density": lambda found: ask.mean_height(found.z),
+    "pca": lambda found: found.variance[:10].sum(),
+    "msd": lambda found: found.timeseries.mean(),
+    "msd-protein": lambda found: found.timeseries.mean(),
+    "hbonds": lambda found: len(found.hbonds),
+    "hbonds-protein": lambda found: len(found.hbonds),
+}
+"""The number to which every part of a result contributes, by analysis."""
+
+FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
+    "rmsf": _rmsf,
+    "rmsf-superposed": _rmsf,
+    "distances": _distances,
+}
+"""Analyses that take more than a class; each returns the number of frames, and such a number."""

@@ -1,0 +1,170 @@
+"""mdreel: the RMSD on every backend, reading alone, and every analysis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mdreel_lab.bench.peers import questions as ask
+from mdreel_lab.bench.peers.job import Found, Job, Read, Series, Work
+
+BATCH_BYTES = 2**22
+"""Coordinates that are read at a time: less takes longer, and more is not faster."""
+
+READING = ("open", "read", "decompress")
+COMPUTING = ("compute", "reduce")
+
+
+def prepare(job: Job) -> Work:
+    """Make the analysis, and the cluster or the ranks of a backend that are there before a run."""
+    if job.what.startswith("read"):
+        return _reading(job)
+    if job.what == "one-pass":
+        return _one_pass(job)
+    if job.what == "rmsd":
+        return _rmsd(job)
+    analysis, value_of = analysis_of(job), VALUES[job.what]
+
+    def work() -> Found:
+        analysis.run(step=job.step, backend="threads", n_workers=job.n_workers)
+        return Found(analysis.n_frames, float(value_of(analysis.results)))
+
+    return work
+
+
+def analysis_of(job: Job) -> Any:
+    """Return the analysis of a job; it opens its trajectory when it is run."""
+    import MDAnalysis as mda
+
+    import mdreel
+
+    universe = mda.Universe(job.topology)
+    selected = universe.atoms[job.indices()]
+    protein, oxygen = universe.select_atoms("protein"), universe.select_atoms(ask.OXYGEN)
+    of: dict[str, Any] = {"trajectory": job.trajectory if job.n_times == 1 else [job.trajectory] * job.n_times}
+    bins = (ask.N_BINS, (0.0, ask.FARTHEST))
+    makers: dict[str, Callable[[], Any]] = {
+        "rmsd": lambda: mdreel.RMSD(selected, **of),
+        "rmsf": lambda: mdreel.RMSF(selected, **of),
+        "rmsf-superposed": lambda: mdreel.RMSF(selected, superposition=True, **of),
+        "rg": lambda: mdreel.Rg(protein, **of),
+        "dihedrals": lambda: mdreel.Ramachandran(protein, **of),
+        "distances": lambda: mdreel.DistanceArray(selected, cutoff=ask.CONTACT, **of),
+        "dssp": lambda: mdreel.DSSP(universe, **of),
+        "dssp8": lambda: mdreel.DSSP(universe, method="kabsch-sander", **of),
+        "rdf": lambda: mdreel.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
+        "sasa": lambda: mdreel.SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
+        "contacts": lambda: mdreel.Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
+        "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
+        "pca": lambda: mdreel.PCA(selected, **of),
+        "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
+        "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
+        "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
+        "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
+    }
+    return makers[job.what]()
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "rmsf": lambda found: found.rmsf.mean(),
+    "rmsf-superposed": lambda found: found.rmsf.mean(),
+    "rg": lambda found: found.rgyr[:, 2].mean(),
+    "dihedrals": lambda found: np.abs(found.angles).mean(),
+    "distances": lambda found: found.mean.mean(),
+    "dssp": lambda found: 1 - found.fraction[:, 0].mean(),
+    "dssp8": lambda found: 1 - found.fraction[:, 0].mean(),
+    "rdf": lambda found: found.rdf.mean(),
+    "sasa": lambda found: found.total_area.mean(),
+    "contacts": lambda found: found.timeseries[:, 1].mean(),
+    "linear-density": lambda found: ask.mean_height(found.z),
+    "pca": lambda found: found.variance[:10].sum(),
+    "msd": lambda found: found.timeseries.mean(),
+    "msd-protein": lambda found: found.timeseries.mean(),
+    "hbonds": lambda found: len(found.hbonds),
+    "hbonds-protein": lambda found: len(found.hbonds),
+}
+"""The number to which every part of a result contributes, by analysis."""
+
+
+def _reading(job: Job) -> Work:
+    from mdreel._core import FrameSet
+    from mdreel.trajectory import read
+
+    chosen = None if job.what == "read" else job.indices().astype(np.uint32)
+
+    def work() -> Read:
+        source = read(job.trajectory)
+        wanted = np.arange(source.n_atoms, dtype=np.uint32) if chosen is None else chosen
+        reader = source.reader(wanted)
+        n_frames, batch = source.n_frames, max(1, BATCH_BYTES // (12 * len(wanted)))
+        for first in range(0, n_frames, batch):
+            last = reader.read(FrameSet.range(first, 1, min(batch, n_frames - first))).positions[-1]
+        return Read.of(n_frames, last)
+
+    return work
+
+
+def _rmsd(job: Job) -> Work:
+    analysis = analysis_of(job)
+    backend: Any = job.way
+    if job.way == "dask":
+        import distributed  # noqa: F401
+    if job.way == "dask-cluster":
+        from distributed import Client
+
+        from mdreel import Dask
+        from mdreel.execution.executors.dask.cluster import local_cluster
+
+        # It lasts as long as this process.
+        backend = Dask(client=Client(ExitStack().enter_context(local_cluster(job.n_workers))))
+
+    def rmsd() -> Series:
+        series: Series = analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]
+        return series
+
+    if job.way != "mpi":
+        return rmsd
+    from mdreel import Mpi
+
+    backend = Mpi()
+
+    def on_ranks() -> Series:  # the results stay on rank 0
+        results: list[Series] = []
+        backend.share(lambda: results.append(rmsd()))
+        return results[0] if results else np.zeros(1)
+
+    return on_ranks
+
+
+def _one_pass(job: Job) -> Work:
+    """Run three analyses in one pass; or time the costliest reading of one of them, and the computing of all."""
+    import mdreel
+
+    def make() -> list[Any]:
+        return [analysis_of(replace(job, what=what)) for what in ("rmsd", "rg", "dihedrals")]
+
+    def value_of(analyses: list[Any]) -> float:
+        rmsd, rg, ramachandran = (analysis.results for analysis in analyses)
+        return float(rmsd.rmsd[:, 2].mean() + rg.rgyr[:, 2].mean() + abs(ramachandran.angles).mean())
+
+    made = make()
+
+    def together() -> Found:
+        begin = time.perf_counter()
+        mdreel.run(made, backend="serial")
+        seconds = time.perf_counter() - begin
+        return Found(made[0].n_frames, value_of(made), seconds=seconds)
+
+    def apart() -> Found:
+        analyses = [analysis.run(backend="serial") for analysis in made]
+        reading, computing = (
+            [sum(map(analysis.timing.seconds, kinds)) for analysis in analyses] for kinds in (READING, COMPUTING)
+        )
+        return Found(analyses[0].n_frames, value_of(analyses), seconds=max(reading) + sum(computing))
+
+    return together if job.way == "together" else apart

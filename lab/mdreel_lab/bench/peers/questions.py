@@ -1,0 +1,47 @@
+"""Settings of the analyses that every library is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+CONTACT = 8.0
+"""Distance below which two atoms are in contact, Å."""
+
+OXYGEN, HYDROGEN = "resname SOL and name OW", "resname SOL and name HW1 HW2"
+"""Water."""
+
+OF_PROTEIN: dict[str, Any] = {
+    "donors_sel": None,
+    "hydrogens_sel": "name H* and bonded name N* O*",
+    "acceptors_sel": "name N* O*",
+}
+"""Hydrogen bonds of a protein without water; donors are the atoms bonded to these hydrogens."""
+
+N_BINS, FARTHEST = 100, 10.0
+"""Of radial distributions: bins, and the distance where they end, Å."""
+
+SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE* OD*")
+SALT_BRIDGE = 6.0
+"""The charged atoms whose native contacts are counted, and their distance, Å."""
+
+PROBE, N_SPHERE_POINTS = 1.4, 960
+"""Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""
+
+CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
+"""Of water (SPC), e: the topology of the benchmark has none."""
+
+SLAB = 0.5
+"""Width of the bins of profiles, Å."""
+
+
+def charge(universe: Any) -> Any:
+    """Give water its charges, and return it."""
+    universe.add_TopologyAttr("charges", [CHARGES.get(name, 0.0) for name in universe.atoms.names])
+    return universe.select_atoms("resname SOL")
+
+
+def mean_height(profile: Any) -> float:
+    """Return the mean height of the mass along z, Å: libraries do not agree on the volume of a triclinic cell."""
+    return float(np.average(profile.hist_bin_edges[1:], weights=profile.mass_density))

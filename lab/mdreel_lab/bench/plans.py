@@ -1,0 +1,62 @@
+"""Plans: all points of a scenario, kept with it in the folder of their records."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mdreel.errors import FormatError
+from mdreel_lab.bench.exchange.points import ExchangePoint, exchange_points_of
+from mdreel_lab.bench.exchange.scenario import KIND, Exchange
+from mdreel_lab.bench.grid import Point, points_of
+from mdreel_lab.bench.records import RECORDS, Kept, of_json, read_json, write_json, write_text
+from mdreel_lab.bench.scenario import Scenario
+
+ScenarioPoint: TypeAlias = Point | ExchangePoint
+
+PLANS = "plans"
+"""The folder of plans within that of a benchmark."""
+
+
+def plan(name: str, scenario: Scenario | Exchange, size: str) -> Sequence[ScenarioPoint]:
+    """Return all points of a scenario at one of `mdreel_lab.bench.scenario.SIZES`."""
+    if isinstance(scenario, Exchange):
+        return exchange_points_of(name, scenario, scenario.size(size))
+    return points_of(name, scenario, scenario.size(size))
+
+
+def keep_plan(folder: Path, name: str, source: Path, size: str, points: Sequence[ScenarioPoint]) -> None:
+    """Keep the file of a scenario and the keys of its points at a size, of which a report is made."""
+    place = folder / PLANS / f"{name}.toml"
+    if place.resolve() != source.resolve():
+        write_text(place, source.read_text(encoding="utf-8"))
+    write_json(place.with_suffix(".json"), {"size": size, "keys": [point.key for point in points]})
+
+
+def planned(folder: Path) -> list[str]:
+    """Return the names of the scenarios that were begun in a folder."""
+    return sorted(path.stem for path in (folder / PLANS).glob("*.json"))
+
+
+def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept[Any]]]:
+    """Return the file of a scenario, its size, and the records there are of its points, in their order.
+
+    Raise a `FormatError` if something is not what it should be.
+    """
+    place = folder / PLANS / f"{name}.json"
+    try:
+        content = read_json(place)
+        size, keys = str(content["size"]), list(content["keys"])
+    except (FormatError, TypeError, KeyError) as error:
+        raise FormatError(f"{place}: this is no plan of a benchmark: {error}") from error
+    places = [folder / RECORDS / name / f"{key}.json" for key in keys]
+    return place.with_suffix(".toml"), size, [_read(one) for one in places if one.exists()]
+
+
+def _read(place: Path) -> Kept[Any]:
+    content = read_json(place)
+    try:
+        said = content["point"]
+        point = ExchangePoint.of(said) if said.get("kind") == KIND else Point.of(said)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise FormatError(f"{place}: this is no record of a benchmark: {error}") from error
+    return of_json(content, place, point)

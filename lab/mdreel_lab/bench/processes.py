@@ -1,0 +1,80 @@
+"""Fresh processes, each for one measurement."""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_LAST_WORDS_SECONDS = 10.0
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+class ProcessError(RuntimeError):
+    """A process that failed, or took too long."""
+
+
+def child_environment(cache: Path, n_threads: int = 1, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a process: a number of threads for libraries, and an index cache of the benchmark."""
+    own = {"MDREEL_CACHE_DIR": str(cache.resolve()), "PYTHONWARNINGS": "ignore"}
+    return {**os.environ, **own, **dict.fromkeys(_THREADS, str(n_threads)), **(variables or {})}
+
+
+def run_process(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    limit: float,
+    *,
+    cores: Sequence[int] | None = None,
+) -> str:
+    """Run a process, which ends with this one when that is interrupted, and return what it printed.
+
+    It may take ``limit`` seconds, and is held to ``cores``. Raise a `ProcessError` if it fails, or takes too long.
+    """
+
+    def hold() -> None:
+        if cores is not None:
+            os.sched_setaffinity(0, cores)
+
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            preexec_fn=hold,  # noqa: PLW1509 - no threads of ours hold locks
+        ) as process,
+    ):
+        try:
+            printed, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            end(process)
+            raise ProcessError(f"it took more than {limit:,.0f} s") from None
+        except BaseException:
+            end(process)
+            raise
+        errors.seek(0)
+        output = printed.decode(errors="replace")
+        if process.returncode:
+            last = last_line(output + errors.read().decode(errors="replace"))
+            raise ProcessError(f"exit code {process.returncode}: {last}")
+    return output
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process and those that it has started: a launcher passes the signal on."""
+    process.terminate()
+    try:
+        process.wait(_LAST_WORDS_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def last_line(output: str) -> str:
+    """Return the last line that names an error, of the output of one or several ranks; or else the last line."""
+    lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (errors or lines or ["it said nothing"])[-1]

@@ -1,0 +1,143 @@
+"""Records of points: one JSON format for scenarios, exchanges and cases."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from mdreel.errors import FormatError
+from mdreel.foundation.atomic_files import replacing
+
+if TYPE_CHECKING:
+    from mdreel.timing.timing import Timing
+
+DONE, FAILED, LEFT_OUT = "done", "failed", "left out"
+"""Status of a point: it ran; it ran and failed; it cannot run here."""
+
+RECORDS = "records"
+"""The folder of records within that of a benchmark."""
+
+
+class AnyPoint(Protocol):
+    """A point: everything that determines one measurement, as a dataclass."""
+
+    @property
+    def scenario(self) -> str:
+        """The name of its scenario or case."""
+
+    @property
+    def key(self) -> str:
+        """The name of its record, which no other point of the scenario has."""
+
+
+PointT = TypeVar("PointT", bound=AnyPoint)
+PointT_co = TypeVar("PointT_co", bound=AnyPoint, covariant=True)
+
+
+@dataclass(frozen=True)
+class Kept(Generic[PointT_co]):
+    """The record of a point.
+
+    Attributes
+    ----------
+    message : str
+        Why it failed, or was left out.
+    seconds : float
+        Its time as its caller saw it, s: of an analysis the call of ``run``; the median of several rounds.
+    facts : dict
+        The state of the cache, the result's check, the time of each round, and the like.
+    environment : dict
+        Commit, versions, machine and files; see `mdreel.timing.environment`.
+    spans : Path or None
+        The record of its spans, where there are some.
+    """
+
+    point: PointT_co
+    status: str
+    message: str = ""
+    seconds: float = 0.0
+    facts: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    spans: Path | None = None
+
+    @cached_property
+    def timing(self) -> "Timing | None":
+        """Its spans; None where there are none."""
+        if self.spans is None:
+            return None
+        from mdreel.timing.files import read_record
+
+        return read_record(self.spans).timing
+
+    @property
+    def rounds(self) -> list[float]:
+        """The time of each round, s; nothing where it was not done."""
+        return list(self.facts.get("rounds", [self.seconds])) if self.status == DONE else []
+
+
+def of_rounds(seconds: Sequence[float]) -> dict[str, Any]:
+    """Return the median, the lowest and the highest of several times or ratios."""
+    return {"median": statistics.median(seconds), "low": min(seconds), "high": max(seconds)}
+
+
+def place_of(folder: Path, point: AnyPoint) -> Path:
+    """Return where the record of a point is, or will be."""
+    return folder / RECORDS / point.scenario / f"{point.key}.json"
+
+
+def spans_of(place: Path) -> Path:
+    """Return where the spans of a record are."""
+    return place.with_suffix(".spans.jsonl")
+
+
+def as_json(kept: Kept[AnyPoint]) -> dict[str, Any]:
+    """Return a record as JSON."""
+    return asdict(kept) | {"spans": None if kept.spans is None else kept.spans.name}
+
+
+def keep(folder: Path, kept: Kept[AnyPoint]) -> None:
+    """Write a record; it is whole afterwards, or as it was before."""
+    write_json(place_of(folder, kept.point), as_json(kept))
+
+
+def find(folder: Path, point: PointT) -> Kept[PointT] | None:
+    """Return the record of a point, if there is one."""
+    place = place_of(folder, point)
+    return of_json(read_json(place), place, point) if place.exists() else None
+
+
+def of_json(content: Any, place: Path, point: PointT) -> Kept[PointT]:
+    """Return the record of a point from its JSON, which was read from a place."""
+    try:
+        values = {name: value for name, value in content.items() if name != "point"}
+        spans = values.pop("spans", None)
+        return Kept(point, spans=None if spans is None else place.with_name(spans), **values)
+    except (TypeError, AttributeError) as error:
+        raise _no_record(place, error) from error
+
+
+def read_json(place: Path) -> Any:
+    """Read a record, or a page of records; raise a `FormatError` if it is not whole."""
+    try:
+        return json.loads(place.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _no_record(place, error) from error
+
+
+def write_json(place: Path, content: Any) -> None:
+    """Write JSON that is whole when it has its name."""
+    write_text(place, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_text(place: Path, text: str) -> None:
+    """Write a text that is whole when it has its name."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(place, force=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _no_record(place: Path, error: Exception) -> FormatError:
+    return FormatError(f"{place}: this is no record of a benchmark: {error}")

@@ -1,0 +1,1 @@
+"""Rigs: hosts on one machine, and file systems of theirs."""
