@@ -6,8 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parsed_topologies import parse_once
+
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+parse_once()
 
 LONGEST_FIRST = ("test_validation.py", "executors", "bench", "faults", "cluster", "mdanalysis", "advise", "analysis")
 """Where single tests take long. They come first: one of them at the end would run alone, with the other cores idle."""
