@@ -20,7 +20,6 @@ from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedEr
 from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.archives.committed import Committed
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.requests import FOLDER, Requests, answer_of
 from mdreel.live.engines.imd.access import Access as ImdAccess
@@ -33,6 +32,7 @@ from mdreel.live.nodes.local import LocalChannel
 from mdreel.live.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
 from mdreel.live.notices.file import process_of
 from mdreel.live.notices.reader import NoticeReader
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.access import Access
 from mdreel.live.watch.facts import facts_of
 from mdreel.live.watch.lines import lines

@@ -32,7 +32,7 @@ struct Folded {
     value: Option<Py<PyAny>>,
 }
 
-/// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.fold.Fold`.
+/// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.user.user_functions`.
 ///
 /// `fold.add` is called with the value of the frames of the block so far (None for none), how many the block has (0 where
 /// nobody knows), and a few more of them: numbers, times (ps), cells (n_frames, 6), NaN for none, and positions

@@ -7,12 +7,12 @@ import numpy as np
 
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import selected
 

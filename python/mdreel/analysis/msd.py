@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.correlation import fft_length
 from mdreel.analysis.diffusion import Diffusion, diffusion_of
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -17,6 +16,7 @@ from mdreel.analysis.periodic.jumps import Jump, find_jump_in
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.transformations import Scheme
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory

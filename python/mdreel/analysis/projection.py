@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, projection
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 

@@ -120,7 +120,7 @@ def _advice(meant: Understood, nodes: int | None, cores: int | None, file_system
     """Sample the analyses."""
     from mdreel.cli.frames import frames_in_window
     from mdreel.cli.prepared import prepare
-    from mdreel.cluster.advice.advice import advise as advise_on
+    from mdreel.cluster.advice.advise import advise as advise_on
     from mdreel.cluster.advice.target import target_of
 
     request = meant.request

@@ -10,7 +10,7 @@ from mdreel.cli.exits import CommandError, ExitCode, failing_with
 from mdreel.cli.say import say
 
 if TYPE_CHECKING:
-    from mdreel.live.channels.replay import Pace
+    from mdreel.live.producers.replay import Pace
 
 EXAMPLES = """\b
 Examples:
@@ -68,8 +68,8 @@ def produce(
         raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
 
     from mdreel.execution.progress import Progress
-    from mdreel.live.channels.replay import replay
     from mdreel.live.channels.staging import Staging
+    from mdreel.live.producers.replay import replay
     from mdreel.trajectory.read import read
 
     with failing_with(ExitCode.INPUT):
@@ -97,7 +97,7 @@ def produce(
 
 def _pace(rate: str | None) -> "Pace | None":
     """Return what was typed."""
-    from mdreel.live.channels.replay import Pace
+    from mdreel.live.producers.replay import Pace
 
     if rate is None:
         return None

@@ -85,8 +85,9 @@ class Recording:
         if not self.paths:
             return
         from mdreel.timing.environment import versions
-        from mdreel.timing.files import Record, write_record
+        from mdreel.timing.files import write_record
         from mdreel.timing.limits import measure_limits
+        from mdreel.timing.record import Record
 
         # Some packages are loaded by the run alone.
         record = Record(timing, {**environment, "versions": versions()}, measure_limits(files[0]), title)

@@ -76,7 +76,7 @@ def run(
     Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
-    check_access(access, job.source, executor)
+    check_access(access, job.source, executor.name, executor.schedule)
     keep_to_segments = access == "segments"
     watch = Watch()
     # What a run is about does not change when it is planned anew.

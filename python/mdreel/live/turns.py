@@ -11,7 +11,6 @@ from mdreel._core import FrameSet, Part, Transformation, await_arrival, plan
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.observer import ResultsView, views_of
 from mdreel.analysis.base.one_pass import job_of, leader_of
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import FrameIndexError, UnsupportedError
@@ -20,6 +19,7 @@ from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import with_opening
 from mdreel.execution.source_name import name_of
+from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
 from mdreel.live.notices.timing import seconds_of, shares_of
 from mdreel.timing.crew import Watch

@@ -12,7 +12,7 @@ from mdreel.timing.spans import KINDS, NO_BLOCK
 from mdreel.timing.tracks import Process, by_worker, lanes_of, name_of_worker, processes_of
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 Event = dict[str, Any]
 

@@ -12,7 +12,7 @@ from mdreel.timing.limits import Limits
 from mdreel.timing.spans import COORDINATOR, TASK
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 FORMAT = "mdreel spans"
 VERSION = 1

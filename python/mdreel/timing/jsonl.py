@@ -20,7 +20,7 @@ from mdreel.timing.header import (
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _NAMES = SPAN.names or ()
 _NUMBERS = {kind: i for i, kind in enumerate(KINDS)}

@@ -17,7 +17,7 @@ from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.tracks import Process, by_worker, name_of_worker, processes_of
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _INTERNAL = 1  # SPAN_KIND_INTERNAL: an operation within an application
 _WHOLE = 1  # number of the span of the whole run

@@ -12,7 +12,7 @@ from mdreel.timing.header import Header, header_in_json, header_of_json
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _HEADER = b"mdreel"
 _NOBODY = {"block": NO_BLOCK, "worker": COORDINATOR}

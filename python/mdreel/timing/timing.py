@@ -284,7 +284,8 @@ class Timing:
             If the file exists (and `force` is false), or cannot be written; nothing is left behind.
         """
         from mdreel.timing.environment import environment_of
-        from mdreel.timing.files import Record, write_record
+        from mdreel.timing.files import write_record
+        from mdreel.timing.record import Record
 
         known = environment_of([]) if environment is None else dict(environment)
         write_record(Record(self, known, limits, title), path, force)

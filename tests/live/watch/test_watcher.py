@@ -10,7 +10,7 @@ import pytest
 from growing_file import N_ATOMS
 from mdreel.errors import MismatchError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.facts import facts_of
 from mdreel.live.watch.rate import Rate
 from mdreel.live.watch.watcher import Watcher

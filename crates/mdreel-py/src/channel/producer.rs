@@ -61,7 +61,7 @@ fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<
     section.collect()
 }
 
-/// The one who publishes frames on a channel; see `mdreel.live.channels.producer.Producer`.
+/// The one who publishes frames on a channel; see `mdreel.live.producers.producer.Producer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelProducer(Present);
 

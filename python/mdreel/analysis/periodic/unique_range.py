@@ -3,9 +3,9 @@
 import math
 import warnings
 
-from mdreel.analysis.base.tally import Tally
 from mdreel.errors import RangeWarning
-from mdreel.execution.damage import caller_level
+from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 
 
 def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from mdreel.errors import MismatchError
 from mdreel.foundation.atomic_files import give_name
 from mdreel.foundation.untrusted_input import shown
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import Request
+from mdreel.live.producers.producer import Producer
 
 _MOST_STRIDE = 2**31 - 1
 """Engines count the steps of a run with 32 bits."""

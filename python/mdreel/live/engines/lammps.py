@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.engine_commands import Obeying
 from mdreel.live.engines.imd.dialects import DIALECTS
+from mdreel.live.producers.producer import Producer
 
 _UNITS = ("metal", "real")
 _TEMPERATURE = "temperature"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
 

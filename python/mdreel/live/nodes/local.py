@@ -12,9 +12,9 @@ from mdreel._core import ChannelRelay, channel_frame_identity, channel_status
 from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.untrusted_input import content_of, object_of, text
 from mdreel.live.channels.directory import make_folder_for
-from mdreel.live.channels.producer import RING_BYTES
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.messages import Answer
+from mdreel.live.producers.producer import RING_BYTES
 
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)

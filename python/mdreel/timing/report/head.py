@@ -11,7 +11,7 @@ from mdreel.timing.stragglers import STRAGGLER, Straggler
 from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _MOST_NAMED = 8
 

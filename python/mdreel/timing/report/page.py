@@ -17,7 +17,7 @@ from mdreel.timing.report.task_stream import task_stream
 from mdreel.timing.report.throughput import against_limits, throughput
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 ENDINGS = (".html", ".htm")
 

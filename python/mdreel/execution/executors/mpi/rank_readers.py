@@ -17,7 +17,7 @@ from mdreel.execution.job import FileTogether, Job
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Pass
-    from mdreel.execution.executors.mpi.round import Assignment
+    from mdreel.execution.executors.mpi.assignment import Assignment
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mdreel._core import FrameReader, FrameSet, Source
 from mdreel.errors import MismatchError
 from mdreel.execution.source_name import name_of
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 
 _Array: TypeAlias = NDArray[np.float32]
 _Read: TypeAlias = tuple[_Array, _Array | None, _Array | None, _Array | None, float, int]

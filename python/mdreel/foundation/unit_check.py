@@ -4,7 +4,7 @@ import math
 import warnings
 
 from mdreel.errors import MismatchError, UnitWarning
-from mdreel.execution.damage import caller_level
+from mdreel.foundation.stack_level import caller_level
 
 
 def check_length(name: str, value: float, *, empty: float, doubtful: float) -> float:
