@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from forked_python.command import forked_python
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -11,6 +11,7 @@ import importlib
 import io
 import marshal
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -19,18 +20,30 @@ import sys
 import threading
 import types
 import warnings
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+from MDAnalysis import Universe
+from MDAnalysisTests import datafiles
+
+from parsed_topologies import parse_once
 
 MODULES = (
-    "MDAnalysis",
+    "MDAnalysis.analysis.align",
     "MDAnalysis.analysis.rms",
     "MDAnalysisTests.datafiles",
     "matplotlib.figure",
-    "mdreel.cli.main",
-    "mdreel.live",
-    "mdreel.transformations",
+    "mdreel",
+    "mdreel_lab",
+    "openmm.app",  # which MDAnalysis looks for
     "rich.progress",
+    "typer._adapters",
 )
+"""What is imported, where it is installed; packages of ours with all that is in them."""
+Request = tuple[str, list[str], dict[str, str], list[int]]
+"""Working directory, arguments, variables and ignored signals of a process."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME", "OMP_", "OPENBLAS_", "MKL_", "OMPI_", "PMI_")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
@@ -39,80 +52,104 @@ def main() -> None:
     os.setsid()  # Ctrl-C on the terminal is for the launchers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in MODULES:
-            with suppress(ModuleNotFoundError):
-                importlib.import_module(name)
-        with suppress(SystemExit), redirect_stdout(io.StringIO()):
-            from mdreel.cli.main import app
-
-            app(["--version"])  # what Typer imports when it runs
+        _import_all()
+        parse_once()
+        for file in (datafiles.PSF, datafiles.GRO):
+            Universe(file)
     gc.collect()
     gc.freeze()
-    folder, words, variables, ignored = _serve(sys.argv[1])
+    folder, words, variables, ignored = Server(sys.argv[1]).serve()
     _become(folder, variables, ignored)
     os._exit(_end_with(_status_of(words)))
 
 
-def _serve(address: str) -> tuple[str, list[str], dict[str, str], list[int]]:
-    """Fork for each launcher; return the request in the new process."""
-    with selectors.DefaultSelector() as selector, socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen(64)
-        selector.register(listener, selectors.EVENT_READ)
-        selector.register(0, selectors.EVENT_READ)
+def _import_all() -> None:
+    for name in MODULES:
+        with suppress(ModuleNotFoundError):
+            package = importlib.import_module(name)
+            if name.startswith("mdreel"):
+                for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+                    if "mpi" not in module.name and "__main__" not in module.name:
+                        with suppress(ImportError):
+                            importlib.import_module(module.name)
+
+
+class Server:
+    """Forks for launchers, passes on the ends of processes, and ends those whose launcher was killed."""
+
+    def __init__(self, address: str) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(address)
+        self._listener.listen(64)
+        self._running: dict[int, tuple[int, socket.socket]] = {}  # by the handle of the process
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(0, selectors.EVENT_READ)
         print("listening", flush=True)
-        running: dict[int, tuple[int, socket.socket]] = {}  # by the handle of the process
+
+    def serve(self) -> Request:
+        """Fork for each launcher; return the request in the new process."""
         while True:
-            for key, _ in selector.select():
+            for key, _ in self._selector.select():
                 if key.fileobj == 0:
                     os._exit(0)
-                elif key.fileobj is listener:
-                    launcher = listener.accept()[0]
-                    request, streams = _receive(launcher)
-                    if not _can_be_forked(request):
-                        launcher.sendall(b"0")
-                        launcher.close()
-                    elif process := os.fork():
-                        launcher.sendall(b"%d" % process)
-                        handle = os.pidfd_open(process)
-                        running[handle] = (process, launcher)
-                        selector.register(handle, selectors.EVENT_READ)
-                        selector.register(launcher, selectors.EVENT_READ, handle)
-                    else:
-                        for place, stream in enumerate(streams):
-                            os.dup2(stream, place)
-                        for open_file in (*streams, *running):
-                            os.close(open_file)
-                        for _, other in running.values():
-                            other.close()
-                        launcher.close()
+                elif key.fileobj is self._listener:
+                    if request := self._fork():
                         return request
-                    for stream in streams:
-                        os.close(stream)
-                elif key.fd in running:
-                    process, launcher = running.pop(key.fd)
-                    _, status = os.waitpid(process, 0)
-                    selector.unregister(key.fd)
-                    os.close(key.fd)
-                    with suppress(KeyError):
-                        selector.unregister(launcher)
-                    with suppress(OSError):
-                        launcher.sendall(b"%d" % status)
-                    launcher.close()
-                else:  # the launcher was killed
-                    selector.unregister(key.fileobj)
-                    if key.data in running:
-                        os.kill(running[key.data][0], signal.SIGKILL)
+                elif key.fd in self._running:
+                    self._tell_end(key.fd)
+                else:  # the launcher was killed, or was told just now
+                    with suppress(KeyError, ValueError):
+                        self._selector.unregister(key.fileobj)
+                    if key.data in self._running:
+                        os.kill(self._running[key.data][0], signal.SIGKILL)
+
+    def _fork(self) -> Request | None:
+        """Answer a launcher; return its request in the new process."""
+        launcher = self._listener.accept()[0]
+        request, streams = _receive(launcher)
+        process = os.fork() if _can_be_forked(request) else -1
+        if process == 0:
+            for place, stream in enumerate(streams):
+                os.dup2(stream, place)
+            for open_file in (*streams, *self._running):
+                os.close(open_file)
+            for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
+                connection.close()
+            return request
+        for stream in streams:
+            os.close(stream)
+        launcher.sendall(b"%d" % max(0, process))
+        if process < 0:
+            launcher.close()
+            return None
+        handle = os.pidfd_open(process)
+        self._running[handle] = (process, launcher)
+        self._selector.register(handle, selectors.EVENT_READ)
+        self._selector.register(launcher, selectors.EVENT_READ, handle)
+        return None
+
+    def _tell_end(self, handle: int) -> None:
+        """Tell the launcher how its process has ended."""
+        process, launcher = self._running.pop(handle)
+        _, status = os.waitpid(process, 0)
+        self._selector.unregister(handle)
+        os.close(handle)
+        with suppress(KeyError):
+            self._selector.unregister(launcher)
+        with suppress(OSError):
+            launcher.sendall(b"%d" % status)
+        launcher.close()
 
 
-def _receive(launcher: socket.socket) -> tuple[tuple[str, list[str], dict[str, str], list[int]], list[int]]:
+def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
     """Receive a request and the three streams of the process."""
     head, streams, _, _ = socket.recv_fds(launcher, 8, 3)
     size = int.from_bytes(head, "big")
     return marshal.loads(launcher.recv(size, socket.MSG_WAITALL)), streams
 
 
-def _can_be_forked(request: tuple[str, list[str], dict[str, str], list[int]]) -> bool:
+def _can_be_forked(request: Request) -> bool:
     """Whether the process begins as the server did: no options of the interpreter, the same variables at its start."""
     _, words, variables, _ = request
     known = len(words) > 1 if words[:1] in (["-m"], ["-c"]) else bool(words) and not words[0].startswith("-")
@@ -136,7 +173,7 @@ def _become(folder: str, variables: dict[str, str], ignored: list[int]) -> None:
         mode = "rb" if number == 0 else "wb"
         buffering = 0 if at_once and number else -1
         stream = io.TextIOWrapper(
-            open(number, mode, buffering, closefd=False),  # type: ignore[arg-type]
+            os.fdopen(number, mode, buffering, closefd=False),
             encoding=sys.__stdout__.encoding,
             errors=errors,
             line_buffering=number == 2 or (number == 1 and os.isatty(1)),
@@ -160,7 +197,7 @@ def _status_of(words: list[str]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         _end_with(1)
         os.kill(os.getpid(), signal.SIGINT)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (the interpreter shows every one)
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
@@ -180,10 +217,9 @@ def _end_with(code: int) -> int:
 
 def _execute(words: list[str]) -> None:
     """Run the module, the code or the script as the interpreter does."""
-    gc.enable()
     if words[0] == "-m":
         sys.argv = words[1:]
-        sys.path[0] = os.getcwd()
+        sys.path[0] = str(Path.cwd())
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         return
     main_module = types.ModuleType("__main__")
@@ -191,10 +227,9 @@ def _execute(words: list[str]) -> None:
     if words[0] == "-c":
         sys.argv, sys.path[0], source, file_name = ["-c", *words[2:]], "", words[1], "<string>"
     else:
-        sys.argv, sys.path[0], file_name = words, os.path.dirname(os.path.abspath(words[0])), words[0]
+        sys.argv, sys.path[0], file_name = words, str(Path(words[0]).resolve().parent), words[0]
         main_module.__file__ = file_name
-        with io.open_code(os.path.abspath(file_name)) as script:
-            source = script.read().decode()
+        source = Path(file_name).read_text(encoding="utf-8")
     exec(compile(source, file_name, "exec"), main_module.__dict__)
 
 
