@@ -20,7 +20,7 @@ def run(tmp_path: Path) -> Run:
 
     def run_mdreel(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*forked_python(), "-m", "mdreel.cli", *map(str, arguments)],
+            [forked_python(), "-m", "mdreel.cli", *map(str, arguments)],
             cwd=tmp_path,
             env={**os.environ, **settings},
             stdin=subprocess.DEVNULL,

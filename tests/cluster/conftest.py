@@ -20,7 +20,7 @@ def mdreel() -> Mdreel:
     """Run the command in a folder; return what it prints."""
 
     def run(folder: Path, *arguments: str | Path) -> str:
-        words = [*forked_python(), "-m", "mdreel.cli", *map(str, arguments)]
+        words = [forked_python(), "-m", "mdreel.cli", *map(str, arguments)]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -6,6 +6,7 @@ It prints a line when it listens, and ends with its standard input.
 """
 
 import atexit
+import fcntl
 import gc
 import importlib
 import io
@@ -20,6 +21,7 @@ import sys
 import threading
 import types
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from MDAnalysisTests import datafiles
 
 from parsed_topologies import parse_once
 
+_HIGH, _MOST_FILES = 500, 64
 MODULES = (
     "MDAnalysis.analysis.align",
     "MDAnalysis.analysis.rms",
@@ -42,9 +45,9 @@ MODULES = (
     "typer._adapters",
 )
 """What is imported, where it is installed; packages of ours with all that is in them."""
-Request = tuple[str, list[str], dict[str, str], list[int]]
-"""Working directory, arguments, variables and ignored signals of a process."""
-AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME", "OMP_", "OPENBLAS_", "MKL_", "OMPI_", "PMI_")
+Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
+"""Working directory, arguments, variables, ignored signals and open files of a process."""
+AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME", "OMPI_", "PMI_", "SLURM_")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
 
@@ -58,9 +61,9 @@ def main() -> None:
             Universe(file)
     gc.collect()
     gc.freeze()
-    folder, words, variables, ignored = Server(sys.argv[1]).serve()
-    _become(folder, variables, ignored)
-    os._exit(_end_with(_status_of(words)))
+    request = Server(sys.argv[1]).serve()
+    _become(request)
+    os._exit(_end_with(_status_of(request[1])))
 
 
 def _import_all() -> None:
@@ -107,18 +110,21 @@ class Server:
     def _fork(self) -> Request | None:
         """Answer a launcher; return its request in the new process."""
         launcher = self._listener.accept()[0]
-        request, streams = _receive(launcher)
+        request, files = _receive(launcher)
         process = os.fork() if _can_be_forked(request) else -1
         if process == 0:
-            for place, stream in enumerate(streams):
-                os.dup2(stream, place)
-            for open_file in (*streams, *self._running):
-                os.close(open_file)
             for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
                 connection.close()
+            # Away from the numbers that they are to have.
+            apart = [fcntl.fcntl(file, fcntl.F_DUPFD, _HIGH) for file in files]
+            for file in (*files, *self._running):
+                os.close(file)
+            for file, number in zip(apart, (0, 1, 2, *request[4]), strict=True):
+                os.dup2(file, number)
+                os.close(file)
             return request
-        for stream in streams:
-            os.close(stream)
+        for file in files:
+            os.close(file)
         launcher.sendall(b"%d" % max(0, process))
         if process < 0:
             launcher.close()
@@ -143,28 +149,32 @@ class Server:
 
 
 def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
-    """Receive a request and the three streams of the process."""
-    head, streams, _, _ = socket.recv_fds(launcher, 8, 3)
+    """Receive a request and the open files of the process."""
+    head, files, _, _ = socket.recv_fds(launcher, 8, _MOST_FILES)
     size = int.from_bytes(head, "big")
-    return marshal.loads(launcher.recv(size, socket.MSG_WAITALL)), streams
+    return marshal.loads(launcher.recv(size, socket.MSG_WAITALL)), files
 
 
 def _can_be_forked(request: Request) -> bool:
-    """Whether the process begins as the server did: no options of the interpreter, the same variables at its start."""
-    _, words, variables, _ = request
+    """Whether the process begins as the server did: no other options, the same variables at its start."""
+    _, words, variables, _, _ = request
+    words = words[words[:1] == ["-P"] :]
     known = len(words) > 1 if words[:1] in (["-m"], ["-c"]) else bool(words) and not words[0].startswith("-")
     return known and _at_start(variables) == _at_start(os.environ)
 
 
-def _at_start(variables: dict[str, str] | os._Environ[str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(AT_START)}
+def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name != "PYTHONPATH"}
 
 
-def _become(folder: str, variables: dict[str, str], ignored: list[int]) -> None:
+def _become(request: Request) -> None:
     """Take over the working directory, the variables, the signals and the streams of the process."""
+    folder, _, variables, ignored, _ = request
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [path for path in known if path and path not in sys.path]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
@@ -217,19 +227,21 @@ def _end_with(code: int) -> int:
 
 def _execute(words: list[str]) -> None:
     """Run the module, the code or the script as the interpreter does."""
+    if is_safe := words[0] == "-P":
+        words = words[1:]
+    path = {"-m": str(Path.cwd()), "-c": ""}.get(words[0], str(Path(words[0]).resolve().parent))
+    sys.path[:1] = [] if is_safe else [path]
     if words[0] == "-m":
         sys.argv = words[1:]
-        sys.path[0] = str(Path.cwd())
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         return
     main_module = types.ModuleType("__main__")
     sys.modules["__main__"] = main_module
     if words[0] == "-c":
-        sys.argv, sys.path[0], source, file_name = ["-c", *words[2:]], "", words[1], "<string>"
+        sys.argv, source, file_name = ["-c", *words[2:]], words[1], "<string>"
     else:
-        sys.argv, sys.path[0], file_name = words, str(Path(words[0]).resolve().parent), words[0]
+        sys.argv, source, file_name = words, Path(words[0]).read_text(encoding="utf-8"), words[0]
         main_module.__file__ = file_name
-        source = Path(file_name).read_text(encoding="utf-8")
     exec(compile(source, file_name, "exec"), main_module.__dict__)
 
 

@@ -23,7 +23,7 @@ def bench(data: Path) -> Bench:
     """Run ``mdreel bench`` in a folder."""
 
     def run(folder: Path, *arguments: str | Path, **settings: str) -> "subprocess.CompletedProcess[str]":
-        command = [*forked_python(), "-m", "mdreel.cli", "bench", *map(str, arguments)]
+        command = [forked_python(), "-m", "mdreel.cli", "bench", *map(str, arguments)]
         if arguments[0] == "run":
             command += ["--data", str(data), *([] if "--report" in arguments else ["--no-report"])]
         return subprocess.run(

@@ -80,9 +80,9 @@ class Walks:
     def write(self, content: str) -> None:
         (self.folder / "e.toml").write_text(content)
 
-    def start(self, *options: str, python: Sequence[str] = (sys.executable,)) -> "subprocess.Popen[str]":
+    def start(self, *options: str, python: str = sys.executable) -> "subprocess.Popen[str]":
         """Start a run; what it says is to be read."""
-        command = [*python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
+        command = [python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes)
 
@@ -94,7 +94,7 @@ class Walks:
         return str(said)
 
     def status(self) -> list[dict[str, Any]]:
-        command = [*forked_python(), "-m", "mdreel.cli", "ensemble", "status", "e.toml", "--json"]
+        command = [forked_python(), "-m", "mdreel.cli", "ensemble", "status", "e.toml", "--json"]
         done = subprocess.run(command, cwd=self.folder, env=os.environ, capture_output=True, text=True, check=True)
         found: list[dict[str, Any]] = json.loads(done.stdout)
         return found

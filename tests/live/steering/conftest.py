@@ -22,7 +22,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_steer(folder: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
     """Run ``mdreel steer`` in a folder."""
     return subprocess.run(
-        [*forked_python(), "-m", "mdreel.cli", "steer", *map(str, words)],
+        [forked_python(), "-m", "mdreel.cli", "steer", *map(str, words)],
         cwd=folder,
         env=os.environ,
         stdin=subprocess.DEVNULL,
