@@ -10,8 +10,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tasks.output import TaskError, output, say
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -28,10 +31,12 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     ),
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
+SYSTEM_PACKAGES = threading.Lock()  # apt-get refuses a second one of its kind
 PIP_INSTALL = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
+    "c++": "build-essential",  # the fuzzer is written in it
     "chromedriver": "chromium chromium-driver",  # the report is looked at in a browser
     "faketime": "faketime",  # wall clocks of tests are set
     "gmx": "gromacs",
@@ -41,15 +46,6 @@ PROGRAMS = {  # and Debian's packages that they are in
     "slurmctld": "slurmctld slurmd slurm-client munge",
     "shellcheck": "shellcheck",
 }
-
-
-class TaskError(Exception):
-    """A task cannot go on; the message says why and what to do."""
-
-
-def say(text: str) -> None:
-    """Show a line at once."""
-    print(text, flush=True)
 
 
 def environment_variables(**more: str) -> dict[str, str]:
@@ -68,7 +64,8 @@ def run(*command: str | Path, **variables: str) -> None:
     words = [str(word) for word in command]
     shown = [str(Path(word).relative_to(ROOT)) if word.startswith(f"{ROOT}{os.sep}") else word for word in words]
     say("$ " + shlex.join([f"{name}={value}" for name, value in variables.items()] + shown))
-    if code := subprocess.run(words, cwd=ROOT, env=environment_variables(**variables), check=False).returncode:
+    streams = {"stdout": output(), "stderr": subprocess.STDOUT if output() is not sys.stdout else None}
+    if code := subprocess.run(words, cwd=ROOT, env=environment_variables(**variables), **streams).returncode:
         raise TaskError(f"{shlex.join(shown[:4])} ended with exit code {code}")
 
 
@@ -81,8 +78,9 @@ def install_system_packages(*names: str) -> None:
     """Install packages of Debian."""
     say(f"-- system packages: {', '.join(names)}")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    run("apt-get", "update", "-qq", **quiet)
-    run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *names, **quiet)
+    with SYSTEM_PACKAGES:
+        run("apt-get", "update", "-qq", **quiet)
+        run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *names, **quiet)
 
 
 def need_program(program: str, package: str) -> None:
@@ -183,13 +181,15 @@ def need_lab() -> None:
 
 
 def need_programs() -> None:
-    """Installs what some tests and benchmarks run, where that can be done without asking."""
-    for program, names in PROGRAMS.items():
-        if shutil.which(program, path=environment_variables()["PATH"]) is None:
-            if can_install_system_packages():
-                install_system_packages(*names.split())
-            else:
-                say(f"-- {program} is not installed: what needs it is skipped by name (Debian, Ubuntu: {names})")
+    """Install what some tests and benchmarks run, at once, where that can be done without asking."""
+    path = environment_variables()["PATH"]
+    missing = {program: names for program, names in PROGRAMS.items() if shutil.which(program, path=path) is None}
+    missing |= {header: names for header, names in EXTRAS.values() if not Path(header).exists()}
+    if missing and can_install_system_packages():
+        install_system_packages(*dict.fromkeys(" ".join(missing.values()).split()))
+        return
+    for program, names in missing.items():
+        say(f"-- {program} is not installed: what needs it is skipped by name (Debian, Ubuntu: {names})")
 
 
 def need_extra(name: str) -> None:
@@ -198,9 +198,9 @@ def need_extra(name: str) -> None:
     folder = ROOT / "extras" / name
 
     def build_extra() -> None:
-        if can_install_system_packages():
+        if not Path(header).exists() and can_install_system_packages():
             install_system_packages(*names.split())
-        elif not Path(header).exists():
+        if not Path(header).exists():
             raise TaskError(f"extras/{name} needs {names} of Debian or Ubuntu; elsewhere see docs/executors.md")
         run(PYTHON, folder / "build.py")
 

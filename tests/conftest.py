@@ -1,13 +1,23 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
+import multiprocessing.spawn
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from forked_python.command import forked_python
+from mdreel.execution.executors.local import processes
+from parsed_topologies import parse_once
+
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+parse_once()
 
 LONGEST_FIRST = ("test_validation.py", "executors", "bench", "faults", "cluster", "mdanalysis", "advise", "analysis")
 """Where single tests take long. They come first: one of them at the end would run alone, with the other cores idle."""
@@ -27,6 +37,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("XDG_STATE_HOME", str(cache / "state"))  # the key of checkpoints
     return cache
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers_start_at_once() -> Iterator[None]:
+    """Have the fork server start the workers of our processes, of Dask and of `multiprocessing`."""
+    interpreter = multiprocessing.spawn.get_executable()
+    stand_in = SimpleNamespace(executable=forked_python(), path=sys.path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "sys", stand_in)
+        multiprocessing.set_executable(forked_python())
+        yield
+        multiprocessing.set_executable(interpreter)
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,14 @@
 
 import os
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from forked_python.command import forked_python
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -19,7 +20,7 @@ def run(tmp_path: Path) -> Run:
 
     def run_mdreel(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "mdreel.cli", *map(str, arguments)],
+            [forked_python(), "-m", "mdreel.cli", *map(str, arguments)],
             cwd=tmp_path,
             env={**os.environ, **settings},
             stdin=subprocess.DEVNULL,

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
+from forked_python.command import forked_python
+
 Mdreel = Callable[..., str]
 
 
@@ -18,7 +20,7 @@ def mdreel() -> Mdreel:
     """Run the command in a folder; return what it prints."""
 
     def run(folder: Path, *arguments: str | Path) -> str:
-        words = [sys.executable, "-m", "mdreel.cli", *map(str, arguments)]
+        words = [forked_python(), "-m", "mdreel.cli", *map(str, arguments)]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from forked_python.command import forked_python
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -22,7 +23,7 @@ def bench(data: Path) -> Bench:
     """Run ``mdreel bench`` in a folder."""
 
     def run(folder: Path, *arguments: str | Path, **settings: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "mdreel.cli", "bench", *map(str, arguments)]
+        command = [forked_python(), "-m", "mdreel.cli", "bench", *map(str, arguments)]
         if arguments[0] == "run":
             command += ["--data", str(data), *([] if "--report" in arguments else ["--no-report"])]
         return subprocess.run(

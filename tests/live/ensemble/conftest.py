@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import mdreel
+from forked_python.command import forked_python
 from live.ensemble.walk import N_ATOMS, STEP_PS, STRIDE, trajectory_of
 from mdreel._core import Source
 
@@ -79,21 +80,21 @@ class Walks:
     def write(self, content: str) -> None:
         (self.folder / "e.toml").write_text(content)
 
-    def start(self, *options: str) -> "subprocess.Popen[str]":
+    def start(self, *options: str, python: str = sys.executable) -> "subprocess.Popen[str]":
         """Start a run; what it says is to be read."""
-        command = [sys.executable, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
+        command = [python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes)
 
     def run(self, *options: str, code: int = 0) -> str:
         """Run it to its end, and return what it says."""
-        with self.start(*options) as process:
+        with self.start(*options, python=forked_python()) as process:
             _, said = process.communicate(timeout=LONGEST_SECONDS)
         assert process.returncode == code, said
         return str(said)
 
     def status(self) -> list[dict[str, Any]]:
-        command = [sys.executable, "-m", "mdreel.cli", "ensemble", "status", "e.toml", "--json"]
+        command = [forked_python(), "-m", "mdreel.cli", "ensemble", "status", "e.toml", "--json"]
         done = subprocess.run(command, cwd=self.folder, env=os.environ, capture_output=True, text=True, check=True)
         found: list[dict[str, Any]] = json.loads(done.stdout)
         return found

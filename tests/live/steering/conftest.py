@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import mdreel
+from forked_python.command import forked_python
 
 LONGEST_SECONDS = 300
 
@@ -22,7 +22,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_steer(folder: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
     """Run ``mdreel steer`` in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "mdreel.cli", "steer", *map(str, words)],
+        [forked_python(), "-m", "mdreel.cli", "steer", *map(str, words)],
         cwd=folder,
         env=os.environ,
         stdin=subprocess.DEVNULL,

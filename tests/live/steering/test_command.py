@@ -5,13 +5,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
+from forked_python.command import forked_python
 from growing_file import N_ATOMS
 from live.steering.conftest import LONGEST_SECONDS, events, lines_of, run_steer
 from publishing import said, simulate
@@ -92,7 +92,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 
 def mdreel(folder: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "mdreel.cli", *words]
+    command = [forked_python(), "-m", "mdreel.cli", *words]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=LONGEST_SECONDS)
     return done.stdout
 
@@ -179,7 +179,7 @@ def test_interruption_is_logged_and_ends_what_is_waited_for(tmp_path: Path, numb
         try:
             assert [said(simulation), said(simulation)] == ["open", "published"]
             words = ["rules.toml", "-s", "top.gro", "--channel", str(tmp_path / "run1"), "--log", "log.jsonl", "-q"]
-            command = [sys.executable, "-m", "mdreel.cli", "steer", *words]
+            command = [forked_python(), "-m", "mdreel.cli", "steer", *words]
             with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as steering:
                 waiting(tmp_path / "log.jsonl", 2)
                 until = monotonic() + LONGEST_SECONDS

@@ -1,0 +1,35 @@
+"""Output of tasks: to the terminal, or into the file of a part that runs beside others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TextIO
+
+_file: ContextVar[TextIO | None] = ContextVar("output", default=None)
+
+
+class TaskError(Exception):
+    """A task cannot go on; the message says why and what to do."""
+
+
+def output() -> TextIO:
+    """Return where this thread writes."""
+    return _file.get() or sys.stdout
+
+
+def say(text: str) -> None:
+    """Show a line at once."""
+    print(text, file=output(), flush=True)
+
+
+@contextmanager
+def output_into(file: TextIO) -> Iterator[None]:
+    """Write what this thread says, and what its programs say, into a file."""
+    token = _file.set(file)
+    try:
+        yield
+    finally:
+        _file.reset(token)

@@ -1,0 +1,46 @@
+"""An interpreter whose processes start without the time of their imports.
+
+    subprocess.run([forked_python(), "-m", "mdreel.cli", "info"], cwd=folder)
+
+stands for `[sys.executable, "-m", "mdreel.cli", "info"]` and takes a tenth of its time: a server has imported NumPy,
+MDAnalysis and mdreel, and forks for each process. The process is a real one, with its own arguments, environment,
+working directory, files, signals and exit; only its id is not that of the `Popen`, and NumPy's global generator of
+random numbers begins in the same state. Tests that are about imports, memory, the id of a process, or the start and
+the end of the interpreter use `sys.executable`.
+"""
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@functools.cache
+def forked_python() -> str:
+    """Return the path of the interpreter; the first call starts the server, which ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="forked-python-"))
+    server = subprocess.Popen(
+        [sys.executable, str(_HERE / "server.py"), str(folder / "server")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **_ONE_THREAD},
+    )
+    atexit.register(_end, server, folder)
+    interpreter = folder / "python"
+    interpreter.write_text(f"#!{sys.executable} -IS\n{(_HERE / 'launcher.py').read_text()}")
+    interpreter.chmod(0o755)
+    assert server.stdout is not None
+    assert server.stdout.readline(), "the server of forked processes did not start"
+    return str(interpreter)
+
+
+def _end(server: "subprocess.Popen[bytes]", folder: Path) -> None:
+    server.communicate()
+    shutil.rmtree(folder, ignore_errors=True)

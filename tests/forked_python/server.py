@@ -1,0 +1,249 @@
+"""Server that has imported NumPy, MDAnalysis and mdreel, and forks a process for each launcher that connects.
+
+    python server.py ADDRESS
+
+It prints a line when it listens, and ends with its standard input.
+"""
+
+import atexit
+import fcntl
+import gc
+import importlib
+import io
+import marshal
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+from MDAnalysis import Universe
+from MDAnalysisTests import datafiles
+
+from parsed_topologies import parse_once
+
+_HIGH, _MOST_FILES = 500, 64
+MODULES = (
+    "MDAnalysis.analysis.align",
+    "MDAnalysis.analysis.rms",
+    "MDAnalysisTests.datafiles",
+    "matplotlib.figure",
+    "mdreel",
+    "mdreel_lab",
+    "openmm.app",  # which MDAnalysis looks for
+    "rich.progress",
+    "typer._adapters",
+)
+"""What is imported, where it is installed; packages of ours with all that is in them."""
+Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
+"""Working directory, arguments, variables, ignored signals and open files of a process."""
+AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME", "OMPI_", "PMI_", "SLURM_")
+"""Beginnings of the names of variables that the interpreter and libraries read when they start."""
+
+
+def main() -> None:
+    os.setsid()  # Ctrl-C on the terminal is for the launchers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _import_all()
+        parse_once()
+        for file in (datafiles.PSF, datafiles.GRO):
+            Universe(file)
+    gc.collect()
+    gc.freeze()
+    request = Server(sys.argv[1]).serve()
+    _become(request)
+    os._exit(_end_with(_status_of(request[1])))
+
+
+def _import_all() -> None:
+    for name in MODULES:
+        with suppress(ModuleNotFoundError):
+            package = importlib.import_module(name)
+            if name.startswith("mdreel"):
+                for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+                    if "mpi" not in module.name and "__main__" not in module.name:
+                        with suppress(ImportError):
+                            importlib.import_module(module.name)
+
+
+class Server:
+    """Forks for launchers, passes on the ends of processes, and ends those whose launcher was killed."""
+
+    def __init__(self, address: str) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(address)
+        self._listener.listen(64)
+        self._running: dict[int, tuple[int, socket.socket]] = {}  # by the handle of the process
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(0, selectors.EVENT_READ)
+        print("listening", flush=True)
+
+    def serve(self) -> Request:
+        """Fork for each launcher; return the request in the new process."""
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj == 0:
+                    os._exit(0)
+                elif key.fileobj is self._listener:
+                    if request := self._fork():
+                        return request
+                elif key.fd in self._running:
+                    self._tell_end(key.fd)
+                else:  # the launcher was killed, or was told just now
+                    with suppress(KeyError, ValueError):
+                        self._selector.unregister(key.fileobj)
+                    if key.data in self._running:
+                        os.kill(self._running[key.data][0], signal.SIGKILL)
+
+    def _fork(self) -> Request | None:
+        """Answer a launcher; return its request in the new process."""
+        launcher = self._listener.accept()[0]
+        request, files = _receive(launcher)
+        process = os.fork() if _can_be_forked(request) else -1
+        if process == 0:
+            for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
+                connection.close()
+            # Away from the numbers that they are to have.
+            apart = [fcntl.fcntl(file, fcntl.F_DUPFD, _HIGH) for file in files]
+            for file in (*files, *self._running):
+                os.close(file)
+            for file, number in zip(apart, (0, 1, 2, *request[4]), strict=True):
+                os.dup2(file, number)
+                os.close(file)
+            return request
+        for file in files:
+            os.close(file)
+        launcher.sendall(b"%d" % max(0, process))
+        if process < 0:
+            launcher.close()
+            return None
+        handle = os.pidfd_open(process)
+        self._running[handle] = (process, launcher)
+        self._selector.register(handle, selectors.EVENT_READ)
+        self._selector.register(launcher, selectors.EVENT_READ, handle)
+        return None
+
+    def _tell_end(self, handle: int) -> None:
+        """Tell the launcher how its process has ended."""
+        process, launcher = self._running.pop(handle)
+        _, status = os.waitpid(process, 0)
+        self._selector.unregister(handle)
+        os.close(handle)
+        with suppress(KeyError):
+            self._selector.unregister(launcher)
+        with suppress(OSError):
+            launcher.sendall(b"%d" % status)
+        launcher.close()
+
+
+def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
+    """Receive a request and the open files of the process."""
+    head, files, _, _ = socket.recv_fds(launcher, 8, _MOST_FILES)
+    size = int.from_bytes(head, "big")
+    return marshal.loads(launcher.recv(size, socket.MSG_WAITALL)), files
+
+
+def _can_be_forked(request: Request) -> bool:
+    """Whether the process begins as the server did: no other options, the same variables at its start."""
+    _, words, variables, _, _ = request
+    words = words[words[:1] == ["-P"] :]
+    known = len(words) > 1 if words[:1] in (["-m"], ["-c"]) else bool(words) and not words[0].startswith("-")
+    return known and _at_start(variables) == _at_start(os.environ)
+
+
+def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name != "PYTHONPATH"}
+
+
+def _become(request: Request) -> None:
+    """Take over the working directory, the variables, the signals and the streams of the process."""
+    folder, _, variables, ignored, _ = request
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [path for path in known if path and path not in sys.path]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+    at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
+    for name, number, errors in (("stdin", 0, "strict"), ("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
+        mode = "rb" if number == 0 else "wb"
+        buffering = 0 if at_once and number else -1
+        stream = io.TextIOWrapper(
+            os.fdopen(number, mode, buffering, closefd=False),
+            encoding=sys.__stdout__.encoding,
+            errors=errors,
+            line_buffering=number == 2 or (number == 1 and os.isatty(1)),
+            write_through=at_once,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _status_of(words: list[str]) -> int:
+    """Run the module, the code or the script; return its exit code."""
+    try:
+        _execute(words)
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        print(error.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        sys.excepthook(*sys.exc_info())
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _end_with(1)
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:  # noqa: BLE001 (the interpreter shows every one)
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _end_with(code: int) -> int:
+    """Do what the interpreter does at its end, but for the removal of all modules, which takes 0.2 s."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = 120
+    return code & 0xFF
+
+
+def _execute(words: list[str]) -> None:
+    """Run the module, the code or the script as the interpreter does."""
+    if is_safe := words[0] == "-P":
+        words = words[1:]
+    path = {"-m": str(Path.cwd()), "-c": ""}.get(words[0], str(Path(words[0]).resolve().parent))
+    sys.path[:1] = [] if is_safe else [path]
+    if words[0] == "-m":
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        return
+    main_module = types.ModuleType("__main__")
+    sys.modules["__main__"] = main_module
+    if words[0] == "-c":
+        sys.argv, source, file_name = ["-c", *words[2:]], words[1], "<string>"
+    else:
+        sys.argv, source, file_name = words, Path(words[0]).read_text(encoding="utf-8"), words[0]
+        main_module.__file__ = file_name
+    exec(compile(source, file_name, "exec"), main_module.__dict__)
+
+
+if __name__ == "__main__":
+    main()
