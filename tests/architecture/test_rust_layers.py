@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from architecture.checkout import CORE, ROOT, layers, tracked_files, where
+from architecture.rust_imports import rust_code
 
 PERMISSIVE = {"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib", "0BSD"}
-
-
-def rust_code(text: str) -> str:
-    """The text without comments and without the module of tests at its end, with the lines kept."""
-    return re.sub(r"//.*", "", re.split(r"^#\[cfg\(test\)\]\nmod \w+ \{", text, flags=re.MULTILINE)[0])
 
 
 def top_level_modules() -> set[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from architecture.checkout import ROOT, tracked_files
-from architecture.test_rust_layers import rust_code
+from architecture.rust_imports import rust_code
 
 SIMD = "the type is private, and only the entry of its instruction set, behind a level that was detected, is given it"
 MAPPED = "the memory is the value's own, and is unmapped when the value goes, which nothing borrows then"
@@ -77,8 +77,10 @@ SOUND: dict[str, dict[str, str]] = {
         "append": "lengths are asserted, and all numbers are written before the length is set"
     },
     "mdreel-core/src/source/xtc/control.rs": {
-        "walk": "a level can only be detected; frames were checked by `Walks::begin`, atoms by `Wanted::new`",
         "distance of_group": "private; called with atoms before the limit, up to which there are bits by `Wanted::new`",
+    },
+    "mdreel-core/src/source/xtc/control/walk.rs": {
+        "walk": "a level can only be detected; frames were checked by `Walks::begin`, atoms by `Wanted::new`",
         "walk_four": "private; bits stay within the frame that `Walks::begin` has checked, counts within CHUNK",
     },
     "mdreel-core/src/source/xtc/control/skip.rs": {
@@ -97,8 +99,11 @@ SOUND: dict[str, dict[str, str]] = {
     "mdreel-core/src/source/xtc/gather/avx512.rs": {
         "list sum_smalls unpack_bigs finish": "private; called by the unsafe `gather` alone"
     },
+    "mdreel-core/src/source/xtc/gather/avx512/rows.rs": {
+        "to_columns": "called by the unsafe `gather` alone, which has checked the columns"
+    },
     "mdreel-core/src/source/xtc/gather/avx512/whole.rs": {
-        "finish_whole to_columns": "called by the unsafe `gather` alone, which has checked the columns"
+        "finish_whole": "called by the unsafe `gather` alone, which has checked the columns"
     },
     "mdreel-core/src/writer/xtc/integers.rs": {
         "round": "numbers are looked at by the same expression before they are cast"

@@ -1,12 +1,13 @@
 //! A consumer of a channel: the analysis' side.
 
+mod borrowed;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::atomic::Ordering;
-pub(crate) use super::borrowed::Borrowed;
 use super::directory::Directory;
 use super::end::End;
 use super::layout::{FrameView, Header};
@@ -18,19 +19,12 @@ use super::ring_file::{MOST_EPOCHS, N_CURSORS, RingFile};
 pub use super::start::Start;
 use mdreel_core::error::{Error, Result};
 
+pub use borrowed::{Borrowed, Next};
+
 /// The longest sleep before a consumer looks whether the producer lives.
 const LOOK: Duration = Duration::from_millis(250);
 /// So long a consumer looks again and again before it sleeps: about what falling asleep and being woken costs.
 const SPIN: Duration = Duration::from_micros(5);
-
-/// What comes next.
-#[derive(Debug)]
-pub enum Next<'a> {
-    /// A frame, borrowed until this is dropped.
-    Frame(Borrowed<'a>),
-    /// No more frames will come.
-    End(End),
-}
 
 /// As `Next`, of a frame that who asks has to give back.
 enum Found {
@@ -110,15 +104,6 @@ impl Consumer {
 
     fn cursor(&self) -> &Cursor {
         &self.ring.protocol().cursors[self.cursor]
-    }
-
-    /// The next frame, or the end. Without system call if the frame is there. `StreamTimeout` if nothing came within `at_most`,
-    /// `Stream` if the producer has died; both leave the consumer as it was, and it may be asked again.
-    pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
-        Ok(match self.find(at_most)? {
-            Found::Frame(header) => Next::Frame(self.borrowed(header)),
-            Found::End(end) => Next::End(end),
-        })
     }
 
     /// Holds the frame that is borrowed until `let_go` is told its position: later ones can be taken meanwhile, as long as the ring
@@ -239,11 +224,6 @@ impl Consumer {
     pub(super) fn bytes(&self) -> &[u8] {
         // SAFETY: the position is borrowed, and is not given back as long as this is borrowed from the consumer.
         unsafe { self.ring.frame(self.position) }
-    }
-
-    /// The frame that is borrowed, for who gives it back by dropping it.
-    pub(super) fn borrowed(&mut self, header: Header) -> Borrowed<'_> {
-        Borrowed::new(self, header)
     }
 
     /// Takes note of a frame that is handed out.

@@ -8,6 +8,7 @@
 pub mod file;
 pub(crate) mod settled;
 mod share;
+mod sharing;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,12 +20,10 @@ use super::lock::Locks;
 use super::manifest::Manifest;
 use file::{Facts, Identity, MOST_BLOB, Mode, State};
 use mdreel_core::error::{Error, Result};
-use share::Share;
+use share::{FIRST_MEMBER, Share};
 
 /// The byte that is locked while it is said what a group is.
 const FACTS: u64 = 0;
-/// The bytes of steps lie below this, those of members above.
-const FIRST_MEMBER: u64 = 1 << 62;
 /// So long it takes at most to say what a group is.
 const LONG: Duration = Duration::from_secs(10);
 

@@ -16,8 +16,6 @@ mod futex;
 mod protocol;
 
 #[cfg(target_os = "linux")]
-pub(crate) mod borrowed;
-#[cfg(target_os = "linux")]
 pub mod catch_up;
 #[cfg(target_os = "linux")]
 pub mod consumer;

@@ -11,6 +11,7 @@ pub mod life;
 pub(crate) mod names;
 mod order;
 mod part;
+mod shared;
 mod state;
 #[cfg(test)]
 mod tests;

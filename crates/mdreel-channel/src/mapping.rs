@@ -7,7 +7,6 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use super::protocol::{Cursor, Room};
-use super::ring_file::RingHead;
 use mdreel_core::error::{Error, Result};
 
 /// Types of which a stretch of shared memory may be seen as values.
@@ -17,8 +16,6 @@ use mdreel_core::error::{Error, Result};
 /// The type consists of atomic integers in the order of `repr(C)`: any bytes are a value, and who else writes to them is no race.
 pub(super) unsafe trait Shared {}
 
-// SAFETY: atomic integers only.
-unsafe impl Shared for RingHead {}
 // SAFETY: atomic integers only.
 unsafe impl Shared for Cursor {}
 // SAFETY: atomic integers only.

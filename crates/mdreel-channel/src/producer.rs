@@ -1,5 +1,6 @@
 //! The producer of a channel: the simulation's side.
 
+mod arrival;
 mod relay;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use super::protocol::{FREE, Full};
 use super::ring_file::{Geometry, MOST_EPOCHS, N_CURSORS, RingFile};
 use super::staging::place::StagingPlace;
 use super::staging::{Durability, Staging};
+use arrival::Arrival;
 use mdreel_core::error::{Error, Result};
 
 /// The longest sleep of a producer before it looks again whether the consumers live.
@@ -83,7 +85,7 @@ pub struct Producer {
     epoch: u64,
     scratch: Vec<u8>,
     /// Of a relay: the frame that is coming.
-    arrival: Option<relay::Arrival>,
+    arrival: Option<Arrival>,
 }
 
 impl Producer {
@@ -115,7 +117,7 @@ impl Producer {
             let there = format!("expected {kept:?} in {:?}", ring.geometry());
             return Err(Error::Mismatch(format!("{}: {there}, got {manifest:?} in {geometry:?}", path.display())));
         }
-        StagingPlace::note(&directory, staging.as_ref())?;
+        StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
         let (path, scratch) = (path.to_owned(), Vec::new());
         Ok(Producer { path, ring, locks, policy, staging, manifest, epoch: 0, scratch, arrival: None })
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::atomic::{AtomicU64, Ordering};
 use super::directory::Directory;
-use super::mapping::Mapping;
+use super::mapping::{Mapping, Shared};
 use super::protocol::{Control, Cursor, FREE, Ring, Room};
 use mdreel_core::error::{Error, Result};
 
@@ -82,6 +82,9 @@ impl Geometry {
         })
     }
 }
+
+// SAFETY: atomic integers only.
+unsafe impl Shared for RingHead {}
 
 /// A ring and its cursors in memory.
 #[derive(Debug)]

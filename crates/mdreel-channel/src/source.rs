@@ -4,6 +4,7 @@
 //! analyses can want it, and kept until the blocks before it are merged: so workers share what came once, the ring has its slot
 //! back before anything is computed, and memory is bounded, as nothing is taken while too much is kept.
 
+mod as_source;
 mod kept;
 mod reader;
 
@@ -15,14 +16,9 @@ use crate::consumer::Start;
 use crate::end::End;
 use crate::manifest::Manifest;
 use crate::restart::Restart;
-use crate::section::SectionKind;
 use kept::{Frame, Kept};
 use mdreel_core::error::{Error, Result};
-use mdreel_core::frame::{Quantities, Quantity};
-use mdreel_core::source::growth::{Arrival, Growth};
 use mdreel_core::source::lookout::{Known, Lookout};
-use mdreel_core::source::{AtomSelection, Reader, Source};
-use reader::ChannelReader;
 
 /// Frames taken in one look, at most: those that wait for one of them go on.
 const FRAMES_AT_ONCE: usize = 64;
@@ -168,79 +164,5 @@ impl Taker {
         let n_frames = channel.lookout.known().n_frames();
         let message = format!("{missed} frames were overwritten before they were taken");
         Err(Error::Stream(format!("{}, frame {n_frames}: {message}", channel.path.display())))
-    }
-}
-
-impl Growth for ChannelSource {
-    fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
-        self.lookout.await_frame(&self.path, frame, at_most, |taker, at_most| self.look(taker, at_most))
-    }
-
-    fn want(&self, first: u64, step: u64) {
-        self.change(|known| known.want(first, step));
-    }
-
-    fn release(&self, frame: u64) {
-        self.change(|known| known.release(frame));
-    }
-
-    fn check_reach(&self, frame: u64) -> Result<()> {
-        let n_room = self.lookout.known().n_room(12 * self.n_atoms);
-        if frame < n_room {
-            return Ok(());
-        }
-        let message = format!("frame {frame} comes when there is no more room for the {n_room} frames before it");
-        let advice = "run an analysis, which needs them only once, or give more memory";
-        Err(Error::Unsupported(format!("{}: {message}: {advice}", self.path.display())))
-    }
-}
-
-impl Source for ChannelSource {
-    fn n_atoms(&self) -> usize {
-        self.n_atoms
-    }
-
-    /// Frames that have come so far.
-    fn n_frames(&self) -> Result<u64> {
-        Ok(self.lookout.known().n_frames())
-    }
-
-    /// Times of the frames that have come so far.
-    fn times(&self) -> Result<Vec<f64>> {
-        Ok(self.lookout.known().times().to_vec())
-    }
-
-    fn n_bytes(&self) -> u64 {
-        12 * self.n_atoms as u64 * self.lookout.known().n_frames()
-    }
-
-    /// Says what is wrong with the end, once it was met.
-    fn check_end(&self) -> Result<()> {
-        self.lookout.known().failure().cloned().map_or(Ok(()), Err)
-    }
-
-    fn growth(&self) -> Option<&dyn Growth> {
-        Some(self)
-    }
-
-    /// What its manifest says; without a word of it positions alone.
-    fn quantities(&self) -> Quantities {
-        let kinds = self.manifest.sections.iter().filter_map(|(number, _, _)| SectionKind::from_number(*number));
-        kinds.filter_map(quantity_of).fold(Quantities::POSITIONS, |all, quantity| all.with(quantity, true))
-    }
-
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        atoms.check(self.n_atoms)?;
-        Ok(Box::new(ChannelReader::new(self, atoms)))
-    }
-}
-
-/// The quantity of a section, if it is one that analyses know.
-fn quantity_of(kind: SectionKind) -> Option<Quantity> {
-    match kind {
-        SectionKind::Positions => Some(Quantity::Positions),
-        SectionKind::Velocities => Some(Quantity::Velocities),
-        SectionKind::Forces => Some(Quantity::Forces),
-        SectionKind::Energies | SectionKind::Custom(_) => None,
     }
 }

@@ -13,13 +13,13 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
 use super::directory::Directory;
 use super::group;
 use super::lock::Locks;
 use super::record;
 use mdreel_core::error::{Error, Result};
+
+pub use place::Durability;
 
 use segment::{Prefix, Segment, all, name};
 
@@ -27,17 +27,6 @@ const EPOCHS: &str = "epochs";
 const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
 /// So long an answer of the groups holds: they are asked for as long as one of them keeps what would otherwise go.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// What a frame survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Durability {
-    /// The death of any process.
-    Ring,
-    /// The death of all processes.
-    File,
-    /// The death of the machine.
-    Fsync,
-}
 
 /// How long frames are kept, in whole segments. The newest segment stays in any case, and so does what a group whose state is
 /// beside the segments has not committed.
@@ -141,6 +130,11 @@ impl Staging {
             wanted: None,
             _locks: locks,
         })
+    }
+
+    /// The directory, and what a frame in it survives.
+    pub(crate) fn place(&self) -> (&Path, Durability) {
+        (self.directory.path(), self.level)
     }
 
     /// Appends a frame, which has to have a higher sequence number than those before. Returns what it survives now.

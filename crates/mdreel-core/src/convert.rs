@@ -6,81 +6,30 @@
 mod blocks;
 mod chunks;
 mod outline;
+mod output;
 mod segments;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chunks::{ChunkSink, chunk_outline, convert_to_chunks};
+pub use output::Output;
+use output::check_count;
 use segments::Verbatim;
 pub use segments::{Segment, split};
 
 use crate::block::{FrameSet, plan_frames};
-use crate::error::{Error, Result};
-use crate::frame::{FrameBatch, Quantity};
+use crate::error::Result;
+use crate::frame::FrameBatch;
 use crate::pool::Monitor;
-use crate::source::tolerant::{Damage, OnError};
-use crate::source::{AtomSelection, Source, StoredFrames};
+use crate::source::damage::{Damage, OnError};
+use crate::source::{AtomSelection, Source};
 use crate::span::{Span, SpanKind};
-use crate::writer::format::{OutputFormat, Settings};
-use crate::writer::{Encoder, FileWriter, Outline};
+use crate::writer::{Encoder, FileWriter};
 use blocks::{BlockCoder, Conversion};
-use outline::outline_of;
 
 /// Bytes of coordinates in a block: what waits for its turn to be written stays small.
 const BLOCK_BYTES: u64 = 1 << 20;
-
-/// A file to be written.
-#[derive(Clone)]
-pub struct Output {
-    path: PathBuf,
-    format: &'static OutputFormat,
-    settings: Settings,
-}
-
-impl Output {
-    /// A file whose format is that of its ending.
-    pub fn new(path: &Path, settings: Settings) -> Result<Self> {
-        Ok(Output { path: path.to_owned(), format: OutputFormat::of(path)?, settings })
-    }
-
-    /// What of `frames` of `source` is written.
-    fn outline(&self, source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
-        let quantities = source.quantities().both(self.format.quantities).with(Quantity::Positions, true);
-        outline_of(source, atoms, frames, quantities, self.format.alike)
-    }
-
-    /// Begins the file. Where nobody chose a precision, it is that of `source`.
-    fn begin(&self, source: &dyn Source, outline: &Outline) -> Result<FileWriter<Arc<dyn Encoder>>> {
-        let mut settings = self.settings;
-        if self.format.rounds {
-            settings.precision = settings.precision.or(source.precision());
-        }
-        FileWriter::create(&self.path, self.format.encoder(outline, &settings)?)
-    }
-
-    /// Whether the bytes of single frames can be copied, if they are whole.
-    fn copies(&self, source: &dyn Source, atoms: &AtomSelection) -> bool {
-        let is_plain = atoms.len() == source.n_atoms() && self.settings.precision.is_none();
-        is_plain && source.stored_format() == Some(self.format.name)
-    }
-
-    /// The bytes of `frames`, if to copy them is all that is to be done.
-    fn stored<'a>(
-        &self,
-        source: &'a dyn Source,
-        atoms: &AtomSelection,
-        frames: &Range<u64>,
-    ) -> Result<Option<Vec<StoredFrames<'a>>>> {
-        // Which frames are whole shows when they are decoded.
-        if atoms.len() != source.n_atoms() || self.settings.precision.is_some() || source.on_error() != OnError::Raise {
-            return Ok(None);
-        }
-        let stored = source.stored_frames(frames.clone())?;
-        Ok(stored.filter(|parts| parts.iter().all(|part| part.format == self.format.name)))
-    }
-}
 
 /// A file that was written.
 #[derive(Debug)]
@@ -161,14 +110,6 @@ fn copy_frames(source: &dyn Source, batch: &FrameBatch, out: &mut Vec<u8>) -> Re
         }
     }
     Ok(())
-}
-
-/// A source that ends early would leave a file that looks whole.
-fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
-    if n_written == n_wanted {
-        return Ok(());
-    }
-    Err(Error::Mismatch(format!("{n_wanted} frames were to be written, but the trajectory gave {n_written}")))
 }
 
 /// Makes bytes that are appended to a file.

@@ -29,5 +29,6 @@ pub mod transform;
 pub mod unit_cell;
 pub(crate) mod units;
 pub mod writer;
+mod xtc_tables;
 
 pub use error::{Error, Result};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::reduce::Partial;
 use crate::source::LocatedFrames;
-use crate::source::tolerant::Damage;
+use crate::source::damage::Damage;
 use crate::span::{NO_BLOCK, Span};
 
 /// What the bytes of a part begin with. The last digit is that of their layout.

@@ -5,7 +5,7 @@ mod lattice;
 use crate::error::{Error, Result};
 use crate::frame::FrameHeader;
 use crate::unit_cell::UnitCell;
-use lattice::Lattice;
+use lattice::{Lattice, square};
 
 /// A periodic cell, ready for many vectors.
 #[derive(Debug, Clone, Copy)]
@@ -149,10 +149,6 @@ pub(crate) fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 
         point = std::array::from_fn(|k| point[k] - n * row[k]);
     }
     point
-}
-
-fn square([x, y, z]: [f64; 3]) -> f64 {
-    x * x + y * y + z * z
 }
 
 #[cfg(test)]

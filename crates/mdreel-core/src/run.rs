@@ -10,8 +10,9 @@ use crate::kernel::Kernel;
 use crate::part::Part;
 use crate::pool::{Crew, Monitor, POLL_INTERVAL, Shared, Worker, run_blocks};
 use crate::reduce::Partial;
+use crate::source::damage::{Damage, OnError};
 use crate::source::growth::Growth;
-use crate::source::tolerant::{Damage, OnError, account};
+use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 

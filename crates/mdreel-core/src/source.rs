@@ -6,6 +6,7 @@
 pub mod bytes;
 pub(crate) mod chain;
 pub mod chunked;
+pub mod damage;
 pub mod dcd;
 pub mod fault;
 pub mod follow;
@@ -21,22 +22,23 @@ pub mod open;
 pub(crate) mod pieces;
 pub mod places;
 pub mod read;
+mod stored;
 pub mod tolerant;
 pub mod trr;
 pub mod xtc;
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 use bytes::FileBytes;
+use damage::{Damage, OnError};
 use growth::Growth;
 use places::Places;
-use tolerant::{Damage, OnError};
+
+pub use stored::{FrameLocation, LocatedFrames, StoredFrames};
 
 /// The atoms that a kernel wants: ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,42 +95,6 @@ impl AtomSelection {
             _ => Ok(()),
         }
     }
-}
-
-/// Frames that were located while a block of bytes was read. Parts of neighbouring blocks must join: the first
-/// frame of a part starts where the part before it ends.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LocatedFrames {
-    /// Where the first frame starts; `None` when no frame begins within the block.
-    pub first: Option<u64>,
-    /// Where the last frame ends.
-    pub end: u64,
-    /// Start, step and time (ps) of each frame.
-    pub frames: Vec<FrameLocation>,
-}
-
-/// Where a frame starts, and when it was.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FrameLocation {
-    /// First byte.
-    pub offset: u64,
-    /// Integration step.
-    pub step: i64,
-    /// Time in ps.
-    pub time: f64,
-}
-
-/// Frames as they lie in storage.
-#[derive(Debug)]
-pub struct StoredFrames<'a> {
-    /// The name of their format.
-    pub format: &'static str,
-    /// Where they are.
-    pub file: &'a FileBytes,
-    /// From the first byte of the first frame to the last of the last.
-    pub bytes: Range<u64>,
-    /// How many they are.
-    pub n_frames: u64,
 }
 
 /// A trajectory that has been opened.

@@ -11,8 +11,10 @@ mod moments;
 mod points;
 mod quartic;
 mod reference;
+mod superposition;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use points::WeightedPoints;
-pub(crate) use reference::{Reference, Superposition};
+pub(crate) use reference::Reference;
+pub(crate) use superposition::Superposition;

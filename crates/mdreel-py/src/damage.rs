@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mdreel_core::source::tolerant::Damage;
+use mdreel_core::source::damage::Damage;
 
 /// Frame (none where a file ends too early), path, byte if it is known, and what the error says.
 pub(crate) type Record = (Option<u64>, PathBuf, Option<u64>, String);

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::alarm::Alarm;
-use super::directory::{Shared, open_published};
 use super::names::is_visible;
 use super::order::compare;
 use super::part::names;
+use super::shared::{Shared, open_published};
 use super::waiting::{Outcome, Patience, wait};
 use crate::end::End;
 use mdreel_core::error::{Error, Result};

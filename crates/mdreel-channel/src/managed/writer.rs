@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::directory::Shared;
 use super::part;
+use super::shared::Shared;
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::give_name_until_power_fails;
 

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::arrival::Arrival;
 use super::{Policy, Producer, Published, Settings};
 use crate::atomic::Ordering;
 use crate::layout::{Arriving, FrameView, Header};
@@ -15,13 +16,6 @@ use mdreel_core::error::{Error, Result};
 const NEVER: i64 = i64::MAX;
 /// The first step of a run of which nobody has said where it begins.
 const ANY: i64 = i64::MIN;
-
-/// A frame that is coming, and the position of the slot that was claimed for it. Whoever does not go on with it loses nothing: the
-/// next claim is of the same slot.
-pub(super) struct Arrival {
-    frame: Arriving,
-    position: u64,
-}
 
 impl Producer {
     /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.

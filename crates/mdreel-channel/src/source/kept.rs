@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::quantity_of;
 use crate::layout::{FrameView, Section};
-use crate::section::DataType;
+use crate::section::{DataType, SectionKind};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::frame::{Quantities, Quantity};
 use mdreel_core::source::fault::Fault;
@@ -69,6 +68,16 @@ impl Frame {
 
     fn n_bytes(&self) -> usize {
         self.values.iter().flatten().map(|values| size_of_val(values.as_slice())).sum()
+    }
+}
+
+/// The quantity of a section, if it is one that analyses know.
+pub(super) fn quantity_of(kind: SectionKind) -> Option<Quantity> {
+    match kind {
+        SectionKind::Positions => Some(Quantity::Positions),
+        SectionKind::Velocities => Some(Quantity::Velocities),
+        SectionKind::Forces => Some(Quantity::Forces),
+        SectionKind::Energies | SectionKind::Custom(_) => None,
     }
 }
 

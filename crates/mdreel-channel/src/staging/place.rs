@@ -3,15 +3,27 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::super::directory::Directory;
 use super::super::record;
-use super::{Durability, Staging};
 use mdreel_core::error::{Error, Result};
 
 const NAME: &str = "staging";
 const MAGIC: &[u8; 8] = b"MDREELSP";
+
+/// What a frame survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Durability {
+    /// The death of any process.
+    Ring,
+    /// The death of all processes.
+    File,
+    /// The death of the machine.
+    Fsync,
+}
 
 /// Where frames are staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +42,10 @@ impl StagingPlace {
     }
 
     /// Has a channel name the place of its staging, or none.
-    pub(in super::super) fn note(channel: &Directory, staging: Option<&Staging>) -> Result<()> {
-        if let Some(staging) = staging.filter(|staging| staging.level > Durability::Ring) {
-            let path = staging.directory.path().as_os_str().as_bytes().to_vec();
-            return record::write(channel, NAME, MAGIC, &(path, staging.level), false);
+    pub(crate) fn note(channel: &Directory, staging: Option<(&Path, Durability)>) -> Result<()> {
+        if let Some((path, level)) = staging.filter(|(_, level)| *level > Durability::Ring) {
+            let path = path.as_os_str().as_bytes().to_vec();
+            return record::write(channel, NAME, MAGIC, &(path, level), false);
         }
         let path = channel.join(NAME);
         match std::fs::remove_file(&path) {

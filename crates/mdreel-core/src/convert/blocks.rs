@@ -6,7 +6,8 @@ use crate::block::Block;
 use crate::error::Result;
 use crate::frame::{FrameBatch, Quantities};
 use crate::pool::{Crew, Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
-use crate::source::tolerant::{Damage, OnError, account};
+use crate::source::damage::{Damage, OnError};
+use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 

@@ -1,8 +1,8 @@
 //! Conversions to chunks of arrays, which somebody else puts into a file.
 
 use super::blocks::{BlockCoder, Conversion};
-use super::check_count;
 use super::outline::outline_of;
+use super::output::check_count;
 use crate::block::{Block, Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities, Quantity};

@@ -3,8 +3,8 @@
 use crate::block::FrameSet;
 use crate::error::{Error, Result};
 use crate::frame::{FrameHeader, Quantities, Quantity};
+use crate::source::damage::OnError;
 use crate::source::read::read_frames;
-use crate::source::tolerant::OnError;
 use crate::source::{AtomSelection, Source};
 use crate::writer::Outline;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Output, check_count};
+use super::output::{Output, check_count};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;

@@ -7,6 +7,7 @@ mod backbone;
 mod bonds;
 mod bridges;
 mod candidates;
+mod rules;
 mod states;
 
 use std::sync::Arc;
@@ -17,74 +18,14 @@ use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
+pub use rules::{Hydrogen, Method, Residue, Rules};
+
 use backbone::Backbone;
 use bonds::Bonds;
 use states::Assignment;
 
 /// States that take the place of a value.
 const PLACE_BYTES: usize = size_of::<f64>();
-
-/// Which states there are, and what of a hydrogen bond counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Loop 0, helix 1, strand 2, or both 3, of all hydrogen bonds, as in PyDSSP: S. Minami,
-    /// <https://github.com/ShintaroMinami/PyDSSP>.
-    Simplified,
-    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen bonds of each
-    /// amide, as in the program of Kabsch and Sander.
-    KabschSander,
-}
-
-impl Method {
-    /// How many states residues are counted in: what is helix and strand is a helix.
-    pub(crate) fn n_states(self) -> usize {
-        match self {
-            Method::Simplified => 3,
-            Method::KabschSander => 8,
-        }
-    }
-
-    /// The state that a residue is counted in.
-    fn counted(self, state: u8) -> usize {
-        match self {
-            Method::Simplified if state & states::HELIX != 0 => states::HELIX.into(),
-            _ => state.into(),
-        }
-    }
-}
-
-/// Where the hydrogen of an amide is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hydrogen {
-    /// There is none, as in proline.
-    Missing,
-    /// Where the atoms around it say; there is none at the beginning of a chain.
-    Placed,
-    /// An atom of the frame.
-    Atom(u32),
-}
-
-/// A residue with its backbone.
-#[derive(Debug, Clone, Copy)]
-pub struct Residue {
-    /// N, CA, C and O, among the atoms of a frame.
-    pub backbone: [u32; 4],
-    /// Of which chain it is, whose residues follow one another.
-    pub chain: u32,
-    /// What its amide can give.
-    pub hydrogen: Hydrogen,
-}
-
-/// What else is to be said.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules {
-    /// Which states.
-    pub method: Method,
-    /// The longest bond from C to the next N, Å: a chain ends where there is a longer one. `None` for any length.
-    pub longest_bond: Option<f64>,
-    /// Whether the shortest image counts, where frames have a cell.
-    pub is_periodic: bool,
-}
 
 /// The state of each residue in each frame, a byte for each, eight of which take the place of a value; and counts, for each residue,
 /// of the frames in which it is in each state. Bytes of states side by side are always a finite float64: no copy can change them.

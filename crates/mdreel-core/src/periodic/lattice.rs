@@ -1,7 +1,5 @@
 //! Reduced lattices: the vectors that decide which image of a vector is the shortest.
 
-use super::square;
-
 /// Positive dot products that are taken for zero, as a part of the product of the lengths.
 const ROUNDING: f64 = 1e-13;
 /// Steps of Selling's algorithm: a few are enough, as each shortens a basis that is nearly reduced.
@@ -115,4 +113,8 @@ fn plus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
 
 fn negative(v: [f64; 3]) -> [f64; 3] {
     v.map(|value| -value)
+}
+
+pub(super) fn square([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
 }

@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::*;
 
-use super::{Lanes, Octet, Operation};
+use super::lanes::{Lanes, Octet, Operation};
 use crate::frame::LANES;
 
 #[target_feature(enable = "neon")]

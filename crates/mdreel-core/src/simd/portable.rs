@@ -1,7 +1,7 @@
 //! Eight lanes as an array, for processors without the others. Without fused multiply-add in hardware it is slow,
 //! and right.
 
-use super::{Lanes, Octet};
+use super::lanes::{Lanes, Octet};
 use crate::frame::LANES;
 
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Lanes, Octet, Operation};
+use super::lanes::{Lanes, Octet, Operation};
 use crate::frame::LANES;
 
 #[target_feature(enable = "avx2,fma")]

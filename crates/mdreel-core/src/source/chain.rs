@@ -1,6 +1,7 @@
 //! A chain: several trajectories of the same atoms read as one.
 
 mod cut;
+mod piece;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -9,11 +10,11 @@ use std::sync::{Arc, OnceLock};
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
+use crate::source::damage::Damage;
 use crate::source::places::Places;
-use crate::source::tolerant::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::span::{Recorder, SpanKind};
-use cut::Piece;
+use piece::Piece;
 
 /// What is done where the times of two segments overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,6 +6,7 @@
 //! float32 in our units as they are copied (`number`). A chunk that spans many frames is decoded once for all of them in a
 //! block (`reader`).
 
+mod as_source;
 mod cells;
 mod dataset;
 mod fill;
@@ -19,10 +20,8 @@ pub use filters::Filter;
 pub use number::{Conversion, Kind, Number};
 
 use crate::error::{Error, Result};
-use crate::frame::{Quantities, Quantity};
+use crate::frame::Quantity;
 use crate::source::bytes::FileBytes;
-use crate::source::{AtomSelection, Reader, Source};
-use reader::ChunkedReader;
 
 /// What is said of a chunked trajectory.
 #[derive(Debug)]
@@ -89,35 +88,5 @@ impl Chunked {
     /// Frames that are better read together: 1 if each stands alone.
     fn frames_together(&self) -> u64 {
         self.quantities.iter().map(|(_, dataset)| dataset.frames_together()).max().unwrap_or(1)
-    }
-}
-
-impl Source for Chunked {
-    fn n_atoms(&self) -> usize {
-        self.n_atoms
-    }
-
-    fn n_frames(&self) -> Result<u64> {
-        Ok(self.times.len() as u64)
-    }
-
-    fn times(&self) -> Result<Vec<f64>> {
-        Ok(self.times.clone())
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.n_bytes
-    }
-
-    fn preferred_step(&self) -> u64 {
-        self.frames_together()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.quantities.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true))
-    }
-
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        Ok(Box::new(ChunkedReader::new(self, atoms, wanted)?))
     }
 }

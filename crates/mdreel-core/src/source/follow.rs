@@ -6,44 +6,28 @@
 //! Frames are handed out when they are whole, and what was handed out stays as it is.
 
 mod alarm;
+mod as_source;
 mod ending;
 mod growing;
 mod look;
+mod looking;
 mod reader;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
 
 use super::bytes::FileBytes;
 use super::frame_index::{FrameIndex, Keep};
-use super::growth::{Arrival, Growth};
 use super::lookout::{self, Lookout};
 use super::open::Format;
-use super::{AtomSelection, Reader, Source};
 use crate::error::{Error, Result};
-use crate::frame::Quantities;
 use growing::{Behind, Growing};
 use look::{Look, await_file};
-use reader::FollowReader;
 
 pub use ending::Ending;
-
-/// How a file is followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// When it has come to its end.
-    pub ending: Ending,
-    /// The format, where the content is not to decide.
-    pub format: Option<Format>,
-    /// How long to wait for the first frame; `None` for as long as it takes.
-    pub timeout: Option<Duration>,
-    /// Where an index of the frames is kept.
-    pub keep: Keep,
-    /// Whether the system may be asked to tell of growth, where the file system is local.
-    pub may_notify: bool,
-}
+pub use settings::Settings;
 
 /// A file that is followed.
 pub struct Follow {
@@ -140,55 +124,4 @@ fn kept_index(path: &Path, growing: &Growing, keep: Keep) -> Option<FrameIndex> 
     };
     let index = is_same.then(|| FrameIndex::load(&whole, keep)).flatten()?;
     (index.end == whole.len() || index.agrees(found)).then_some(index)
-}
-
-impl Growth for Follow {
-    fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
-        self.lookout.await_frame(&self.path, frame, at_most, |look, at_most| look.look(self, at_most))
-    }
-}
-
-impl Source for Follow {
-    fn n_atoms(&self) -> usize {
-        self.growing.source().n_atoms()
-    }
-
-    /// Frames found so far.
-    fn n_frames(&self) -> Result<u64> {
-        Ok(self.known().index.len() as u64)
-    }
-
-    /// Times of the frames found so far.
-    fn times(&self) -> Result<Vec<f64>> {
-        Ok(self.known().index.frames().map(|frame| frame.time).collect())
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.length.load(Ordering::Acquire) - self.growing.start()
-    }
-
-    /// Says what is wrong with the end, once it was met.
-    fn check_end(&self) -> Result<()> {
-        self.known().failure.clone().map_or(Ok(()), Err)
-    }
-
-    fn growth(&self) -> Option<&dyn Growth> {
-        Some(self)
-    }
-
-    fn file(&self) -> Option<&FileBytes> {
-        Some(self.growing.file())
-    }
-
-    fn precision(&self) -> Option<f32> {
-        self.growing.source().precision()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.growing.source().quantities()
-    }
-
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        Ok(Box::new(FollowReader::new(self, self.growing.source().reader(atoms, wanted)?)))
-    }
 }

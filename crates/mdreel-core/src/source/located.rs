@@ -4,6 +4,7 @@
 //! hopping from header to header, or takes it from readers that went through the file by ranges of bytes, and keeps it
 //! as a frame index.
 
+mod chained_header;
 mod resume;
 mod scan;
 
@@ -17,40 +18,8 @@ use super::places::Places;
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
+pub(crate) use chained_header::ChainedHeader;
 pub(crate) use scan::{Gap, Located, check_header, find_frame, header_at, location};
-
-/// The header of a frame, from which follows where the next frame starts.
-pub(crate) trait ChainedHeader: Copy + Send + Sync {
-    /// The format's name, with its article.
-    const NAME: &'static str;
-    /// Bytes of the longest header, 128 at most.
-    const MAX_LEN: usize;
-    /// Which byte of the header says the number of atoms.
-    const ATOMS_AT: u64;
-    /// Whether frames are mostly as long as the first, so that it pays to look where they would start then.
-    const MOSTLY_ALIKE: bool;
-
-    /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
-    ///
-    /// # Errors
-    /// What is wrong, and at which byte of the frame.
-    fn parse(bytes: &[u8]) -> std::result::Result<Option<Self>, Fault>;
-
-    /// Whether bytes look like the header of a frame of `n_atoms` atoms: quick, and seldom wrong about other bytes.
-    fn looks_right(bytes: &[u8], n_atoms: u32) -> bool;
-
-    /// Number of atoms.
-    fn n_atoms(&self) -> usize;
-
-    /// Bytes of the whole frame with its header: never 0.
-    fn frame_len(&self) -> u64;
-
-    /// Integration step.
-    fn step(&self) -> i64;
-
-    /// Time in ps.
-    fn time(&self) -> f64;
-}
 
 /// An opened file of such frames, and where they are as far as that is known.
 #[derive(Debug)]

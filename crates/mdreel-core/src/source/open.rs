@@ -7,11 +7,12 @@ use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
+use crate::source::damage::OnError;
 use crate::source::dcd::Dcd;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
-use crate::source::tolerant::{OnError, Tolerant};
+use crate::source::tolerant::Tolerant;
 use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 

@@ -1,6 +1,7 @@
 //! XTC: GROMACS's compressed trajectories.
 
 pub mod alone;
+mod as_source;
 mod canonical;
 pub(crate) mod coded;
 pub(crate) mod control;
@@ -9,20 +10,18 @@ mod extremes;
 mod full_checks;
 pub(crate) mod gather;
 pub(crate) mod header;
+mod plain;
 pub(crate) mod radix;
 mod reader;
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use super::Source;
 use super::bytes::FileBytes;
 use super::frame_index::Keep;
 use super::located::LocatedFile;
-use super::places::Places;
-use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
 use crate::error::Result;
-use crate::frame::Quantities;
 use crate::simd::Level;
 use full_checks::FullChecks;
 use header::{Compression, Header, Storage};
@@ -105,68 +104,5 @@ impl Xtc {
             Storage::Compressed(Compression { precision, .. }) => Some(precision),
         };
         Facts { magic: self.frames.first.magic, precision, first_time: f64::from(self.frames.first.time) }
-    }
-}
-
-impl Source for Xtc {
-    fn n_atoms(&self) -> usize {
-        self.frames.n_atoms()
-    }
-
-    fn n_frames(&self) -> Result<u64> {
-        self.frames.n_frames()
-    }
-
-    fn times(&self) -> Result<Vec<f64>> {
-        self.frames.times()
-    }
-
-    fn file(&self) -> Option<&FileBytes> {
-        Some(&self.frames.file)
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.frames.file.len()
-    }
-
-    fn check_end(&self) -> Result<()> {
-        self.frames.check_end()
-    }
-
-    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
-        self.frames.range(frame).map(|range| Some(range.start))
-    }
-
-    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        self.frames.unlocated_bytes()
-    }
-
-    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        Ok(self.frames.locate(parts))
-    }
-
-    fn places(&self) -> Vec<Places> {
-        vec![self.frames.places()]
-    }
-
-    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        places.next().map_or(Ok(()), |known| self.frames.take_places(known))
-    }
-
-    fn precision(&self) -> Option<f32> {
-        self.facts().precision
-    }
-
-    fn stored_format(&self) -> Option<&'static str> {
-        Some("XTC")
-    }
-
-    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
-        self.frames.stored_frames("XTC", frames).map(Some)
-    }
-
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        atoms.check(self.n_atoms())?;
-        Ok(Box::new(reader::XtcReader::new(self, atoms, self.full_checks(atoms.len())?)))
     }
 }

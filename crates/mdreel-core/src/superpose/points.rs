@@ -1,6 +1,6 @@
 //! Points with weights, in the form in which vector instructions take them.
 
-use super::reference::Superposition;
+use super::superposition::Superposition;
 use crate::error::{Error, Result};
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};

@@ -4,6 +4,7 @@ use super::eigen::{key_matrix, rotation_matrix};
 use super::moments::{Moments, moments};
 use super::points::WeightedPoints;
 use super::quartic::gap_below_one;
+use super::superposition::Superposition;
 use crate::error::{Error, Result};
 use crate::frame::{Columns, LANES, Octets};
 use crate::simd::{Lanes, Level, Octet, Operation};
@@ -23,32 +24,6 @@ pub struct Reference {
     centre: [f64; 3],
     second_moment: f64,
     level: Level,
-}
-
-/// The rigid motion that brings a frame closest to a reference, in the sense of weighted least squares.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Superposition {
-    /// Rotation matrix: `rotated = rotation * vector`.
-    pub rotation: [[f64; 3]; 3],
-    /// Weighted centre of the frame, Å.
-    pub mobile_centre: [f64; 3],
-    /// Weighted centre of the reference, Å.
-    pub reference_centre: [f64; 3],
-    /// Weighted root mean square distance that is left, Å.
-    pub rmsd: f64,
-}
-
-impl Superposition {
-    /// Where the motion brings `point` (Å).
-    pub(crate) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
-        let turned = self.rotate(std::array::from_fn(|k| point[k] - self.mobile_centre[k]));
-        std::array::from_fn(|k| self.reference_centre[k] + turned[k])
-    }
-
-    /// How the motion turns a vector.
-    pub(crate) fn rotate(&self, vector: [f64; 3]) -> [f64; 3] {
-        self.rotation.map(|[x, y, z]| x * vector[0] + y * vector[1] + z * vector[2])
-    }
 }
 
 impl Reference {

@@ -8,9 +8,9 @@ use crate::block::Extent;
 use crate::error::Result;
 use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::source::bytes::FileBytes;
+use crate::source::damage::{Damage, OnError};
 use crate::source::growth::Growth;
 use crate::source::places::Places;
-use crate::source::tolerant::{Damage, OnError};
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 

@@ -11,7 +11,6 @@
 mod bits;
 mod groups;
 mod integers;
-pub(crate) mod radices;
 pub(crate) mod repack;
 
 use super::{Encoder, Outline};

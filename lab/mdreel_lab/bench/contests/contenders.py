@@ -12,8 +12,8 @@ from mdreel_lab.bench.data import System
 from mdreel_lab.bench.environment import REPOSITORY, RUST
 from mdreel_lab.bench.peers.job import Job
 
-EXAMPLES = ("decode", "control", "record_spans", "channel")
-"""Examples of the core crate that take part."""
+EXAMPLES = {"decode": "core", "control": "core", "record_spans": "core", "channel": "channel"}
+"""Examples that take part, with the crate of each."""
 
 _CRATE = ("molly", "xdrfile", "floor")
 _NEEDS = {
@@ -57,9 +57,10 @@ def build() -> list[str]:
     if shutil.which("cargo") is None:
         return ["cargo is not installed: no Rust peers, no floors"]
     builds = {"peers": ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(RUST / "target"), "--locked"]}
-    for example in EXAMPLES:
-        builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", "mdreel-core"]
+    for example, crate in EXAMPLES.items():
+        builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", f"mdreel-{crate}"]
         builds[example] += ["--target-dir", str(REPOSITORY / "target"), "--example", example]
+        builds[example] += ["--features", "internals"] if crate == "core" else []
     problems = []
     for name, arguments in builds.items():
         done = subprocess.run(["cargo", "build", "--release", *arguments], check=False, capture_output=True, text=True)

@@ -1,6 +1,6 @@
 //! Backbones: what the hydrogen bonds and the bends of a frame depend on.
 
-use super::{Hydrogen, Method, Residue, Rules};
+use super::rules::{Hydrogen, Method, Residue, Rules};
 use crate::frame::Columns;
 use crate::periodic::Periodic;
 

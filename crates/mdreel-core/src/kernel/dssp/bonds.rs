@@ -1,8 +1,8 @@
 //! Hydrogen bonds of a backbone, by their electrostatic energy.
 
-use super::Method;
 use super::backbone::{Backbone, square};
 use super::candidates::{Candidates, Limits};
+use super::rules::Method;
 use crate::frame::LANES;
 
 /// Charges of C=O and N-H (0.42 and 0.20 e) and Coulomb's constant in kcal Å / (mol e²): that of an energy in kcal/mol.

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use super::Method;
 use super::backbone::{Backbone, square};
 use super::bonds::Bonds;
 use super::bridges::{self, Bridge, Ladder};
+use super::rules::{HELIX, Method};
 
 const LOOP: u8 = 0;
-pub(super) const HELIX: u8 = 1;
 const BRIDGE: u8 = 2;
 const STRAND: u8 = 3;
 const HELIX_3: u8 = 4;

@@ -2,17 +2,10 @@
 
 use std::ops::Range;
 
+use super::piece::Piece;
 use super::{ChainSource, Segment};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
-
-/// The part of a block that lies within one segment, in the segment's own numbers.
-pub(crate) struct Piece {
-    pub segment: usize,
-    pub extent: Extent,
-    /// The number of the segment's first frame; `None` where frames are counted from the block's beginning.
-    pub first_frame: Option<u64>,
-}
 
 impl ChainSource {
     /// The parts of `frames` that lie within one segment each, in order.

@@ -4,7 +4,7 @@ mod sent;
 
 use serde::{Deserialize, Serialize};
 
-use self::sent::Sent;
+use self::sent::{Sent, WORD, by_intervals};
 use crate::source::FrameLocation;
 
 /// Frames in a stretch.
@@ -108,6 +108,42 @@ impl Numbers {
             Numbers::Wide(bytes) => i64::from_le_bytes(bytes.as_chunks::<8>().0[i]),
         }
     }
+}
+
+impl From<Numbers> for Sent {
+    fn from(numbers: Numbers) -> Self {
+        match numbers {
+            Numbers::Even { first, interval } => Sent::Even { first, interval },
+            Numbers::Wide(bytes) => Sent::Wide(bytes),
+            Numbers::Narrow { least, bytes } => by_intervals(least, &bytes).unwrap_or(Sent::Narrow { least, bytes }),
+        }
+    }
+}
+
+impl From<Sent> for Numbers {
+    fn from(sent: Sent) -> Self {
+        match sent {
+            Sent::Even { first, interval } => Numbers::Even { first, interval },
+            Sent::Wide(bytes) => Numbers::Wide(bytes),
+            Sent::Narrow { least, bytes } => Numbers::Narrow { least, bytes },
+            Sent::Near { first, interval, words } => summed(first, interval, words.iter().map(|&n| u32::from(n))),
+            Sent::Far { first, interval, words } => {
+                let words = words.as_chunks::<2>().0;
+                summed(first, interval, words.iter().map(|&n| u32::from(u16::from_le_bytes(n))))
+            }
+        }
+    }
+}
+
+fn summed(first: i64, interval: u32, words: impl ExactSizeIterator<Item = u32>) -> Numbers {
+    let mut bytes = Vec::with_capacity(4 * (words.len() + 1));
+    let mut number = 0u32;
+    bytes.extend(number.to_le_bytes());
+    for n in words {
+        number = number.wrapping_add(interval).wrapping_add(WORD * n);
+        bytes.extend(number.to_le_bytes());
+    }
+    Numbers::Narrow { least: first, bytes }
 }
 
 fn even(first: i64, interval: i64, i: usize) -> i64 {

@@ -1,6 +1,6 @@
 //! Locating frames across damage: where the chain of headers breaks, the next header is searched for.
 
-use super::ChainedHeader;
+use super::chained_header::ChainedHeader;
 use super::scan::{Gap, Located, header_at, location, search};
 use crate::error::Result;
 use crate::source::FrameLocation;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ChainedHeader;
+use super::chained_header::ChainedHeader;
 use crate::error::Result;
 use crate::source::FrameLocation;
 use crate::source::bytes::FileBytes;

@@ -5,7 +5,7 @@ use super::control::Wanted;
 use super::decode::{Decoded, Decoder};
 use super::extremes;
 use super::header::{Header, Storage};
-use super::reader::decode_plain;
+use super::plain::decode_plain;
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::simd::Level;
 use crate::source::AtomSelection;

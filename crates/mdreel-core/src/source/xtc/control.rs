@@ -8,12 +8,14 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod skip;
+mod walk;
 
 use std::marker::PhantomData;
 
-use super::radix::{SMALL_INDICES, load_bits};
-use crate::simd::Level;
+use super::radix::SMALL_INDICES;
 use crate::source::bytes::MARGIN;
+
+pub(crate) use walk::walk;
 
 /// Frames walked side by side.
 pub(crate) const LANES: usize = 16;
@@ -210,28 +212,18 @@ impl<'a> Walks<'a> {
     }
 }
 
-/// What six bits, the flag on top, say.
+/// One lane's state, in registers as far as they go.
 #[derive(Clone, Copy)]
-struct Control {
-    /// Bits taken.
-    bits: u8,
-    /// The run length; 0 where it stays.
-    run: u8,
-    /// Keeps the previous run length, or not.
-    keep: u8,
-    /// Change of the small index, plus 1.
-    change: u8,
+struct Lane {
+    data: *const u8,
+    end_bit: u64,
+    big_bits: u64,
+    bit: u64,
+    atom: u64,
+    run: u64,
+    small_index: u64,
+    count: usize,
 }
-
-static CONTROL: [Control; 64] = {
-    let mut table = [Control { bits: 1, run: 0, keep: 0xff, change: 1 }; 64];
-    let mut code = 0;
-    while code < 32 {
-        table[32 + code] = Control { bits: 6, run: code as u8 / 3, keep: 0, change: code as u8 % 3 };
-        code += 1;
-    }
-    table
-};
 
 /// The groups with wanted atoms that a call of [`walk`] found, for each lane.
 #[derive(Debug)]
@@ -250,109 +242,6 @@ impl Groups {
     /// Those of one lane.
     pub(crate) fn lane(&self, lane: usize) -> &[Group] {
         &self.lanes[lane][..self.counts[lane] as usize]
-    }
-}
-
-/// Walks on by up to [`CHUNK`] groups in each frame, or until every frame is over. `ALL` keeps every group.
-pub(crate) fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
-    #[cfg(target_arch = "x86_64")]
-    if level.is_avx512() {
-        // SAFETY: the processor has these instructions.
-        return unsafe { avx512::walk::<ALL>(walks, wanted, groups) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    if level.is_avx2() {
-        // SAFETY: the processor has these instructions.
-        return unsafe { walk_avx2::<ALL>(walks, wanted, groups) };
-    }
-    let _ = level;
-    walk_portable::<ALL>(walks, wanted, groups);
-}
-
-/// The portable code with the shifts of BMI2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn walk_avx2<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
-    walk_portable::<ALL>(walks, wanted, groups);
-}
-
-#[inline(always)]
-fn walk_portable<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
-    if !ALL {
-        skip::skip(walks, wanted);
-    }
-    // Four at a time: the state of more does not fit the registers of most processors.
-    for first in (0..LANES).step_by(4) {
-        walk_four::<ALL>(walks, first, wanted, groups);
-    }
-}
-
-/// One lane's state, in registers as far as they go.
-#[derive(Clone, Copy)]
-struct Lane {
-    data: *const u8,
-    end_bit: u64,
-    big_bits: u64,
-    bit: u64,
-    atom: u64,
-    run: u64,
-    small_index: u64,
-    count: usize,
-}
-
-#[inline(always)]
-fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Wanted, groups: &mut Groups) {
-    let mut lanes: [Lane; 4] = std::array::from_fn(|k| walks.lane(first + k));
-    for _ in 0..CHUNK / STRIDE {
-        if lanes.iter().all(|lane| lane.atom >= wanted.limit) {
-            break;
-        }
-        for _ in 0..STRIDE {
-            for (k, lane) in lanes.iter_mut().enumerate() {
-                let flag = lane.bit + lane.big_bits;
-                // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
-                // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
-                let code = unsafe { load_bits(lane.data, flag) } >> 58;
-                let control = CONTROL[code as usize];
-                let run = (lane.run & u64::from(control.keep)) | u64::from(control.run);
-                let index = lane.small_index;
-                let next = flag + u64::from(control.bits) + run * index;
-                let live = lane.atom < wanted.limit;
-                let fits = next <= lane.end_bit;
-                let atom = if live { lane.atom } else { 0 };
-                let mask = if ALL { (2 << run) - 1 } else { wanted.of_group(atom, run) };
-                let group = lane.bit
-                    | (index << Group::INDEX)
-                    | (run << Group::RUN)
-                    | ((code >> 5) << Group::FLAG)
-                    | (mask << Group::WANTED);
-                // SAFETY: a lane's count grows by at most 1 a step, and there are CHUNK steps and CHUNK + 1 places.
-                unsafe { *groups.lanes[first + k].get_unchecked_mut(lane.count) = Group(group) };
-                lane.count += usize::from(live & fits & (ALL | (mask != 0)));
-                if live {
-                    if !fits {
-                        walks.end[first + k] = End::Overrun;
-                        lane.atom = NOWHERE;
-                        continue;
-                    }
-                    lane.bit = next;
-                    lane.atom += run + 1;
-                    lane.run = run;
-                    lane.small_index = index + u64::from(control.change) - 1;
-                    if !(9..=72).contains(&lane.small_index) {
-                        walks.end[first + k] = End::SmallIndex;
-                        lane.atom = NOWHERE;
-                    }
-                }
-            }
-        }
-    }
-    for (k, lane) in lanes.iter().enumerate() {
-        walks.bit[first + k] = lane.bit;
-        walks.atom[first + k] = lane.atom;
-        walks.run[first + k] = lane.run;
-        walks.small_index[first + k] = lane.small_index;
-        groups.counts[first + k] = lane.count as u64;
     }
 }
 

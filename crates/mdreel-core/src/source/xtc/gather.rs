@@ -4,19 +4,17 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod numbers;
 
 use super::coded::{Big, Coded};
 use super::control::{CHUNK, Group, MAX_RUN};
 use super::radix::{MAX_WORD_BITS, SMALL, SMALL_RADICES, unpack_wide};
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
-use crate::units::ANGSTROM_PER_NANOMETRE;
+pub(super) use numbers::angstrom;
 
 /// Room for the atoms of a chunk, and for one that is written before it is passed over.
 const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
-/// The widest number that vectors are used for.
-#[cfg(target_arch = "x86_64")]
-const MAX_BITS: u32 = 48;
 
 /// Gathers atoms; keeps its memory.
 #[derive(Debug)]
@@ -100,13 +98,6 @@ impl Gather {
         }
         n
     }
-}
-
-/// An integer coordinate in Å. The two multiplications in float32 are those of the reference reader and of
-/// MDAnalysis, so that the bits agree.
-#[inline(always)]
-pub(super) fn angstrom(value: i32, inverse_precision: f32) -> f32 {
-    value as f32 * inverse_precision * ANGSTROM_PER_NANOMETRE
 }
 
 /// Integer coordinates of one chunk.

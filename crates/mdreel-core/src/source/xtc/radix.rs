@@ -4,7 +4,7 @@
 //! `value = (x * size_y + y) * size_z + z`. Taking it apart needs two divisions, which become multiplications by
 //! reciprocals (exact: Granlund & Montgomery 1994, theorem 4.2, and `tests` below).
 
-pub(crate) use crate::writer::xtc::radices::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
+pub(crate) use crate::xtc_tables::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
 /// The widest number that one 64-bit load brings whole, whatever bit it starts at.
 pub(crate) const MAX_WORD_BITS: u32 = 57;

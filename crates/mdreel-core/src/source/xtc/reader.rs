@@ -8,6 +8,7 @@ use super::control::{LANES, Wanted};
 use super::decode::{Decoded, Decoder};
 use super::full_checks::FullChecks;
 use super::header::{Header, MAX_HEADER_LEN, Storage};
+use super::plain::decode_plain;
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
@@ -18,7 +19,6 @@ use crate::source::located::{ChainedHeader, LocatedFile, location};
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
-use crate::units::ANGSTROM_PER_NANOMETRE;
 
 /// Bytes that are brought into memory at a time: large enough for storage, small enough for the cache.
 const WINDOW: u64 = 1 << 20;
@@ -362,17 +362,5 @@ fn frame_header(frame: &Loaded) -> FrameHeader {
         unit_cell: has_cell.then_some(UnitCell::Nanometres(nanometres)),
         lambda: None,
         present: Quantities::POSITIONS,
-    }
-}
-
-/// The positions of atoms that are stored as plain floats.
-pub(super) fn decode_plain(data: &[u8], atoms: &AtomSelection, columns: &mut ColumnsMut<'_>) {
-    for (i, &atom) in atoms.indices().iter().enumerate() {
-        let value = |axis: usize| {
-            let at = 12 * atom as usize + 4 * axis;
-            let word = [data[at], data[at + 1], data[at + 2], data[at + 3]];
-            f32::from_be_bytes(word) * ANGSTROM_PER_NANOMETRE
-        };
-        (columns.x[i], columns.y[i], columns.z[i]) = (value(0), value(1), value(2));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bits::BitWriter;
 use super::integers::Integers;
-use super::radices::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
+use crate::xtc_tables::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
 /// The longest run of small coordinates.
 const MAX_RUN: usize = 8;

@@ -1,7 +1,7 @@
 //! A frame's coordinates as integers: rounded, and what has to be known of them before they are packed.
 
-use super::radices::SMALL_RADICES;
 use crate::frame::Columns;
+use crate::xtc_tables::{SMALL_INDICES, SMALL_RADICES};
 
 /// Rounded coordinates at or above this have no integer of 32 bits.
 const LIMIT: f32 = 2_147_483_648.0;
@@ -108,8 +108,8 @@ impl Integers {
         let distances = pairs.map(|((x, y), z)| difference(x).wrapping_add(difference(y)).wrapping_add(difference(z)));
         // A fold, not the iterator's minimum: vector instructions.
         let least = distances.fold(i32::MAX, i32::min);
-        let first = *super::radices::SMALL_INDICES.start();
-        let last = *super::radices::SMALL_INDICES.end();
+        let first = *SMALL_INDICES.start();
+        let last = *SMALL_INDICES.end();
         (first..last).find(|&index| SMALL_RADICES[index as usize] as i32 >= least).unwrap_or(last)
     }
 }

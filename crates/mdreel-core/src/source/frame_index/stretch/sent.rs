@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Numbers;
-
 /// The word of XDR: all lengths are multiples of it.
-const WORD: u32 = 4;
+pub(super) const WORD: u32 = 4;
 
 /// What numbers are sent as.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,33 +35,8 @@ pub(crate) enum Sent {
     },
 }
 
-impl From<Numbers> for Sent {
-    fn from(numbers: Numbers) -> Self {
-        match numbers {
-            Numbers::Even { first, interval } => Sent::Even { first, interval },
-            Numbers::Wide(bytes) => Sent::Wide(bytes),
-            Numbers::Narrow { least, bytes } => by_intervals(least, &bytes).unwrap_or(Sent::Narrow { least, bytes }),
-        }
-    }
-}
-
-impl From<Sent> for Numbers {
-    fn from(sent: Sent) -> Self {
-        match sent {
-            Sent::Even { first, interval } => Numbers::Even { first, interval },
-            Sent::Wide(bytes) => Numbers::Wide(bytes),
-            Sent::Narrow { least, bytes } => Numbers::Narrow { least, bytes },
-            Sent::Near { first, interval, words } => summed(first, interval, words.iter().map(|&n| u32::from(n))),
-            Sent::Far { first, interval, words } => {
-                let words = words.as_chunks::<2>().0;
-                summed(first, interval, words.iter().map(|&n| u32::from(u16::from_le_bytes(n))))
-            }
-        }
-    }
-}
-
 /// Ascending numbers by what lies between them, where that takes less.
-fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
+pub(super) fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
     let numbers = bytes.as_chunks::<4>().0;
     let number = |i: usize| u32::from_le_bytes(numbers[i]);
     let intervals = || (1..numbers.len()).map(|i| number(i).checked_sub(number(i - 1)));
@@ -86,15 +59,4 @@ fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
         }
         _ => None,
     }
-}
-
-fn summed(first: i64, interval: u32, words: impl ExactSizeIterator<Item = u32>) -> Numbers {
-    let mut bytes = Vec::with_capacity(4 * (words.len() + 1));
-    let mut number = 0u32;
-    bytes.extend(number.to_le_bytes());
-    for n in words {
-        number = number.wrapping_add(interval).wrapping_add(WORD * n);
-        bytes.extend(number.to_le_bytes());
-    }
-    Numbers::Narrow { least: first, bytes }
 }

@@ -1,6 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
+use crate::simd::Level;
 
 #[test]
 fn walk_begins_with_nothing_that_it_could_read_too_far_with() {

@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 
 use super::super::coded::{self, Coded};
 use super::super::control::{CHUNK, Group};
-use super::MAX_BITS;
+use super::numbers::MAX_BITS;
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use packed::{BIAS, Big, Fields, MAX_INDEX, SMALL, WIDTH};

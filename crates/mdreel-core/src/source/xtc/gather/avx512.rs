@@ -5,6 +5,7 @@
 //! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
 
 mod packed;
+mod rows;
 mod whole;
 
 use std::arch::x86_64::*;
@@ -12,15 +13,14 @@ use std::arch::x86_64::*;
 use super::super::coded::{Big, Coded};
 use super::super::control::{CHUNK, Group, MAX_RUN};
 use super::super::radix::SMALL_RADICES;
-use super::{MAX_BITS, angstrom};
+use super::numbers::{MAX_BITS, angstrom};
 use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use packed::{UP, WIDTH, each_row, last_row, load_numbers, reciprocal, rows, running_sums, split};
+use rows::{ATOMS, Rows};
 
 /// Room for the small coordinates of a chunk, and for what the last store writes in excess.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
-/// Room for the atoms of a chunk, likewise.
-const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 2 * WIDTH;
 
 /// Integer coordinates of an atom: x, y, z and nothing.
 type Row = [i32; 4];
@@ -40,7 +40,7 @@ pub(crate) struct Flat {
     /// For each group its big coordinate, less the sum of all small ones before the group.
     bases: [Row; CHUNK + WIDTH],
     /// The atoms' rows, where all are wanted.
-    rows: whole::Rows,
+    rows: Rows,
 }
 
 impl Default for Flat {
@@ -52,7 +52,7 @@ impl Default for Flat {
             starts: [0; CHUNK],
             sums: [[0; 4]; SMALLS + 2 * WIDTH],
             bases: [[0; 4]; CHUNK + WIDTH],
-            rows: whole::Rows::default(),
+            rows: Rows::default(),
         }
     }
 }

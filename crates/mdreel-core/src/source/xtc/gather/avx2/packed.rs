@@ -9,7 +9,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::MAX_BITS;
+use super::super::numbers::MAX_BITS;
 use crate::source::xtc::radix::{SMALL_INDICES, SMALL_RADICES};
 
 /// `1.5 * 2^52`.

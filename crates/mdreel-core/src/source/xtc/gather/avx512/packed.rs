@@ -101,7 +101,7 @@ pub(crate) fn each_row(rows: __m512i) -> [__m128i; 4] {
 mod tests {
     use super::*;
     use crate::simd::Level;
-    use crate::source::xtc::gather::MAX_BITS;
+    use crate::source::xtc::gather::numbers::MAX_BITS;
     use crate::source::xtc::radix::SMALL_RADICES;
 
     /// Divides by one divisor.

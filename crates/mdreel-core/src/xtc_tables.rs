@@ -1,4 +1,4 @@
-//! The numbers that writing and reading packed coordinates have in common.
+//! Tables of the XTC format that the decoder and the encoder share.
 
 use std::ops::RangeInclusive;
 

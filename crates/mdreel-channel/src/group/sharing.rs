@@ -1,0 +1,171 @@
+//! What a member of a group that shares does.
+
+use std::time::{Duration, Instant};
+
+use super::Member;
+use super::file::{Identity, State};
+use super::settled::Settled;
+use super::share::{LOOK, MOST_HANDED, byte};
+use crate::catch_up::Found;
+use crate::layout::Header;
+use mdreel_core::error::{Error, Result};
+
+impl Member {
+    /// The next frame that nobody else has.
+    pub(super) fn find_shared(&mut self, at_most: Duration) -> Result<Found> {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = self.find_given_back()? {
+                return Ok(found);
+            }
+            let left = at_most.saturating_sub(begin.elapsed());
+            match self.reader.find(left.min(LOOK)) {
+                Ok(Found::End(end)) => {
+                    // All was read: what a restarted simulation should have sent again, and has not, will not come.
+                    let reader = &self.reader;
+                    self.share.passed.retain(|_, passed| !reader.is_redone(passed.epoch, passed.step));
+                    if self.share.passed.is_empty() || !self.share.handed.is_empty() {
+                        return Ok(Found::End(end));
+                    }
+                    std::thread::sleep(left.min(LOOK));
+                }
+                Ok(found) => {
+                    self.reader.forget_steps();
+                    match self.try_take(&found) {
+                        Ok(true) => return Ok(found),
+                        Ok(false) => self.reader.give_back(&found),
+                        Err(error) => {
+                            self.reader.give_back(&found);
+                            return Err(error);
+                        }
+                    }
+                    // Frames of others do not use up the time: they come as fast as they can be read.
+                    continue;
+                }
+                Err(Error::StreamTimeout(_)) => {}
+                Err(error) => return Err(error),
+            }
+            if left.is_zero() {
+                let n = self.share.passed.len();
+                let message = format!("nothing to do within {at_most:?}; other members work on {n} frames");
+                let place = format!("{}, member {} of group {}", self.path.display(), self.name, self.group);
+                return Err(Error::StreamTimeout(format!("{place}: {message}")));
+            }
+        }
+    }
+
+    fn refresh(&mut self) -> Result<()> {
+        self.share.refresh(&self.directory, &self.group, &self.name)
+    }
+
+    /// Whether a frame that was read is for this member from now on.
+    fn try_take(&mut self, found: &Found) -> Result<bool> {
+        let (Found::Ring(header) | Found::Staged(header) | Found::Again(header)) = found else { return Ok(false) };
+        let identity = Identity::from(header);
+        let step = identity.step;
+        self.check_order(header)?;
+        self.share.read = Some(identity);
+        self.share.greatest = self.share.greatest.max(Some(step));
+        if self.share.is_done(&self.state, step) || self.share.handed.iter().any(|handed| handed.step == step) {
+            return Ok(false);
+        }
+        // Of a step that was read before a restart, this is the frame that counts.
+        self.share.passed.insert(step, identity);
+        if self.share.handed.len() >= MOST_HANDED {
+            let message = format!("expected a commit after at most {MOST_HANDED} frames");
+            return Err(Error::Mismatch(format!("{}, step {step}: {message}", self.path.display())));
+        }
+        self.try_lock(identity)
+    }
+
+    /// Takes the lock on a step that is not committed.
+    fn try_lock(&mut self, identity: Identity) -> Result<bool> {
+        let step = identity.step;
+        if !self.locks.take(byte(step)?)? {
+            return Ok(false);
+        }
+        // Who had it before has committed it before the lock went, or has died.
+        let refreshed = self.refresh();
+        if refreshed.is_err() || self.share.is_done(&self.state, step) {
+            self.locks.give_back(byte(step)?)?;
+            self.share.settle(&self.state);
+            return refreshed.map(|()| false);
+        }
+        self.share.passed.remove(&step);
+        self.share.handed.push_back(identity);
+        Ok(true)
+    }
+
+    /// Steps are what is shared: one that comes twice would be done once.
+    fn check_order(&self, header: &Header) -> Result<()> {
+        match self.share.read {
+            Some(read) if read.epoch == header.epoch && read.step >= header.step => Err(Error::Mismatch(format!(
+                "{}, frame {}: a group can share frames whose steps grow, got step {} behind step {}",
+                self.path.display(),
+                header.sequence,
+                header.step,
+                read.step
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// A frame that another member had, and has not committed before it died or left.
+    fn find_given_back(&mut self) -> Result<Option<Found>> {
+        if self.share.passed.is_empty() || self.share.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return Ok(None);
+        }
+        self.share.looked = Some(Instant::now());
+        self.refresh()?;
+        self.share.settle(&self.state);
+        let candidates: Vec<Identity> = self.share.passed.values().copied().collect();
+        for identity in candidates {
+            // Of a restarted simulation, the frame counts that is yet to be read.
+            if self.reader.is_redone(identity.epoch, identity.step) || !self.try_lock(identity)? {
+                continue;
+            }
+            let found = self.reader.find_again(identity.sequence);
+            if let Ok(Some(found)) = found {
+                // There may be more of it.
+                self.share.looked = None;
+                return Ok(Some(found));
+            }
+            // Nobody can have it any more, or the next look tells.
+            self.share.handed.pop_back();
+            self.locks.give_back(byte(identity.step)?)?;
+            if let Err(error) = found {
+                self.share.passed.insert(identity.step, identity);
+                return Err(error);
+            }
+            self.share.missed += 1;
+        }
+        Ok(None)
+    }
+
+    /// Commits what was handed out up to a frame.
+    pub(super) fn commit_shared(&mut self, through: Option<Identity>, mut state: State) -> Result<()> {
+        let n = match through {
+            None => 0,
+            Some(through) => match self.share.handed.iter().position(|handed| *handed == through) {
+                Some(at) => at + 1,
+                None => return Err(self.not_had(through)),
+            },
+        };
+        self.refresh()?;
+        self.share.settle(&self.state);
+        let share = &self.share;
+        let steps: Vec<i64> = share.handed.iter().take(n).map(|handed| handed.step).collect();
+        let open = || share.handed.iter().skip(n).chain(share.passed.values());
+        // What is read in this process begins where the whole group had nothing left.
+        let from = open().map(|identity| identity.sequence).min().or(share.read.map(|read| read.sequence + 1));
+        state.from = share.first_wanted(&self.state).max(from.unwrap_or_default());
+        // Each step that was read is committed, handed out or somebody else's.
+        let read = Settled::new(share.greatest, open().map(|identity| identity.step));
+        let known = share.states(&self.state).map(|state| &state.settled);
+        state.settled = Settled::union(&known.chain([&read]).collect::<Vec<_>>());
+        self.keep(state)?;
+        self.share.handed.drain(..n);
+        // Behind the commit: who gets one of these locks now finds it.
+        steps.into_iter().try_for_each(|step| self.locks.give_back(byte(step)?))
+    }
+}

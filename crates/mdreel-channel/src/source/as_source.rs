@@ -1,0 +1,77 @@
+//! A channel as a source that grows.
+
+use std::time::Duration;
+
+use super::ChannelSource;
+use super::kept::quantity_of;
+use super::reader::ChannelReader;
+use crate::section::SectionKind;
+use mdreel_core::error::{Error, Result};
+use mdreel_core::frame::Quantities;
+use mdreel_core::source::growth::{Arrival, Growth};
+use mdreel_core::source::lookout::Known;
+use mdreel_core::source::{AtomSelection, Reader, Source};
+
+impl Growth for ChannelSource {
+    fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
+        self.lookout.await_frame(&self.path, frame, at_most, |taker, at_most| self.look(taker, at_most))
+    }
+
+    fn want(&self, first: u64, step: u64) {
+        self.change(|known| known.want(first, step));
+    }
+
+    fn release(&self, frame: u64) {
+        self.change(|known| known.release(frame));
+    }
+
+    fn check_reach(&self, frame: u64) -> Result<()> {
+        let n_room = self.lookout.known().n_room(12 * self.n_atoms);
+        if frame < n_room {
+            return Ok(());
+        }
+        let message = format!("frame {frame} comes when there is no more room for the {n_room} frames before it");
+        let advice = "run an analysis, which needs them only once, or give more memory";
+        Err(Error::Unsupported(format!("{}: {message}: {advice}", self.path.display())))
+    }
+}
+
+impl Source for ChannelSource {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Frames that have come so far.
+    fn n_frames(&self) -> Result<u64> {
+        Ok(self.lookout.known().n_frames())
+    }
+
+    /// Times of the frames that have come so far.
+    fn times(&self) -> Result<Vec<f64>> {
+        Ok(self.lookout.known().times().to_vec())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        12 * self.n_atoms as u64 * self.lookout.known().n_frames()
+    }
+
+    /// Says what is wrong with the end, once it was met.
+    fn check_end(&self) -> Result<()> {
+        self.lookout.known().failure().cloned().map_or(Ok(()), Err)
+    }
+
+    fn growth(&self) -> Option<&dyn Growth> {
+        Some(self)
+    }
+
+    /// What its manifest says; without a word of it positions alone.
+    fn quantities(&self) -> Quantities {
+        let kinds = self.manifest.sections.iter().filter_map(|(number, _, _)| SectionKind::from_number(*number));
+        kinds.filter_map(quantity_of).fold(Quantities::POSITIONS, |all, quantity| all.with(quantity, true))
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        atoms.check(self.n_atoms)?;
+        Ok(Box::new(ChannelReader::new(self, atoms)))
+    }
+}

@@ -1,0 +1,68 @@
+//! Damaged frames, and what is done about them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Place, Result};
+
+/// What is done where a frame is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// It is an error.
+    #[default]
+    Raise,
+    /// The trajectory ends before the frame.
+    Stop,
+    /// The frame is left out.
+    Skip,
+}
+
+impl OnError {
+    /// The choice of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "raise" => Ok(OnError::Raise),
+            "stop" => Ok(OnError::Stop),
+            "skip" => Ok(OnError::Skip),
+            _ => Err(Error::Unsupported(format!("unknown on_error {name:?}; known: raise, stop, skip"))),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnError::Raise => "raise",
+            OnError::Stop => "stop",
+            OnError::Skip => "skip",
+        }
+    }
+}
+
+/// A frame that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// Its number in the trajectory.
+    pub frame: u64,
+    /// Whether it stands behind the last whole frame of a file: the number may be that of a frame of the next file.
+    pub at_end: bool,
+    /// The file, and which frame and byte of it.
+    pub place: Place,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl Damage {
+    /// The damage of which `error` speaks, if it is any.
+    pub(crate) fn of(frame: u64, error: Error) -> Result<Self> {
+        match error {
+            Error::Format { place, message } if place.frame.is_some() => {
+                Ok(Damage { frame, at_end: false, place, message })
+            }
+            error => Err(error),
+        }
+    }
+
+    /// The error that it is where it is not tolerated.
+    pub fn into_error(self) -> Error {
+        Error::Format { place: self.place, message: self.message }
+    }
+}

@@ -1,0 +1,63 @@
+//! Followed files as sources that grow.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Follow;
+use super::reader::FollowReader;
+use crate::error::Result;
+use crate::frame::Quantities;
+use crate::source::bytes::FileBytes;
+use crate::source::growth::{Arrival, Growth};
+use crate::source::{AtomSelection, Reader, Source};
+
+impl Growth for Follow {
+    fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
+        self.lookout.await_frame(&self.path, frame, at_most, |look, at_most| look.look(self, at_most))
+    }
+}
+
+impl Source for Follow {
+    fn n_atoms(&self) -> usize {
+        self.growing.source().n_atoms()
+    }
+
+    /// Frames found so far.
+    fn n_frames(&self) -> Result<u64> {
+        Ok(self.known().index.len() as u64)
+    }
+
+    /// Times of the frames found so far.
+    fn times(&self) -> Result<Vec<f64>> {
+        Ok(self.known().index.frames().map(|frame| frame.time).collect())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.length.load(Ordering::Acquire) - self.growing.start()
+    }
+
+    /// Says what is wrong with the end, once it was met.
+    fn check_end(&self) -> Result<()> {
+        self.known().failure.clone().map_or(Ok(()), Err)
+    }
+
+    fn growth(&self) -> Option<&dyn Growth> {
+        Some(self)
+    }
+
+    fn file(&self) -> Option<&FileBytes> {
+        Some(self.growing.file())
+    }
+
+    fn precision(&self) -> Option<f32> {
+        self.growing.source().precision()
+    }
+
+    fn quantities(&self) -> Quantities {
+        self.growing.source().quantities()
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        Ok(Box::new(FollowReader::new(self, self.growing.source().reader(atoms, wanted)?)))
+    }
+}

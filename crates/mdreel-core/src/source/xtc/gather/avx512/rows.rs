@@ -1,0 +1,58 @@
+//! The rows of the atoms of a chunk, which become columns.
+
+use std::arch::x86_64::*;
+
+use super::packed::WIDTH;
+use crate::frame::ColumnsMut;
+use crate::source::xtc::control::{CHUNK, MAX_RUN};
+
+/// Room for the atoms of a chunk, likewise.
+pub(super) const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 2 * WIDTH;
+
+/// Rows of a vector.
+pub(super) const ROWS: usize = 4;
+
+/// Atoms whose rows become columns at a time.
+pub(super) const BLOCK: usize = 4 * ROWS;
+
+/// The rows of the atoms of a chunk, in Å: x, y, z and nothing.
+#[derive(Debug)]
+pub(crate) struct Rows(pub(super) [[f32; 4]; ATOMS + BLOCK]);
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows([[0.0; 4]; ATOMS + BLOCK])
+    }
+}
+
+impl Rows {
+    /// Writes the first `n` rows as columns.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn to_columns(&self, n: usize, columns: &mut ColumnsMut<'_>, at: usize) {
+        let picks: [__m512i; 3] = [pick(0), pick(1), pick(2)];
+        let targets = [&mut columns.x, &mut columns.y, &mut columns.z];
+        let [x, y, z] = targets.map(|column| column[at..at + n].as_mut_ptr());
+        for i in (0..n).step_by(BLOCK) {
+            let mask = u16::MAX >> BLOCK.saturating_sub(n - i).min(15);
+            // SAFETY: there is a block of rows behind the last one; the mask keeps the stores within the columns.
+            unsafe {
+                let rows = self.0.as_ptr().add(i);
+                let load = |k: usize| _mm512_loadu_ps(rows.add(k * ROWS).cast());
+                let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+                for (axis, column) in [x, y, z].into_iter().enumerate() {
+                    let low = _mm512_permutex2var_ps(a, picks[axis], b);
+                    let high = _mm512_permutex2var_ps(c, picks[axis], d);
+                    let both = _mm512_insertf32x8::<1>(low, _mm512_castps512_ps256(high));
+                    _mm512_mask_storeu_ps(column.add(i), mask, both);
+                }
+            }
+        }
+    }
+}
+
+/// Picks the numbers of one axis from two vectors of four rows each.
+#[target_feature(enable = "avx512f")]
+fn pick(axis: i32) -> __m512i {
+    let rows = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 0, 0, 0, 0, 0, 0, 0);
+    _mm512_add_epi32(rows, _mm512_set1_epi32(axis))
+}
