@@ -86,9 +86,11 @@ class SectionedCommand(click.Command):
         super().__init__(*args, **settings)
         self.usage, self.hides_advanced = usage, hides_advanced
         if hides_advanced:
-            hidden = dict.fromkeys(one.group for one in self.params if _declared(one, "is_advanced", False))
+            hidden: dict[str, None] = dict.fromkeys(
+                _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
+            )
             text = f"Show all options, also: {', '.join(heading.lower() for heading in hidden)}."
-            show = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+            show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
             self.params.append(click.Option(["--help-all"], help=text, **show))
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

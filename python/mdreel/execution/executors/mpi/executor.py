@@ -19,13 +19,12 @@ import numpy as np
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
-from mdreel.execution.choices import Schedule
+from mdreel.execution.choices import Communication, Schedule
 from mdreel.execution.executors.mpi.broadcast import Kind, Message, hear, tell
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import attending
 from mdreel.execution.executors.mpi.rank_readers import JobTogether, reading_of
 from mdreel.execution.executors.mpi.result_transfer import (
-    Communication,
     carrier_of,
     check_communication,
     suitable_communication,
