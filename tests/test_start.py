@@ -6,7 +6,7 @@ import sys
 import textwrap
 import time
 
-HEAVY = ("MDAnalysis", "rich", "matplotlib", "typer", "scipy", "pyarrow", "hypothesis")
+HEAVY = ("MDAnalysis", "rich", "matplotlib", "click", "scipy", "pyarrow", "hypothesis")
 
 RUN = """
 import sys, time

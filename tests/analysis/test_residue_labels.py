@@ -1,7 +1,7 @@
 """Residues are told apart by segment, name and number, wherever an analysis or a table names them."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import matplotlib.pyplot as plt
 import MDAnalysis
@@ -12,12 +12,13 @@ import mdreel
 from every_analysis import CASES
 from homodimer import N_RESIDUES, dimer_system, homodimer
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.choices import AreaMode
 from mdreel.analysis.topology.residue_labels import ResidueLabels
-from mdreel.cli.analyses import ANALYSES
-from mdreel.cli.analysing import Request
-from mdreel.cli.dihedrals import FeatureKind
-from mdreel.cli.exits import CommandError
-from mdreel.cli.sasa import Mode
+from mdreel.cli.analyses.recipe import analysis_commands
+from mdreel.cli.analyses.request import Request
+from mdreel.cli.errors import CommandError
+
+ANALYSES = analysis_commands()
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -36,12 +37,12 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "average": [{}],
     "pca": [{}, {"components": 2}],
     "rg": [{}],
-    "dihedrals": [{}, {"features": FeatureKind.COS_SIN}],
+    "dihedrals": [{}, {"features": "cos_sin"}],
     "distances": [{}],
     "end-to-end": [{}],
     "helices": [{"segments": ["1:6", "7:14"]}],
     "dssp": [{}],
-    "sasa": [{"mode": mode, "points": 50} for mode in Mode],
+    "sasa": [{"mode": mode, "points": 50} for mode in get_args(AreaMode)],
     "rdf": [{}],
     "contacts": [{}],
     "hbonds": [{}],
@@ -117,8 +118,8 @@ def test_table_of_a_homodimer_tells_its_residues_apart(name: str, options: dict[
     atoms = system.universe.select_atoms(SELECTIONS.get(name, command.selection))
     request = Request(Path("dimer.psf"), (Path("dimer.xtc"),), command.selection)
     values = {parameter.name: parameter.default for parameter in command.own} | options
-    question = command.ask(request, **values)
-    columns = question.tabulate(question.prepare(atoms, system.trajectory).run()).columns
+    spec = command.specify(request, **values)
+    columns = spec.tabulate(spec.prepare(atoms, system.trajectory).run()).columns
     names = [column.name for column in columns]
     assert len(set(names)) == len(names)
     of_residue = [column.values.tolist() for column in columns if column.name in ("segment", "resname", "resid")]
@@ -170,6 +171,6 @@ def test_residues_are_counted_on_an_axis_where_numbers_repeat() -> None:
 def test_helix_of_both_halves_of_a_homodimer_is_refused() -> None:
     system = dimer_system()
     request = Request(Path("dimer.psf"), (Path("dimer.xtc"),), "name CA")
-    question = ANALYSES["helices"].ask(request, segments=["1:6"])
+    spec = ANALYSES["helices"].specify(request, segments=["1:6"])
     with pytest.raises(CommandError, match=r"--segment 1:6: .* 2 segments \(A, B\): .*--select 'segid A'"):
-        question.prepare(system.universe.select_atoms("name CA"), system.trajectory)
+        spec.prepare(system.universe.select_atoms("name CA"), system.trajectory)

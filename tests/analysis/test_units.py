@@ -13,7 +13,7 @@ import pytest
 import mdreel
 from every_analysis import System, analyses, in_memory, peptide, peptide_positions
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.cli.analyses import ANALYSES
+from mdreel.cli.analyses.recipe import analysis_commands
 from mdreel.errors import MismatchError, UnitWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*:UserWarning:MDAnalysis")
@@ -105,7 +105,7 @@ def test_every_length_and_angle_is_checked_or_may_be_small() -> None:
 
 def test_every_option_in_units_is_one_of_a_checked_parameter() -> None:
     found = set()
-    for name, command in ANALYSES.items():
+    for name, command in analysis_commands().items():
         for parameter in command.own:
             option = get_args(parameter.annotation)[1]
             if option.metavar in ("Å", "DEGREES") or "Å" in (option.help or ""):

@@ -39,16 +39,16 @@ def test_version_is_that_of_the_package(run):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_offered(run, shell):
-    done = run("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    done = run("--show-completion", shell)
     assert done.returncode == 0
     assert "_MDREEL_COMPLETE" in done.stdout
 
 
 def test_completion_knows_commands_and_options(run):
     def complete(words, index):
-        settings = {"_MDREEL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(index)}
-        return run(**settings).stdout.split()
+        settings = {"_MDREEL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+        return [line.removeprefix("plain,") for line in run(**settings).stdout.splitlines()]
 
-    assert complete("mdreel r", 1) == ["rmsd", "rmsf", "rmsd2d", "rg", "rdf", "run", "repack", "relay", "report"]
+    assert complete("mdreel r", 1) == ["rmsd", "rmsf", "rmsd2d", "rg", "rdf", "repack", "relay", "run", "report"]
     assert "--select" in complete("mdreel rmsd --se", 2)
     assert complete("mdreel rmsd --weights m", 3) == ["mass"]

@@ -1,6 +1,5 @@
 """Commands refuse a reference whose atoms come in another order."""
 
-import inspect
 import re
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
-from mdreel.cli.analyses import ANALYSES
-from mdreel.cli.main import app
+from mdreel.cli.commands import groups, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 COMMANDS = {"rmsd", "align"}
@@ -36,12 +34,12 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_command_with_a_reference_is_listed() -> None:
     """Fails for a new command that takes a structure as reference."""
-    commands = {command.callback.__name__: command.callback for command in app.registered_commands} | ANALYSES
+    commands = {entry.name: load(entry) for entries in groups().values() for entry in entries}
     taking = {
         name
         for name, command in commands.items()
-        for parameter in inspect.signature(command).parameters
-        if re.search(r"(^|_)ref(erence)?s?(_|$)", parameter) and not parameter.endswith("_frame")
+        for parameter in command.params
+        if re.search(r"(^|_)ref(erence)?s?(_|$)", parameter.name) and not parameter.name.endswith("_frame")
     }
     assert taking == COMMANDS
 

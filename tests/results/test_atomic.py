@@ -150,9 +150,9 @@ def test_writing_leaves_nothing_when_the_process_is_told_to_stop(tmp_path, numbe
     program = """
         import sys, time
         from pathlib import Path
-        from mdreel.cli.main import _settle_into_the_shell
+        from mdreel.cli.main import _set_up_process
         from mdreel.foundation.atomic_files import replacing
-        _settle_into_the_shell()
+        _set_up_process()
         with replacing(Path(sys.argv[1])) as temporary:
             temporary.write_text("half")
             print("writing", flush=True)

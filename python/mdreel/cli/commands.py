@@ -87,6 +87,14 @@ GROUPS = {
 }
 PLUG_INS = "Commands of plug-ins"
 
+OPTIONS = {
+    "--version": "Print the version.",
+    "--install-completion [SHELL]": "Install completion for a shell.  [default: yours]",
+    "--show-completion [SHELL]": "Print the completion script of a shell.  [default: yours]",
+    "-h, --help": "Show this message and exit.",
+}
+"""The options of the main command."""
+
 
 def groups() -> dict[str, tuple[Entry, ...]]:
     """Return all commands, by the headings of the help."""

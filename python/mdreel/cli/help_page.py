@@ -2,14 +2,7 @@
 
 from collections.abc import Iterator
 
-from mdreel.cli.commands import groups
-
-OPTIONS = {
-    "--version": "Print the version.",
-    "--install-completion [SHELL]": "Install completion for a shell.  [default: the current shell]",
-    "--show-completion [SHELL]": "Print the completion script of a shell.  [default: of the current shell]",
-    "-h, --help": "Show this message and exit.",
-}
+from mdreel.cli.commands import OPTIONS, groups
 
 _EXAMPLE = "mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png"
 

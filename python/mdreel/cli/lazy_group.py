@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from mdreel.cli import commands
-from mdreel.cli.help_page import OPTIONS, help_page
 from mdreel.cli.output import echo
 
 
@@ -37,6 +36,8 @@ class LazyGroup(click.Group):
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help, for which no command is loaded."""
+        from mdreel.cli.help_page import help_page
+
         return help_page()
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -49,7 +50,7 @@ class LazyGroup(click.Group):
 
 
 def _option(name: str, **settings: Any) -> click.Option:
-    text = next(text for names, text in OPTIONS.items() if names.split()[0] == name)
+    text = next(text for names, text in commands.OPTIONS.items() if names.split()[0] == name)
     return click.Option([name], help=text, **settings)
 
 

@@ -18,7 +18,7 @@ from mdreel.foundation.printable import printable
 if TYPE_CHECKING:
     from mdreel.cli.analyses.request import AnalysisRequest, Request
 
-_ASKS_FOR_HELP = ([], ["-h"], ["--help"])
+_ASKS_FOR_HELP: tuple[list[str], ...] = ([], ["-h"], ["--help"])
 
 
 def main() -> NoReturn:

@@ -11,7 +11,7 @@ import pytest
 
 from full_disk import full_disk
 from live.ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
-from mdreel.cli.exits import ExitCode
+from mdreel.cli.errors import ExitCode
 from mdreel.errors import FormatError, MdreelError
 from mdreel.live.channels.status import Status
 from mdreel.live.ensemble.journal import Journal, past_of

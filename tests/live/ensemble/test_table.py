@@ -84,8 +84,8 @@ def test_bad_file_is_refused(walks: Walks, good: str, bad: str, expected: str) -
 
 def refused(walks: Walks) -> str:
     """What is said of a file, by the command in this process: a hundred interpreters would take a minute."""
-    from mdreel.cli.ensemble_task import inquiry_of, read_ensemble
-    from mdreel.cli.exits import CommandError, ExitCode
+    from mdreel.cli.errors import CommandError, ExitCode
+    from mdreel.cli.live.ensemble_file import inquiry_of, read_ensemble
 
     with pytest.raises(CommandError) as raised:
         inquiry_of(read_ensemble(walks.folder / "e.toml"))
@@ -99,11 +99,11 @@ def test_missing_file_is_refused_by_the_command(walks: Walks) -> None:
 
 
 def test_good_file_is_understood(walks: Walks) -> None:
-    from mdreel.cli.ensemble_task import read_ensemble
+    from mdreel.cli.live.ensemble_file import read_ensemble
 
     walks.write(GOOD)
     task = read_ensemble(walks.folder / "e.toml")
-    assert (task.table.replicas, task.table.n_at_once, list(task.asked)) == (4, 2, ["rmsd"])
+    assert (task.table.replicas, task.table.n_at_once, list(task.analyses)) == (4, 2, ["rmsd"])
     assert [task.table.label(number) for number in (0, 3)] == ["000", "003"]
     assert task.table.place(task.folder) == walks.place
 

@@ -9,8 +9,8 @@ import pytest
 
 from architecture.checkout import ROOT
 from live.steering.conftest import run_steer
-from mdreel.cli.exits import CommandError, ExitCode
-from mdreel.cli.steering_task import read_steering
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.live.rules_file import read_steering
 from mdreel.errors import FormatError, MismatchError
 from mdreel.live.steering import read_plan
 

@@ -1,7 +1,7 @@
 """Requests of analyses: the options that all analyses share, and what each analysis adds."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -123,7 +123,7 @@ class Request:
         if self.is_live:
             self._check_live()
 
-    def _check_channel(self, refused: dict[str, object]) -> None:
+    def _check_channel(self, refused: Mapping[str, object]) -> None:
         """Refuse options of channels without a channel, and options of files with one."""
         if self.channel is None:
             settings = {
@@ -146,7 +146,7 @@ class Request:
                 raise CommandError(f"{name} needs the files of a trajectory, which a channel is not", ExitCode.USAGE)
         self.first_frame()
 
-    def _check_following(self, refused: dict[str, object]) -> None:
+    def _check_following(self, refused: Mapping[str, object]) -> None:
         """Refuse ends without ``--follow``, and ``--follow`` without an end or with options of whole files."""
         ends = list(self.ends.values())
         if not self.follow:

@@ -67,8 +67,20 @@ class Argument:
     """
 
     def __init__(self, *, metavar: str | None = None, help: str = "", is_hidden: bool = False) -> None:  # noqa: A002
-        self.metavar, self.help, self.is_hidden = metavar, help, is_hidden
+        self.metavar, self.help, self.is_hidden, self.group = metavar, help, is_hidden, "Arguments"
         self.minimum = self.maximum = self.choices = None
+
+
+class _DescribedArgument(click.Argument):
+    """A positional argument with a help text."""
+
+    def __init__(self, names: Sequence[str], text: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.text = text
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return its line of the help."""
+        return self.make_metavar(ctx), self.text + "  [required]" * self.required
 
 
 class SectionedCommand(click.Command):
@@ -86,9 +98,11 @@ class SectionedCommand(click.Command):
         super().__init__(*args, **settings)
         self.usage, self.hides_advanced = usage, hides_advanced
         if hides_advanced:
-            hidden = dict.fromkeys(one.group for one in self.params if _declared(one, "is_advanced", False))
+            hidden: dict[str, None] = dict.fromkeys(
+                _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
+            )
             text = f"Show all options, also: {', '.join(heading.lower() for heading in hidden)}."
-            show = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+            show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
             self.params.append(click.Option(["--help-all"], help=text, **show))
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -173,21 +187,22 @@ def click_parameter(parameter: inspect.Parameter) -> click.Parameter:
     if is_many:
         kind = get_args(kind)[0]
     is_required = parameter.default is inspect.Parameter.empty
-    settings: dict[str, Any] = {"required": is_required, "metavar": declared.metavar, "help": declared.help}
+    settings: dict[str, Any] = {"required": is_required, "metavar": declared.metavar}
     if not is_required and not is_many:
         settings["default"] = parameter.default
     if is_many or getattr(declared, "callback", None):
         settings["callback"] = _callback(parameter.default, declared, is_many)
     found: click.Parameter
     if isinstance(declared, Argument):
-        found = click.Argument([parameter.name], type=_type(kind, declared), nargs=-1 if is_many else 1, **settings)
+        settings |= {"type": _type(kind, declared), "nargs": -1 if is_many else 1}
+        found = _DescribedArgument([parameter.name], declared.help, **settings)
     else:
         names = declared.names or (f"--{parameter.name.replace('_', '-')}",)
         if kind is bool:
             settings |= {"is_flag": True, "metavar": None}
         else:
             settings |= {"type": _type(kind, declared), "multiple": is_many}
-        found = click.Option([*names, parameter.name], show_default=True, **settings)
+        found = click.Option([*names, parameter.name], help=declared.help, show_default=True, **settings)
     for attribute in ("group", "is_advanced", "is_hidden"):
         if hasattr(declared, attribute):
             setattr(found, attribute, getattr(declared, attribute))
