@@ -36,6 +36,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_package_keeps_all_contracts(copy: Path) -> None:
+    kept = contracts(copy)
+    assert kept == dict.fromkeys((LAYERS, LAB, CYCLES), True)
+
+
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
@@ -51,6 +56,6 @@ def test_violated_contract_is_broken(copy: Path, module: str, line: str, broken:
     text = path.read_text(encoding="utf-8")
     path.write_text(f"{text}\n{line}  # noqa\n", encoding="utf-8")
     try:
-        assert [name for name, is_kept in contracts(copy).items() if not is_kept] == [broken]
+        assert broken in [name for name, is_kept in contracts(copy).items() if not is_kept]
     finally:
         path.write_text(text, encoding="utf-8")

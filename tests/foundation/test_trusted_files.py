@@ -11,7 +11,7 @@ from mdreel.cli.exits import CommandError
 from mdreel.cli.recipe import read_toml
 from mdreel.errors import UnsupportedError
 from mdreel.foundation.trusted_files import open_trusted
-from mdreel.live.steering.plan import read_plan
+from mdreel.live.steering.rules_file import read_plan
 
 
 @pytest.fixture

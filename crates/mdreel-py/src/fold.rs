@@ -39,7 +39,7 @@ struct Folded {
 /// (n_frames, n_places, 3), float32, Å; it returns the value of all. What it raises may say in an attribute `place` which of
 /// the frames it is about. `fold.merge`, `fold.pack` and `fold.unpack` do not raise.
 #[pyfunction]
-pub fn fold<'py>(
+pub(crate) fn fold<'py>(
     py: Python<'py>,
     fold: Py<PyAny>,
     n_atoms: usize,
@@ -129,7 +129,7 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
 }
 
 /// The values of the folds of a run.
-pub fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
+pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     own.iter_mut()
         .map(|own| own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py)))

@@ -1,4 +1,4 @@
-"""Average structures: mean positions after superposition."""
+"""Average structure after superposition."""
 
 from os import PathLike
 from pathlib import Path

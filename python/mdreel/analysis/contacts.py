@@ -1,4 +1,4 @@
-"""Contacts: what share of the contacts of a reference is there in each frame."""
+"""Fraction of native contacts and number of contacts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias

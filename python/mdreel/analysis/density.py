@@ -1,4 +1,4 @@
-"""Density: how many atoms are in each bin of a grid."""
+"""Number density on a grid."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Dihedral angles: of four atoms each, and of the torsions of a protein."""
+"""Dihedral angles of four atoms each, and torsions of a protein."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal

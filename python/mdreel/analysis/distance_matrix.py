@@ -1,4 +1,4 @@
-"""Distance matrices: how far each frame is from each other frame."""
+"""RMSD between all pairs of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,4 @@
-"""Distance arrays: from all atoms to all others, or to a reference."""
+"""Distance arrays between groups of atoms, and statistics of them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Secondary structure: helices, strands, turns and bends of a protein, by its hydrogen bonds."""
+"""Secondary structure of a protein after DSSP."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal

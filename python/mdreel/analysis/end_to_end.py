@@ -1,4 +1,4 @@
-"""End-to-end distances: how far the last atom of a chain is from its first."""
+"""End-to-end vectors and distances of chains."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Fluctuations: what sums of displacements and of their squares say about means."""
+"""Means and fluctuations from sums of displacements and of their squares."""
 
 import numpy as np
 from numpy.typing import NDArray

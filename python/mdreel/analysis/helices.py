@@ -1,4 +1,4 @@
-"""Helix eigenvalues: the shape of helices, and how they lie to one another, in one number each."""
+"""Eigenvalues of the distance matrices of helices."""
 
 from collections.abc import Sequence
 from itertools import combinations

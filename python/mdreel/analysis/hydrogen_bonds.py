@@ -1,4 +1,4 @@
-"""Hydrogen bonds: which there are in each frame."""
+"""Hydrogen bonds by distance and angle."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Linear density: profiles of mass and charge along the axes."""
+"""Mass and charge density profiles along the axes."""
 
 from typing import TYPE_CHECKING, Literal
 

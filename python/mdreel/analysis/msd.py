@@ -1,4 +1,4 @@
-"""Mean square displacement: how far particles go, by the time that has passed."""
+"""Mean square displacement by the Einstein relation."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""PCA: the directions in which atoms move most, together."""
+"""Principal component analysis of positions."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Projections: where each frame lies along directions of all its coordinates."""
+"""Projection of frames onto directions such as principal components."""
 
 from typing import TYPE_CHECKING
 

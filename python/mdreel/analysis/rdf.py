@@ -1,4 +1,4 @@
-"""RDF: how many atoms there are at each distance, compared with a gas."""
+"""Radial distribution functions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal

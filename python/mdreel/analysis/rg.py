@@ -1,4 +1,4 @@
-"""Radius of gyration: how far atoms are from their centre."""
+"""Radius of gyration."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal

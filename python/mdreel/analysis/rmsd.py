@@ -1,4 +1,4 @@
-"""RMSD: how far each frame is from a reference structure."""
+"""Minimum RMSD to a reference structure."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import shorten

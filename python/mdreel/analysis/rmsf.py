@@ -1,4 +1,4 @@
-"""RMSF: how far atoms move about their mean positions."""
+"""Root mean square fluctuation of atoms."""
 
 from typing import TYPE_CHECKING, Literal
 

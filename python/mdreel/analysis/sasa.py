@@ -1,4 +1,4 @@
-"""Solvent accessible surface area: how much of each atom a probe can touch."""
+"""Solvent accessible surface area."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,4 @@
-"""Transformations: molecules made whole, wrapped, centred, followed across boundaries, before anything is computed."""
+"""Transformations of frames: unwrap, wrap, center, superpose, undo jumps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias

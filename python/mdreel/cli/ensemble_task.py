@@ -14,8 +14,8 @@ from mdreel.cli.recipe import asked_in, read_toml, schema_of_recipes
 if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.base.analysis import Analysis
-    from mdreel.live.ensemble.observation import Inquiry
-    from mdreel.live.ensemble.table import EnsembleTable
+    from mdreel.live.ensemble.configuration import EnsembleTable
+    from mdreel.live.ensemble.replica_analyses import Inquiry
 
 _OF_ANALYSES = ("topology", "run", "analysis")
 _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
@@ -62,7 +62,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleTask:
     CommandError
         If something in it is unknown, missing, of a wrong type, or does not go together.
     """
-    from mdreel.live.ensemble.table import EnsembleTable, table_of
+    from mdreel.live.ensemble.configuration import EnsembleTable, table_of
 
     content = read_toml(path, has_commands=runs_commands)
     known = [one.name.replace("_", "-") for one in fields(EnsembleTable)]
@@ -103,7 +103,7 @@ def inquiry_of(task: EnsembleTask) -> "Inquiry":
     from mdreel._core import Source
     from mdreel.cli.system import open_topology, select
     from mdreel.cli.transforming import transformed
-    from mdreel.live.ensemble.observation import Inquiry
+    from mdreel.live.ensemble.replica_analyses import Inquiry
 
     request, asked = task.request, list(task.asked.values())
     universe = open_topology(request.topology)
@@ -129,7 +129,7 @@ def inquiry_of(task: EnsembleTask) -> "Inquiry":
 
 def schema_of_ensemble_files() -> dict[str, Any]:
     """Return the JSON Schema of files of ensembles."""
-    from mdreel.live.ensemble.table import schema_of_ensembles
+    from mdreel.live.ensemble.configuration import schema_of_ensembles
 
     recipe, table = schema_of_recipes(), schema_of_ensembles()
     about = {"type": "string", "description": "What its tables are called.  [default: its type]"}
@@ -148,7 +148,7 @@ def schema_of_ensemble_files() -> dict[str, Any]:
 
 
 def _check_analysis(where: str, one: dict[str, Any]) -> None:
-    from mdreel.live.ensemble.tables import SUMMARY
+    from mdreel.live.ensemble.result_tables import SUMMARY
 
     for name in ("output", "plot"):
         if name in one:
@@ -161,7 +161,7 @@ def _check_analysis(where: str, one: dict[str, Any]) -> None:
 
 
 def _wanted(name: str, one: Asked, n_atoms: int, request: Request) -> Any:
-    from mdreel.live.ensemble.observation import Wanted
+    from mdreel.live.ensemble.replica_analyses import Wanted
 
     facts = {"topology": str(request.topology), "selection": one.selection, "n_atoms": n_atoms, **one.question.facts}
     return Wanted(name, one.question.title, lambda analysis: one.question.tabulate(analysis).columns, facts)

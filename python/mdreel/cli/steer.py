@@ -21,7 +21,7 @@ from mdreel.cli.steering_task import SteeringTask, read_steering, schema_of_stee
 if TYPE_CHECKING:
     import subprocess
 
-    from mdreel.live.steering.reach import Reach
+    from mdreel.live.steering.engine_control import Reach
     from mdreel.live.steering.steer import Observed, Steered
 
 EXAMPLES = """\b
@@ -197,7 +197,7 @@ def _steered(
 @contextmanager
 def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """Start the engine, and wait until what is there is its own, and not of a run before."""
-    from mdreel.live.steering.engine import engine
+    from mdreel.live.steering.engine_process import engine
 
     before = _state_of(place)
     with engine(command) as process:
@@ -271,8 +271,8 @@ def _observed(task: SteeringTask, prepared: Prepared) -> "list[Observed]":
 
 
 def _reach(task: SteeringTask, place: Path, process: "subprocess.Popen[bytes] | None") -> "Reach":
-    from mdreel.live.steering.plan import REQUESTS
-    from mdreel.live.steering.reach import ByRequests, BySignal
+    from mdreel.live.steering.engine_control import ByRequests, BySignal
+    from mdreel.live.steering.rules_file import REQUESTS
 
     table, folder = task.plan.engine, task.path.absolute().parent
     if task.reach == REQUESTS:

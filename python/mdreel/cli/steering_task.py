@@ -13,7 +13,7 @@ from mdreel.cli.named import named
 from mdreel.cli.recipe import asked_in, read_toml, schema_of_recipes
 
 if TYPE_CHECKING:
-    from mdreel.live.steering.plan import Plan
+    from mdreel.live.steering.rules_file import Plan
 
 SERIES = ("rmsd", "rg", "dihedrals", "contacts", "helices", "sasa", "end-to-end")
 """Analyses whose tables have a line for each frame."""
@@ -45,7 +45,7 @@ class SteeringTask:
     @property
     def reach(self) -> str:
         """How the engine is reached."""
-        from mdreel.live.steering.plan import REQUESTS, SIGNALS
+        from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
 
         return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)
 
@@ -61,7 +61,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Ste
     if path is None:
         raise CommandError("which rules? (mdreel steer rules.toml)", ExitCode.USAGE)
 
-    from mdreel.live.steering.plan import plan_of
+    from mdreel.live.steering.rules_file import plan_of
 
     content = read_toml(path, has_commands=True)
     with failing_with(ExitCode.INPUT):
@@ -84,7 +84,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Ste
 
 def schema_of_steering() -> dict[str, Any]:
     """Return the JSON Schema of files of rules."""
-    from mdreel.live.steering.plan import schema_of_plans
+    from mdreel.live.steering.rules_file import schema_of_plans
 
     recipe, plan = schema_of_recipes(), schema_of_plans()
     each = recipe["properties"]["analysis"]["items"]["oneOf"]
@@ -127,7 +127,7 @@ def _in_file(path: Path) -> Iterator[None]:
 def _check_engine(task: SteeringTask, has_engine: bool) -> None:
     """Refuse actions for which something must be known of the engine, and is not."""
     from mdreel.errors import MismatchError
-    from mdreel.live.steering.plan import SIGNALS
+    from mdreel.live.steering.rules_file import SIGNALS
 
     table = task.plan.engine
     if task.reach != SIGNALS:

@@ -1,4 +1,4 @@
-"""Access: how the workers of a run come to the bytes of a trajectory."""
+"""Ways in which workers access the bytes of a trajectory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damage: frames of a trajectory that could not be read, and were left out on request."""
+"""Damaged frames that a run left out on request."""
 
 import warnings
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Tallies: what an analysis is given when all frames have been seen."""
+"""Merged partial results, from which an analysis concludes its results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Plausibility of the lengths and angles that users give: Å and degrees, not nm and radians."""
+"""Plausibility of lengths in Å and angles in degrees."""
 
 import math
 import warnings

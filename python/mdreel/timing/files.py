@@ -1,4 +1,4 @@
-"""Records of runs as files: the ending says the format."""
+"""Files of run records in several formats."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Spans as lines of JSON: a header, and a line for each span; read by any language, line by line."""
+"""Spans as JSON lines: a header, then one line for each span."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Spans as Apache Parquet, through the optional package pyarrow: a table for pandas, Polars, DuckDB and the like."""
+"""Spans as Apache Parquet, through the optional package pyarrow."""
 
 import json
 from pathlib import Path

@@ -12,7 +12,7 @@ from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
 from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.metrics import metrics
-from mdreel.live.watch.seen import ANALYSIS_STATES, STATES, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, Seen, SeenAnalysis
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish
 from told_notices import Series, Told

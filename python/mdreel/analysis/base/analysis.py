@@ -1,4 +1,4 @@
-"""What all analyses have in common: a trajectory, results, and what they cost."""
+"""Base class of all analyses."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""One pass: several analyses of the same frames, each of which is read once."""
+"""Several analyses in one pass over the frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings of molecules that the cell cuts and of atoms that jump, for the analyses of a run that these make wrong."""
+"""Warnings about broken molecules and jumping atoms in a periodic cell."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The range of distances within which each pair of atoms has one image."""
+"""The largest distance at which each pair of atoms has a single image."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Groups: atoms that are moved along when others are superposed, each with its reference and weights."""
+"""Groups that move along with a superposition, for group RMSDs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Correspondence of atoms: whether two groups that are compared atom by atom hold the same atoms in the same order."""
+"""Correspondence of atoms between two structures."""
 
 import warnings
 from collections import Counter

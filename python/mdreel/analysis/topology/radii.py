@@ -1,4 +1,4 @@
-"""Van der Waals radii: how large atoms are, by their elements."""
+"""Van der Waals radii by element."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

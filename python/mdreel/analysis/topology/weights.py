@@ -1,4 +1,4 @@
-"""Weights: how much each atom counts."""
+"""Weights of atoms."""
 
 from typing import TYPE_CHECKING, Literal
 

@@ -1,4 +1,4 @@
-"""Own functions: what a user's function makes of frames, on every executor."""
+"""Analyses made from user functions."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal

@@ -1,4 +1,4 @@
-"""Samples: what a few stretches of a trajectory cost, from which the rest is told."""
+"""Cost of a frame, measured on a short sample of a trajectory."""
 
 import importlib.util
 import warnings

@@ -1,4 +1,4 @@
-"""What reporters of engines do behind each frame, whatever the engine: checkpoints, and what they are asked to do."""
+"""Checkpoints and requests that engine reporters carry out between frames."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""LAMMPS as a producer: its runs, cut where frames are due, which are published, and what it is asked is done there."""
+"""LAMMPS as a producer."""
 
 from os import PathLike
 from pathlib import Path

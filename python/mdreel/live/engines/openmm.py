@@ -1,4 +1,4 @@
-"""OpenMM as a producer: a reporter that publishes frames, and does what the simulation is asked between them."""
+"""OpenMM reporter that publishes frames on a channel."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""Producers: simulations that publish their frames on a channel."""
+"""Producers, which publish frames on a channel."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

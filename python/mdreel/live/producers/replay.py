@@ -1,4 +1,4 @@
-"""Replay: a trajectory that is there, published as a simulation would."""
+"""Replay of a trajectory on a channel."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

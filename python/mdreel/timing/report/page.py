@@ -1,4 +1,4 @@
-"""The report: a run as one page, which needs no network and no other file."""
+"""Report page of a run, self-contained HTML."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""MPI: ranks that a launcher has started, on one machine or many."""
+"""Executor for MPI ranks."""
 
 from __future__ import annotations
 

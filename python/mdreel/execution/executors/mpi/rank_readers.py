@@ -1,4 +1,4 @@
-"""Readings: how the ranks of a round come to the frames, each on its own or together."""
+"""Independent and collective reading by ranks."""
 
 from __future__ import annotations
 

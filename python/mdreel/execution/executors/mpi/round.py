@@ -1,4 +1,4 @@
-"""A round: what every rank does from the moment it is given blocks to the moment it hands in what became of them."""
+"""One round of work on every rank."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import MdreelError
+from mdreel.execution.executors.batches import LATE, ticket_size
 from mdreel.execution.executors.mpi.assignment import Assignment
 from mdreel.execution.executors.mpi.shared_counters import Board
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.tickets import LATE, ticket_size
 from mdreel.execution.span_log import SpanLog
-from mdreel.timing.crew import Watch
+from mdreel.timing.workers import Watch
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part

@@ -1,4 +1,4 @@
-"""Feeds: the frames of an engine that speaks IMD, published on a channel."""
+"""Publishing of an IMD engine's frames on a channel."""
 
 import threading
 from collections.abc import Callable
