@@ -1,73 +1,74 @@
-"""Exceptions and warnings.
+"""Exceptions and warnings of mdreel.
 
-All of them take one argument, the message, so that they pickle. The core raises them too. What the operating system
-refuses stays its own: a missing file is a ``FileNotFoundError``.
+Every message names the place (file, frame or argument), the expected value and the value found. All exceptions take one
+argument, the message, so that they can be pickled. The Rust core raises them too. Errors of the operating system keep
+their own type: a missing file raises ``FileNotFoundError``.
 """
 
 
 class MdreelError(Exception):
-    """What every error of mdreel is."""
+    """Base class of all mdreel exceptions."""
 
 
 class FormatError(MdreelError, OSError):
-    """A file is not what its format says: truncated, corrupt, or of another format."""
+    """A file does not follow its format: it is truncated, corrupt, or has another format."""
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """A frame lies outside the trajectory, or no frame was asked for."""
+    """A requested frame is outside the trajectory, or no frame was requested."""
 
 
 class MismatchError(MdreelError, ValueError):
-    """Two things that must agree do not: numbers of atoms, shapes of arrays."""
+    """Two inputs do not fit each other, for example in their number of atoms or array shape."""
 
 
 class SelectionError(MdreelError, ValueError):
-    """A selection of atoms cannot be analysed."""
+    """A selection of atoms is empty, invalid, or lacks a required topology attribute."""
 
 
 class UnsupportedError(MdreelError, NotImplementedError):
-    """Valid, but not supported."""
+    """The input is valid, but mdreel does not support it."""
 
 
 class DamagedFrameWarning(UserWarning):
-    """Frames of a trajectory were damaged and left out, as was asked for with ``on_error``."""
+    """Damaged frames of a trajectory were left out, as requested with ``on_error``."""
 
 
 class UnansweredRequestWarning(UserWarning):
-    """A simulation was asked for something, and its answer could not be written. The simulation goes on."""
+    """A simulation received a request, but could not write its answer. The simulation continues."""
 
 
 class RangeWarning(UserWarning):
-    """Distances were counted beyond the range in which each pair of atoms has one image: counts are too low there."""
+    """Distances exceed the range in which each pair of atoms has a single image, so counts beyond it are too low."""
 
 
 class AtomOrderWarning(UserWarning):
-    """Atoms that are compared with those of a reference may not correspond to them."""
+    """Compared atoms may not correspond to the atoms of the reference."""
 
 
 class BrokenMoleculeWarning(UserWarning):
-    """A molecule is cut by the periodic cell, and an analysis needs it whole."""
+    """The cell boundary cuts a molecule that an analysis needs whole."""
 
 
 class JumpWarning(UserWarning):
-    """An atom jumps to the other side of the periodic cell, and an analysis needs its path."""
+    """An atom jumps across the periodic cell, but an analysis needs its continuous path."""
 
 
 class UnitWarning(UserWarning):
-    """A length or an angle looks as if it were in another unit than Å or degrees."""
+    """A length or an angle appears to be in a unit other than Å or degrees."""
 
 
 class StreamError(MdreelError, ConnectionError):
-    """A running simulation was lost."""
+    """The connection to a running simulation was lost."""
 
 
 class StreamTimeoutError(StreamError, TimeoutError):
-    """A running simulation sent nothing for too long."""
+    """A running simulation sent no data within the timeout."""
 
 
 class FunctionError(MdreelError, RuntimeError):
-    """A function of the user has failed, or returned what it should not."""
+    """A user function failed or returned an invalid value."""
 
 
 class WorkerError(MdreelError, RuntimeError):
-    """A worker was lost."""
+    """A worker was lost during a run."""

@@ -1,4 +1,4 @@
-"""Transformations of frames while they are read."""
+"""On-the-fly transformations of frames."""
 
 from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
 

@@ -220,7 +220,7 @@ def test_groups_that_change_are_made_in_a_frame(universe: MDAnalysis.Universe) -
         def _single_frame(self) -> None:
             self.results.setdefault("n", []).append(len(self.near))
 
-    with pytest.raises(FunctionError, match="groups that change are made in _single_frame"):
+    with pytest.raises(FunctionError, match="create updating groups in _single_frame"):
         Changes(universe.select_atoms("name CA")).run(stop=5)
 
 
@@ -257,7 +257,7 @@ def test_what_cannot_become_one_is_refused(universe: MDAnalysis.Universe) -> Non
         pass
 
     for kind, error, expected in (
-        (Number, MismatchError, "results.count is of int: _get_aggregator must say"),
+        (Number, MismatchError, "results.count has the type int: override _get_aggregator"),
         (Shapes, MismatchError, "results.extent has entries of different shapes"),
         (Unprepared, FunctionError, "_prepare: KeyError: 'nothing is ready'"),
         (Nothing, NotImplementedError, r"Nothing has no _single_frame\(\)"),

@@ -145,7 +145,7 @@ def test_what_has_no_structure_is_refused() -> None:
         ({"method": "stride"}, "method must be 'simplified' or 'kabsch-sander'"),
         ({"heavyatom_names": ("N", "CA", "C")}, "names of N, CA, C and O"),
         ({"heavyatom_names": ("N", "CA CB", "C", "O OT1")}, "has 2 atoms 'CA CB'"),
-        ({"heavyatom_names": ("N", "CA", "C", "O")}, "has not all of 'N', 'CA', 'C', 'O'"),
+        ({"heavyatom_names": ("N", "CA", "C", "O")}, "lacks some of 'N', 'CA', 'C', 'O'"),
         ({"guess_hydrogens": False, "hydrogen_name": "HN HA"}, "has 2 hydrogens 'HN HA', expected 1"),
         ({"guess_hydrogens": False, "hydrogen_name": "HX"}, "has 0 hydrogens"),
     ):

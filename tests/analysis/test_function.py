@@ -129,7 +129,7 @@ def test_what_a_function_should_not_return_is_an_error(long: Source, adk_xtc: Pa
         (grows, {}, r"frame 12345: the function returned the shape \(2,\), for frame 0 \(1,\)"),
         (text, {}, r"frame 0: the function text\(\) returned str: expected a number"),
         (endless, {"reduce": "sum"}, "frame 12345: value 0 is inf: it cannot be added up"),
-        (flat, {"per": "block"}, "first axis is that of the frames"),
+        (flat, {"per": "block"}, "an array with one entry for each frame"),
     ):
         with pytest.raises(FunctionError, match=expected):
             mdreel.from_function(given, atoms, trajectory=long, **options).run()

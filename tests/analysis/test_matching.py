@@ -194,7 +194,7 @@ def test_names_decide_when_a_topology_has_no_masses() -> None:
     mdreel.RMSD(mobile, without_masses(mobile.names, same))
     with pytest.raises(MismatchError, match="come in another order"):
         mdreel.RMSD(mobile, without_masses(mobile.names, turned))
-    with pytest.warns(AtomOrderWarning, match="no masses are known"):
+    with pytest.warns(AtomOrderWarning, match="masses are unknown"):
         mdreel.RMSD(mobile, without_masses(np.where(mobile.names == "HN", "H", mobile.names), same))
     with pytest.warns(AtomOrderWarning, match="no masses and a topology has no names"):
         mdreel.RMSD(mobile, MDAnalysis.Universe.empty(len(mobile), trajectory=True).atoms)

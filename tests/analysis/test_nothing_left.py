@@ -233,12 +233,13 @@ def test_reducer_that_returns_nothing_is_an_error(atoms: MDAnalysis.AtomGroup) -
     def listed(positions: np.ndarray) -> list[float]:
         return positions[:, 0, 0].tolist()
 
+    expected = r"merge_in_place\(\), the merge function of the reducer, returned nothing"
     for n_parts, per in ((1, "frame"), (7, "block")):
-        with pytest.raises(FunctionError, match=r"merge_in_place\(\), which merges two values, returned nothing"):
+        with pytest.raises(FunctionError, match=expected):
             given = listed if per == "block" else lambda positions: [positions[0, 0]]
             reducer = mdreel.Reducer(merge_in_place)
             mdreel.from_function(given, atoms, per=per, reduce=reducer).run(n_parts=n_parts)
-    with pytest.raises(FunctionError, match=r"nothing\(\), which finishes a value, returned nothing"):
+    with pytest.raises(FunctionError, match=r"nothing\(\), the finish function of the reducer, returned nothing"):
         mdreel.from_function(lambda _: 1, atoms, reduce=mdreel.Reducer(max, finish=nothing)).run()
 
 

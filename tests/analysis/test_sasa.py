@@ -190,7 +190,7 @@ def test_what_has_no_surface_is_refused(universe: MDAnalysis.Universe) -> None:
         mdreel.SASA(atoms, surface=atoms[:0])
     with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
         mdreel.SASA(universe.select_atoms("name CA", updating=True))
-    with pytest.raises(SelectionError, match="neither elements nor names"):
+    with pytest.raises(SelectionError, match="neither elements nor atom names"):
         mdreel.SASA(MDAnalysis.Universe.empty(2, trajectory=True).atoms)
     iron = MDAnalysis.Universe.empty(2, trajectory=True)
     iron.add_TopologyAttr("names", ["O", "FE"])

@@ -46,12 +46,12 @@ class AlignTraj:
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     tol_mass : float
-        By how much the masses of two atoms may differ that correspond, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
-        of names and residues. False takes them in the order in which they come.
+        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
+        residues in the same order. With False, the atoms are compared in the given order without this check.
     force : bool
-        Whether an existing file may be replaced. It stays until the new one is whole.
+        Whether an existing file may be replaced. The old file stays until the new one is complete.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 

@@ -40,18 +40,18 @@ class AverageStructure(Analysis):
         A file of the mean structure that `run` leaves; its ending is its format, of those that MDAnalysis writes. It is
         there when it is whole.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        How much each atom counts in the superposition.
+        Weight of each atom in the superposition.
     tol_mass : float
-        By how much the masses of two atoms may differ that correspond, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
-        of names and residues. False takes them in the order in which they come.
+        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
+        residues in the same order. With False, the atoms are compared in the given order without this check.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     force : bool
-        Whether an existing file may be replaced. It stays until the new one is whole.
+        Whether an existing file may be replaced. The old file stays until the new one is complete.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or a selection cannot be understood.
+        If there are no atoms, or a selection is not valid.
     MismatchError
         If the selections have different numbers of atoms, or weights do not fit them, or atoms do not
         correspond to those of the reference.
@@ -118,7 +118,7 @@ class AverageStructure(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("atoms are superposed on the reference as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
@@ -169,7 +169,7 @@ class AverageStructure(Analysis):
         UnsupportedError
             If MDAnalysis writes no format with this ending.
         OSError
-            If the file exists and is not to be replaced, or cannot be written.
+            If the file exists and `force` is false, or it cannot be written.
         """
         import MDAnalysis
 

@@ -58,12 +58,12 @@ class Contacts(OfTwoGroups):
     kwargs : mapping, optional
         Of ``"soft_cut"``: ``beta`` (5, Å^-1) and ``lambda_constant`` (1.8).
     tol_mass : float
-        By how much the masses of two atoms may differ that correspond, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
         Whether the atoms of `refgroup` must correspond to those of `select`: same masses, same order of names and
         residues. False takes them in the order in which they come.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Contacts(OfTwoGroups):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
             whole=self._pbc is False,

@@ -34,7 +34,7 @@ class DensityAnalysis(Analysis):
     xdim, ydim, zdim : float, optional
         How long the grid is along each axis, Å.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class DensityAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("atoms are counted where they lie, each on its own")
 
     def computation(self, source: Source) -> Computation:

@@ -36,7 +36,7 @@ class _Angles(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("bonds are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
@@ -61,7 +61,7 @@ class Dihedral(_Angles):
         Groups of four atoms of one Universe; the angle is that between the planes of the first three and the last
         three.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Dihedrals(_Angles):
     complete : bool
         Whether only residues count that have all of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Ramachandran(_Angles):
     atomgroup : MDAnalysis.AtomGroup
         A protein, or some residues of it. Residues without phi or psi are left out.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------

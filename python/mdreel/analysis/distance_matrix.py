@@ -37,7 +37,7 @@ class DistanceMatrix(Analysis):
     superposition : bool
         Whether one frame of each pair is moved and rotated onto the other first.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
 
     def computation(self, source: Source) -> Computation:

@@ -40,7 +40,7 @@ class DistanceArray(OfTwoGroups):
     pbc : bool
         Whether the shortest image counts: every frame must have a cell then.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class DistanceArray(OfTwoGroups):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
             whole=not self._pbc,

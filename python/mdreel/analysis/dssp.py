@@ -51,7 +51,7 @@ class DSSP(Analysis):
     pbc : bool
         Whether the shortest image counts, where a frame has a cell.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
             whole=not self._pbc,

@@ -32,7 +32,7 @@ class EndToEnd(Analysis):
         A chain, or several, each in the order of its atoms along the chain, as for MDAnalysis's `PersistenceLength`. Of
         a chain only its first and last atom are read.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("vectors are those from atom to atom as they lie", whole=True)
 
     @property

@@ -33,7 +33,7 @@ class HelixEigenvalues(Analysis):
     squared : bool
         Whether distances are squared.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class HelixEigenvalues(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:

@@ -130,7 +130,7 @@ class HydrogenBondAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances and angles are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:

@@ -38,7 +38,7 @@ class LinearDensity(Analysis):
     binsize : float
         About how wide a bin is, Å.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class LinearDensity(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "atoms are moved into the cell, each on its own; compounds with their centre of mass",
             whole=self._labels is not None,

@@ -51,7 +51,7 @@ class EinsteinMSD(Analysis):
     per_particle : bool
         Whether the displacements of each particle are kept.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "displacements are those of each atom on its own",
             paths=self._nojump is None,

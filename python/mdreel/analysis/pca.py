@@ -38,7 +38,7 @@ class PCA(Analysis):
     n_components : int, optional
         How many components are kept; by default all.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class PCA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self._align)
 
     def computation(self, source: Source) -> Computation:
@@ -166,7 +166,7 @@ class PCA(Analysis):
         start, stop, step : int, optional
             Which frames, as of a Python slice.
         tol_mass : float
-            By how much the masses of two atoms may differ that correspond, amu.
+            Largest difference between the masses of two corresponding atoms, amu.
         match_atoms : bool
             Whether the atoms must correspond to those of the components: same masses, same order of
             names and residues. False takes them in the order in which they come.

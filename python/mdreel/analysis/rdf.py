@@ -46,7 +46,7 @@ class InterRDF(OfTwoGroups):
     exclude_same : {"residue", "segment", "chain"}, optional
         Pairs that share it do not count.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class InterRDF(OfTwoGroups):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
@@ -180,7 +180,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         What counts are divided by besides the number of frames: volumes of shells and the density of one atom in the
         cell; volumes of shells; nothing.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:

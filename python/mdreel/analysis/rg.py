@@ -29,7 +29,7 @@ class Rg(Analysis):
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         How much each atom counts; their sum does not matter. None: all alike.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Rg(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances from the centre are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:

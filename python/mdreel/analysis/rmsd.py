@@ -43,12 +43,12 @@ class RMSD(Analysis):
     weights_groupselections : False or sequence of {None, "mass"} or array_like
         Weights of each group; False: by mass if `weights` is "mass", else all alike.
     tol_mass : float
-        By how much the masses of two atoms may differ that correspond, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
-        of names and residues. False takes them in the order in which they come.
+        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
+        residues in the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class RMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "atoms are compared with the reference as they lie", whole=True, paths=not self._superposition
         )

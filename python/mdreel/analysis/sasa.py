@@ -49,7 +49,7 @@ class SASA(Analysis):
     pbc : bool
         Whether images of atoms in the periodic cell cover as well; every frame needs to have a cell then.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class SASA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut."""
+        """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "atoms are covered by others as they lie, or with pbc=True by periodic images", whole=not self._pbc
         )

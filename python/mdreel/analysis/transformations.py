@@ -183,10 +183,10 @@ def fit_rot_trans(
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         How much each atom counts.
     tol_mass : float
-        By how much the masses of two atoms may differ that correspond, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to those that they are compared with: same masses, same order
-        of names and residues. False takes them in the order in which they come.
+        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
+        residues in the same order. With False, the atoms are compared in the given order without this check.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Results of analyses: the container, the files, the figures."""
+"""Results of analyses, and their tables and figures."""
 
 from mdreel.results.column import Column
 from mdreel.results.files import check_output, write

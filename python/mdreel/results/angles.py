@@ -1,4 +1,4 @@
-"""Histograms of angles."""
+"""Figures of angle distributions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 _BIN = 5.0  # degrees
 _EDGES = np.arange(-180.0, 180.0 + _BIN, _BIN)
 _TICKS = np.arange(-180, 181, 60)
-_SQUARE = (7.6, 6.2)  # inches, with a bar of colours beside it
+_SQUARE = (7.6, 6.2)  # inches, including the colour bar
 _MOST_NAMES = 12
 
 
 def ramachandran(angles: NDArray[np.float64], title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw how often pairs of angles occur, on a logarithmic scale.
+    """Draw the distribution of phi and psi on a logarithmic scale.
 
     Parameters
     ----------
     angles : ndarray, shape (n_pairs, 2), float64
         phi and psi, degrees, from -180 to 180.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -53,18 +53,18 @@ def ramachandran(angles: NDArray[np.float64], title: str = "", ax: "Axes | None"
 
 
 def angle_map(angles: NDArray[np.float64], names: Sequence[str], title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw how often each of several angles has which value.
+    """Draw the distribution of each of several angles side by side.
 
     Parameters
     ----------
     angles : ndarray, shape (n_frames, n_angles), float64
         Angles in degrees, from -180 to 180.
     names : sequence of str
-        What they are.
+        Names of the angles.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------

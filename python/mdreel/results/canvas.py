@@ -1,4 +1,4 @@
-"""Axes of a new figure or of the caller."""
+"""Styled axes to draw into, of a new figure or given by the caller."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,19 +18,18 @@ def canvas(
     size: tuple[float, float] = SIZE,
     grid: Literal["x", "y", "both"] | None = "y",
 ) -> Iterator["Axes"]:
-    """Give axes to draw into, and finish them.
+    """Yield axes to draw into, then add the title and the grid.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        The caller's; None for those of a new figure.
+        Axes of the caller; None for those of a new figure.
     title : str
-        A line above the picture.
+        Title of the figure.
     size : tuple of float
         Width and height of a new figure, inches.
     grid : {"x", "y", "both"} or None
-        Lines behind the picture at the ticks of these axes, which then has no frame at the top and on the right. None
-        for pictures that fill their frame.
+        Axes with grid lines. With a grid, the top and right spines are hidden. Use None for maps that fill their axes.
     """
     import matplotlib
     from matplotlib.figure import Figure as NewFigure
@@ -46,7 +45,7 @@ def canvas(
 
 
 def figure_of(axes: "Axes") -> "Figure":
-    """Return the figure in which axes are."""
+    """Return the figure that contains the axes."""
     figure = axes.get_figure(root=True)
     assert figure is not None, "axes belong to a figure"
     return figure

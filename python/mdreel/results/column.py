@@ -17,16 +17,16 @@ _SPELLED_OUT = {
 
 @dataclass(frozen=True)
 class Column:
-    """One quantity of a table, one value for each row.
+    """A quantity of a table with one value for each row.
 
     Attributes
     ----------
     name : str
-        An identifier in lower case: ``frame``, ``time``, ``rmsd``.
+        An identifier in lower case, such as ``frame``, ``time`` or ``rmsd``.
     unit : str
-        As people write it (``ps``, ``Å``); empty for a number without one.
+        Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
     values : ndarray, shape (n_frames,), int64, float64 or str
-        The values, in `unit`; text where they name what a row is about.
+        The values, in `unit`; text for labels.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Column:
 
     @property
     def ascii_unit(self) -> str:
-        """The unit for files whose readers may not expect more than ASCII."""
+        """Unit in ASCII, for file formats without Unicode."""
         return _SPELLED_OUT.get(self.unit, self.unit)
 
     @property

@@ -1,4 +1,4 @@
-"""Plots of principal components."""
+"""Figures of principal components."""
 
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST = 20  # components in the picture: those that follow hardly move
-_SQUARE = (7.6, 6.2)  # inches, with a bar of colours beside it
+_MOST = 20  # components in the figure; further ones hardly contribute
+_SQUARE = (7.6, 6.2)  # inches, including the colour bar
 
 
 def shares(cumulated: NDArray[np.float64], title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw the share of the variance of each component, and that of all up to it.
+    """Draw the explained variance of each component, and the cumulative variance.
 
     Parameters
     ----------
     cumulated : ndarray, shape (n_components,), float64
-        Share of each component and all before it.
+        Cumulative share of the variance, from 0 to 1.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -50,18 +50,18 @@ def shares(cumulated: NDArray[np.float64], title: str = "", ax: "Axes | None" = 
 def plane(
     times: NDArray[np.float64], projection: NDArray[np.float64], title: str = "", ax: "Axes | None" = None
 ) -> "Figure":
-    """Draw frames in the plane of the first two components, coloured by time.
+    """Draw the frames in the plane of the first two components, coloured by time.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the bar of colours is in ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the colour bar uses ps, ns, µs or ms, whichever gives short numbers.
     projection : ndarray, shape (n_frames, n_components), float64
-        Displacements along the components, Å. Of one component alone, it is drawn over time.
+        Displacements along the components, Å. A single component is drawn over time.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------

@@ -9,9 +9,9 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write one line of headings with units and one line for each frame; every float64 is read back exactly.
+    """Write one header line with names and units, and one line for each row. Every float64 is read back exactly.
 
-    There is no place for `metadata`: comment lines would stop most programs that read CSV.
+    The file does not contain `metadata`, because most CSV readers fail on comment lines.
     """
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Plots of one value over another."""
+"""Figures of one quantity as a function of another."""
 
 from typing import TYPE_CHECKING
 
@@ -24,22 +24,22 @@ def curve(
     level: float | None = None,
     spread: NDArray[np.float64] | None = None,
 ) -> "Figure":
-    """Draw a function that is nowhere negative.
+    """Draw a non-negative function.
 
     Parameters
     ----------
     x, values : ndarray, shape (n_points,), float64
-        Where, and its values, in the units that the labels name.
+        Arguments and values, in the units given in the labels.
     x_label, label : str
-        What they are.
+        Axis labels of `x` and `values`, with units.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
     level : float, optional
-        A value with which it is compared, drawn as a line.
+        A value for comparison, drawn as a horizontal line.
     spread : ndarray, shape (n_points,), float64, optional
-        How far values deviate from these, drawn as a band.
+        Deviation of the values, drawn as a band.
 
     Returns
     -------

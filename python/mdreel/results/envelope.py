@@ -1,4 +1,4 @@
-"""Reduction of long series to the points that a plot shows."""
+"""Reduction of long time series to few points for plotting."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,21 +7,21 @@ Series = NDArray[np.float64]
 
 
 def envelope(x: Series, values: Series, n_bins: int) -> tuple[Series, Series, Series]:
-    """Return the lowest and the highest value in each of `n_bins` stretches of neighbouring frames.
+    """Return the lowest and the highest value in each of `n_bins` segments of consecutive frames.
 
     Parameters
     ----------
     x : ndarray, shape (n,), float64
         Abscissae.
     values : ndarray, shape (n,), float64
-        Values at them.
+        Values at the abscissae.
     n_bins : int
-        Number of stretches, at most n; they differ by at most one frame in length.
+        Number of segments, at most n; their lengths differ by at most one frame.
 
     Returns
     -------
     tuple of ndarray, each of shape (n_bins,), float64
-        The abscissa in the middle of each stretch, its lowest and its highest value.
+        The midpoint of each segment, its lowest and its highest value.
     """
     starts = np.linspace(0, len(values), n_bins + 1).astype(np.int64)
     middle = (x[starts[:-1]] + x[starts[1:] - 1]) / 2
@@ -29,27 +29,27 @@ def envelope(x: Series, values: Series, n_bins: int) -> tuple[Series, Series, Se
 
 
 def running_median(x: Series, values: Series, window: int, n_points: int = 1_000) -> tuple[Series, Series]:
-    """Return the median over windows of neighbouring frames, at most at `n_points` windows.
+    """Return the running median, evaluated at no more than `n_points` windows.
 
     Parameters
     ----------
     x : ndarray, shape (n,), float64
         Abscissae.
     values : ndarray, shape (n,), float64
-        Values at them.
+        Values at the abscissae.
     window : int
-        Frames in a window, odd and at most n.
+        Number of frames in a window, odd and at most n.
     n_points : int
-        Most windows to look at.
+        Largest number of windows to evaluate.
 
     Returns
     -------
     tuple of ndarray, each of shape (at most n_points,), float64
-        The abscissa in the middle of each window, and the median of its values.
+        The midpoint of each window, and the median of its values.
 
     Notes
     -----
-    Costs ``n_points * window``, whatever the length of the series.
+    The cost is proportional to ``n_points * window`` and independent of the length of the series.
     """
     windows = np.lib.stride_tricks.sliding_window_view(values, window)
     stride = max(-(-len(windows) // n_points), 1)

@@ -1,4 +1,4 @@
-"""Plots of results."""
+"""Figures of results in presentation format."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".pdf", ".svg")
 
 _RESOLUTION = 200  # dots per inch
-_MOST_POINTS = 4_000  # more columns than the picture has pixels show nothing new
-_FEWEST_TO_SMOOTH = 400  # fewer frames speak for themselves: no median, no histogram
+_MOST_POINTS = 4_000  # about the width of the figure in pixels
+_FEWEST_TO_SMOOTH = 400  # frames; shorter series get no median and no histogram
 
 
 def check_figure(path: Path, force: bool = False) -> None:
-    """Check, before the work begins, that a figure can be saved as `path` at its end.
+    """Check that a figure can be saved at `path`, before any computation starts.
 
     Parameters
     ----------
     path : Path
-        Where the figure shall be; its ending says the format (``.png .pdf .svg``).
+        Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError
-        If the ending is unknown, or matplotlib is not installed.
+        If the file extension is unknown.
     OSError
-        If the file exists (and `force` is false), or its directory does not or cannot be written to.
+        If the file exists and `force` is false, or its directory does not exist or is not writable.
     """
     if path.suffix.lower() not in ENDINGS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
@@ -48,21 +48,21 @@ def check_figure(path: Path, force: bool = False) -> None:
 
 
 def save(figure: "Figure", path: Path, force: bool = False) -> None:
-    """Save a figure; `path` is complete afterwards, or untouched.
+    """Save a figure atomically: on failure, `path` stays unchanged.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure.
     path : Path
-        Where; the ending says the format (``.png .pdf .svg``).
+        Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError, OSError
-        As `check_figure`, or if the disk is full; nothing is left behind.
+        See `check_figure`; also if the disk is full. No partial file remains.
     """
     import matplotlib
 
@@ -81,31 +81,31 @@ def time_series(
     frames: NDArray[np.integer] | None = None,
     from_zero: bool = True,
 ) -> "Figure":
-    """Draw a quantity over time, and beside it how often each value occurs.
+    """Draw a quantity over time, and a histogram of its values beside it.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis is in ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers.
     values : ndarray, shape (n_frames,), float64
-        The quantity, in the unit that `label` names.
+        Values of the quantity, in the unit given in `label`.
     label : str
-        The quantity and its unit, for example ``RMSD (Å)``.
+        Name and unit of the quantity, for example ``RMSD (Å)``.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into, without the histogram; otherwise a new figure is made.
+        Axes to draw into, without the histogram; by default those of a new figure.
     frames : ndarray, shape (n_frames,), int, optional
-        Frame numbers; by default frames are in their order. Where later frames have earlier times, as where several
-        files each begin at 0 ps, the quantity is drawn over these.
+        Frame numbers; by default 0, 1, 2 and so on. If times do not ascend, for example because several files each
+        begin at 0 ps, the quantity is drawn over the frame number.
     from_zero : bool
-        Whether the axis of values begins at 0, where that means something, as of deviations.
+        Whether the value axis begins at 0.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure, of any number of frames from one to many millions: long series are drawn as the envelope of
-        their lowest and highest values, which looks the same and keeps vector files small.
+        The figure. Long series are drawn as the envelope of their lowest and highest values, which looks the same
+        and keeps vector files small.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -151,7 +151,7 @@ def _draw_series(
     if smooth:
         window = max(len(values) // 100, 5) | 1
         ax.plot(*running_median(x, values, window), color=SMOOTH, linewidth=2.0, label=f"median of {window:,} frames")
-        # Above the axes, where no data can be.
+        # Placed above the axes so that it hides no data.
         ax.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, ncols=2, borderaxespad=0.0, handlelength=1.2
         )
@@ -177,7 +177,7 @@ def _draw_counts(ax: "Axes", values: NDArray[np.float64]) -> None:
 
 
 def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], from_zero: bool) -> None:
-    """Start at zero, where that is wanted, and leave a little air elsewhere."""
+    """Set axis limits that begin at zero if requested, with a small margin elsewhere."""
     finite = values[np.isfinite(values)]
     edge = 0.0 if from_zero or not finite.size else float(finite[0])
     highest = float(finite.max(initial=edge))
@@ -186,31 +186,31 @@ def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64],
     ax.set_ylim(0.0 if from_zero and lowest == 0 else lowest - air, highest + air)
     first, last = float(x[0]), float(x[-1])
     if last > first:
-        # One frame longer, so that the round number at which a simulation ends gets its tick.
+        # Extended by one frame, so that the round number at which a simulation ends gets a tick.
         ax.set_xlim(first, last + (last - first) * min(1.001 / (len(x) - 1), 0.01))
     else:
         ax.set_xticks([first])
 
 
 def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
-    """The largest unit in which `times` reach 1.5, and how many ps it has."""
+    """Return the largest unit in which `times` reach 1.5, and its length in ps."""
     units: Sequence[tuple[str, float]] = (("ms", 1e9), ("µs", 1e6), ("ns", 1e3), ("ps", 1.0))
     longest = float(np.abs(times).max(initial=0.0))
     return next((unit for unit in units if longest >= 1.5 * unit[1]), units[-1])
 
 
 def frame_edges(times: NDArray[np.float64]) -> tuple[float, float, str]:
-    """Say where a picture with a column for each frame begins and ends, and what its axis is called.
+    """Return the limits and the label of a time axis for a map with one column for each frame.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; where they are not evenly apart, frames are counted instead.
+        Times in ps. If they are not evenly spaced, the axis counts frames instead.
 
     Returns
     -------
     tuple of float, float and str
-        Half a column before the first frame, half a column behind the last, and the name with its unit.
+        Half a column before the first frame, half a column after the last frame, and the axis label with its unit.
     """
     unit, per_unit = time_unit(times)
     at, name = times / per_unit, f"Time ({unit})"

@@ -1,4 +1,4 @@
-"""Tables of results as files."""
+"""Tables of results as files in formats selected by the file extension."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -23,51 +23,51 @@ WRITERS: Mapping[str, Writer] = {
 
 
 def check_output(path: Path, force: bool = False) -> None:
-    """Check, before the work begins, that a table can be written to `path` at its end.
+    """Check that a table can be written to `path`, before any computation starts.
 
     Parameters
     ----------
     path : Path
-        Where the table shall be; its ending says the format.
+        Path of the table. The file extension selects the format.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError
-        If the ending is unknown, or its format needs a package that is not installed.
+        If the file extension is unknown, or its format needs a package that is not installed.
     OSError
-        If the file exists (and `force` is false), or its directory does not or cannot be written to.
+        If the file exists and `force` is false, or its directory does not exist or is not writable.
     """
     _writer(path)
     check_target(path, force)
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool = False) -> None:
-    """Write a table; `path` is complete afterwards, or untouched.
+    """Write a table atomically: on failure, `path` stays unchanged.
 
     Parameters
     ----------
     path : Path
-        Where; the ending says the format (``.csv .xvg .npz .parquet .json .nc``).
+        Path of the table. The file extension selects the format (``.csv .xvg .npz .parquet .json .nc``).
     columns : sequence of Column
-        The columns, of one length.
+        The columns, all of the same length.
     metadata : mapping
-        What the table is and how it was made; ``title`` heads it. A CSV file has no place for it.
+        Description and provenance of the table; ``title`` is its title. CSV files do not contain it.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError, OSError
-        As `check_output`, or if the disk is full; nothing is left behind.
+        See `check_output`; also if the disk is full. No partial file remains.
     ValueError
         If the columns differ in length.
     """
     writer = _writer(path)
     lengths = {column.name: len(column.values) for column in columns}
     if len(set(lengths.values())) != 1:
-        raise ValueError(f"the columns of a table must have one length, not {lengths}")
+        raise ValueError(f"the columns of a table must have the same length, got {lengths}")
     with replacing(path, force) as temporary:
         writer(temporary, columns, metadata)
 

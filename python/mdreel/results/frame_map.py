@@ -1,4 +1,4 @@
-"""Plots of a value for each pair of frames."""
+"""Figures of a value for each pair of frames."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
+_SIZE = (7.6, 6.2)  # inches, including the colour bar
 
 
 def frame_map(
@@ -27,21 +27,21 @@ def frame_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axes are in ps, ns, µs or ms, whichever gives short numbers, or count frames where
-        they are not evenly apart.
+        Times in ps; the axes use ps, ns, µs or ms, whichever gives short numbers, or count frames if the times
+        are not evenly spaced.
     values : ndarray, shape (n_frames, n_frames), float64
-        The values, in the unit that `label` names.
+        The values, in the unit given in `label`.
     label : str
-        What they are.
+        Name and unit of the values.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure; frames that are alike are dark.
+        The figure; similar frames are dark.
     """
     first, last, name = frame_edges(times)
     with canvas(ax, title, _SIZE, grid=None) as axes:

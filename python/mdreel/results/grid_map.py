@@ -1,4 +1,4 @@
-"""Plots of a value on a two-dimensional grid."""
+"""Figures of a value in each bin of a plane."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH = 7.6  # inches, with a bar of colours beside it
+_WIDTH = 7.6  # inches, including the colour bar
 _MAP_WIDTH, _MARGIN, _HEIGHTS = 5.6, 0.9, (2.5, 9.0)
 
 
@@ -24,27 +24,27 @@ def grid_map(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a value for each bin.
+    """Draw a value for each bin as a map.
 
     Parameters
     ----------
     values : ndarray, shape (n_x, n_y), float64
-        The values, in the unit that `label` names.
+        The values, in the unit given in `label`.
     x, y : ndarray, shape (n_x + 1,) and (n_y + 1,), float64
         Edges of the bins, Å.
     label : str
-        What the values are.
+        Name and unit of the values.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure, of which both axes have one scale.
+        The figure; both axes have the same scale.
     """
-    # As high as the map needs, so that the bar of colours is no higher.
+    # Fit the figure height to the map, so that the colour bar is not taller than the map.
     height = np.clip(_MAP_WIDTH * np.ptp(y) / np.ptp(x) + _MARGIN, *_HEIGHTS)
     with canvas(ax, title, (_WIDTH, float(height)), grid=None) as axes:
         drawn = axes.pcolormesh(x, y, values.T, cmap=SEQUENTIAL, vmin=0.0)

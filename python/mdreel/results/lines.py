@@ -1,4 +1,4 @@
-"""Plots of several values over time."""
+"""Figures of several quantities over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,24 +25,24 @@ def lines(
     *,
     kind: str,
 ) -> "Figure":
-    """Draw a few quantities over time, as many as colours can tell apart.
+    """Draw up to seven quantities over time.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis is in ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers.
     values : ndarray, shape (n_frames, n_quantities), float64
-        The quantities, in the unit that `label` names. Of more than seven, the first are drawn.
+        The quantities, in the unit given in `label`. Only the first seven are drawn.
     names : sequence of str
-        What each is.
+        Name of each quantity.
     label : str
-        What all are, and their unit.
+        Label of the value axis, with the unit.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
     kind : str
-        What the names are of, above them.
+        Title of the legend.
 
     Returns
     -------

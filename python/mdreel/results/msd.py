@@ -1,4 +1,4 @@
-"""Plots of mean square displacements."""
+"""Figures of mean square displacements."""
 
 from typing import TYPE_CHECKING
 
@@ -22,22 +22,22 @@ def msd_figure(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw mean square displacements over the time that has passed, and the line that was fitted.
+    """Draw mean square displacements over the lag time, and the fitted line.
 
     Parameters
     ----------
     times : ndarray, shape (n_lags,), float64
-        Times between the positions, ps.
+        Lag times, ps.
     values : ndarray, shape (n_lags,), float64
         Mean square displacements, Å^2.
     fit : tuple of float, optional
-        A line: slope (Å^2/ps) and intercept (Å^2), and the times from which and up to which it is fitted (ps).
+        The fitted line: slope (Å^2/ps), intercept (Å^2), and begin and end of the fitted range (ps).
     label : str
-        What is said of the line.
+        Legend entry of the line.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------

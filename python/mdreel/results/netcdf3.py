@@ -17,7 +17,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
     """Write one variable for each column along the dimension ``frame``, and the metadata as global attributes."""
     from scipy.io import netcdf_file
 
-    # By way of memory: netcdf_file tries once more to write when it is collected, which a full disk would make noisy.
+    # Written in memory first: netcdf_file writes again when it is collected, and would report a full disk twice.
     memory = io.BytesIO()
     file = netcdf_file(memory, "w", version=2)
     file.Conventions = "CF-1.11"
@@ -42,7 +42,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
 
 
 def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
-    """Add a variable of text, which the format knows as characters along a dimension of their own."""
+    """Add a text variable, stored as characters with a dimension for the length."""
     encoded = np.array([value.encode() for value in values.tolist()], np.bytes_)
     width = max(encoded.dtype.itemsize, 1)
     file.createDimension(f"{name}_length", width)
@@ -52,7 +52,7 @@ def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
 
 
 def _attribute(value: str | int | float | bool) -> bytes | int | float:
-    """NetCDF-3 knows text as bytes; integers must fit 32 bits."""
+    """Return a value that NetCDF-3 can store: text as bytes, and integers of 32 bits."""
     if isinstance(value, float):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:

@@ -1,4 +1,4 @@
-"""Plots of a value for each pair of atoms."""
+"""Figures of a value for each pair of atoms."""
 
 from typing import TYPE_CHECKING
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (7.6, 6.2)  # inches, with a bar of colours beside it
+_SIZE = (7.6, 6.2)  # inches, including the colour bar
 
 
 def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw a value for each pair.
+    """Draw a value for each pair of atoms as a map.
 
     Parameters
     ----------
     values : ndarray, shape (n_first, n_second), float64
-        The values, in the unit that `label` names.
+        The values, in the unit given in `label`.
     label : str
-        What they are.
+        Name and unit of the values.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure; what is small is dark, as atoms that are near.
+        The figure; small values, such as short distances, are dark.
     """
     with canvas(ax, title, _SIZE, grid=None) as axes:
         edges = [np.arange(n + 1) + 0.5 for n in values.shape]

@@ -1,4 +1,4 @@
-"""Tables as Apache Parquet, through the optional package pyarrow."""
+"""Tables as Apache Parquet, written with the optional package pyarrow."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Plots of one value for each atom along a chain."""
+"""Figures of one value for each atom, along a chain."""
 
 from typing import TYPE_CHECKING
 
@@ -21,20 +21,20 @@ def profile(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a value of each atom along the residues; of several atoms of a residue, the mean as well.
+    """Draw a value of each atom along the residues, and the mean of residues with several atoms.
 
     Parameters
     ----------
     residues : ndarray, shape (n_atoms,), int
-        The number of each atom's residue. Where numbers go back, as in several chains, atoms are counted instead.
+        Residue number of each atom. If the numbers do not ascend, as with several chains, the axis counts atoms.
     values : ndarray, shape (n_atoms,), float64
-        The values, in the unit that `label` names.
+        The values, in the unit given in `label`.
     x_label, label : str
-        What residues and values are.
+        Axis labels of the residues and the values.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def profile(
         means = np.add.reduceat(values, first) / counts
         if counts.max() > 1:
             axes.plot(residues, values, ".", color=RAW, markersize=4, label="each atom")
-        # The line is broken where residues are missing.
+        # The line has gaps at missing residues.
         breaks = np.flatnonzero(np.diff(numbers) > 1) + 1
         for x, y in zip(np.split(numbers, breaks), np.split(means, breaks), strict=True):
             marker = "o" if len(x) == 1 else None

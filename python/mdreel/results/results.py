@@ -1,4 +1,4 @@
-"""Container of results by name."""
+"""Container of the results of an analysis."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 class Results(dict[str, Any]):
-    """The results of an analysis, reached as attributes or as keys: ``results.rmsd`` is ``results["rmsd"]``.
+    """The results of an analysis, accessible as attributes or keys: ``results.rmsd`` is ``results["rmsd"]``.
 
-    A name must be an identifier that no method of a mapping has taken, so that both ways always agree.
+    A name must be an identifier and must not be the name of a dict method, so that both ways of access agree.
 
     Examples
     --------
@@ -28,16 +28,16 @@ class Results(dict[str, Any]):
         if not str.isidentifier(name):
             raise TypeError(f"{name!r} cannot name a result: expected an identifier")
         if hasattr(dict, name):
-            raise AttributeError(f"{name!r} cannot name a result: it is a method of every mapping")
+            raise AttributeError(f"{name!r} cannot name a result: it is a method of dict")
         super().__setitem__(name, value)
 
     def update(self, *mappings: Any, **values: Any) -> None:
-        """Set several values; the names are checked as for one."""
+        """Set several values after checking their names."""
         for name, value in dict(*mappings, **values).items():
             self[name] = value
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        """Return the value called `name`, which becomes `default` if there is none."""
+        """Return the value called `name`; set it to `default` first if there is none."""
         if name not in self:
             self[name] = default
         return self[name]
@@ -66,7 +66,7 @@ class Results(dict[str, Any]):
 
 
 def _brief(value: Any) -> str:
-    """An array by its type and shape, so that a million frames do not fill the screen."""
+    """Return a short representation of a value; arrays are given by dtype and shape."""
     if isinstance(value, np.ndarray):
         return f"<{value.dtype} array of shape {value.shape}>"
     return repr(value)

@@ -1,4 +1,4 @@
-"""Plots of the state of each residue over time."""
+"""Figures of the state of each residue over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,10 +26,10 @@ _NAMES = {
     "S": ("bend", "#9A9A9A"),
     "-": ("loop", "#E9E9E9"),
 }
-"""What each state is called, and its colour, in the order of the legend."""
+"""Name and colour of each state, in the order of the legend."""
 
-_MOST_FRAMES = 2_000  # more columns than the picture has pixels show nothing new
-_SIZE = (12.0, 5.6)  # inches; half of a 16:9 slide, and a legend
+_MOST_FRAMES = 2_000  # about the width of the figure in pixels
+_SIZE = (12.0, 5.6)  # inches; half of a 16:9 slide, including the legend
 
 
 def state_map(
@@ -46,21 +46,21 @@ def state_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis is in ps, ns, µs or ms, whichever gives short numbers, or counts frames where
-        they are not evenly apart.
+        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers, or counts frames if the times
+        are not evenly spaced.
     resids : ndarray, shape (n_residues,), int
-        Residue numbers; rows of those that are missing stay white. Where numbers go back, as in several chains,
-        residues are counted instead.
+        Residue numbers; rows of missing residues stay white. If the numbers do not ascend, as with several chains,
+        the axis counts residues.
     states : ndarray, shape (n_frames, n_residues), str
-        Characters of DSSP. Of many frames, some are drawn, evenly apart.
+        DSSP characters. Of a long trajectory, evenly spaced frames are drawn.
     known : sequence of str
-        All there can be.
+        All possible states.
     title : str
-        A line above the picture.
+        Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; otherwise a new figure is made.
+        Axes to draw into; by default those of a new figure.
     label : str
-        What the numbers are.
+        Label of the residue axis.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def state_map(
     from matplotlib.patches import Patch
 
     names = {state: name for state, name in _NAMES.items() if state in known}
-    if "G" not in names:  # three states have one kind of helix
+    if "G" not in names:  # the three-state assignment has one kind of helix
         names["H"] = ("helix", _BLUE)
     if (np.diff(resids) <= 0).any():
         resids, label = np.arange(1, len(resids) + 1), "Residue, counted"

@@ -1,4 +1,7 @@
-"""Tables as Grace input, as GROMACS writes it (https://plasma-gate.weizmann.ac.il/Grace/doc/UsersGuide.html)."""
+"""Tables in XVG format, the input format of Grace that GROMACS writes.
+
+See https://plasma-gate.weizmann.ac.il/Grace/doc/UsersGuide.html.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,10 +11,10 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write time (or, without one, the frame number) as abscissa and every other quantity as a curve.
+    """Write the time (or the first column if there is no time) as abscissa and every other quantity as a curve.
 
-    Beside a time the frame number is left out: the format would make it a curve. The format has no place for text among
-    numbers: comments say what text each row has, counted from 0.
+    The frame number is left out, because the format would make it a curve. Text columns become comments, one for each
+    row, because the format has no text values.
     """
     texts = [column for column in columns if column.is_text]
     columns = [column for column in columns if not column.is_text]
@@ -38,5 +41,5 @@ def _label(column: Column) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Grace ends a string at a quotation mark, and a line at its end; a backslash starts a font command."""
+    """Return text without quotation marks, line breaks and backslashes, which have a meaning in Grace strings."""
     return " ".join(text.split()).replace('"', "'").replace("\\", "/")

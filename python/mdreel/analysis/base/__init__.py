@@ -1,1 +1,1 @@
-"""The base class of all analyses and the pass that runs several of them together."""
+"""Base classes of analyses, and the pass that runs several analyses together."""

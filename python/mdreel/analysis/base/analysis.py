@@ -50,13 +50,13 @@ class Analysis:
     Attributes
     ----------
     results : Results
-        What was found, after `run`.
+        Results of the last `run`.
     damage : tuple of DamagedFrame
-        What was left out of it, after a `run` that was asked to go on where a frame is damaged.
+        Damaged frames that the last `run` left out.
     """
 
     _units: ClassVar[Mapping[str, str]] = {}
-    """Units of results that have a value, or several, for each frame."""
+    """Units of the results that have one or several values for each frame."""
 
     def __init__(self, atomgroup: "AtomGroup", trajectory: Trajectory | None = None) -> None:
         self._selection = Selection.of(atomgroup)
@@ -72,7 +72,7 @@ class Analysis:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Their times, shape (n_frames,), float64, ps."""
+        """Times of the analysed frames, shape (n_frames,), float64, ps."""
         return self._done().times
 
     @property
@@ -82,13 +82,13 @@ class Analysis:
 
     @property
     def timing(self) -> Timing:
-        """Where the time of the last run went."""
+        """Timing of the last run."""
         outcome = self._done()
         return Timing(outcome.spans, outcome.crew, outcome.tasks)
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """What the last run left out, if it was asked to go on where a frame is damaged."""
+        """Damaged frames that the last run left out; see `on_error` of `run`."""
         return self._done().damage
 
     def run(
@@ -109,41 +109,44 @@ class Analysis:
         on_error: str = "raise",
         transformations: Sequence[Transformation] = (),
     ) -> Self:
-        """Compute it for frames.
+        """Analyse the frames of the trajectory.
 
         Parameters
         ----------
         start, stop, step : int, optional
-            Which frames, as of a Python slice.
+            Range of frames, as in a Python slice.
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
-            Frame numbers, or which frames are wanted; instead of a slice.
+            Frame numbers or a boolean mask, instead of a slice.
         source : path, sequence of paths, Source or Channel, optional
-            What is read from now on instead of the trajectory that the analysis had.
+            New trajectory of the analysis. It replaces the current one for this run and all later runs.
         backend : {"threads", "serial", "processes", "dask", "mpi"} or Executor
-            Who runs the blocks.
+            Executor that runs the blocks.
         n_workers : int, optional
-            How many workers; by default one for each processor.
+            Number of workers; by default one for each processor.
         access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-            How workers come to the trajectory: all read one file; or several as one, whose blocks may go on in the next
-            file; or several of which each block lies in one, and each share with ``schedule="static"`` is whole files.
-            By default the first or the second. The others are for MPI and one file of H5MD: ranks open it together, and
-            the library of HDF5 reads it for each on its own, or for all at once.
+            How the workers read the trajectory. With ``"shared"``, all read one file. With ``"chain"``, they read
+            several files as one, and a block may continue in the next file. With ``"segments"``, each block lies
+            in one file, and ``schedule="static"`` gives each worker whole files. The default is ``"shared"`` or
+            ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together: the HDF5
+            library reads it either for each rank independently or for all ranks collectively.
         n_parts : int, optional
-            How many blocks, each handed out alone; by default as many as suit the file and the number of workers. Of
-            segments, each has one at least.
+            Number of blocks, which workers receive one at a time; by default a number that suits the file and the
+            number of workers. With ``access="segments"``, each file has at least one block.
         progress : bool
-            Whether progress is shown, on a terminal or in a notebook.
+            Whether to show progress, on a terminal or in a notebook.
         memory : str or int, optional
-            What all processes together may take, in bytes or as ``"2G"``; a run that cannot keep to it is refused.
+            Memory limit of all processes together, in bytes or as text such as ``"2G"``. A run that cannot keep to
+            it is refused.
         checkpoint : path, optional
-            A file in which what is finished is kept: a run that was killed goes on where it was when it is called
-            again, with any backend. The file stays; it is refused for another trajectory or analysis.
+            File for the results of finished blocks. Call `run` again after an interruption, with any backend, and the
+            run continues from this file. The file stays after the run. A file of another trajectory or analysis is
+            refused.
         on_error : {"raise", "stop", "skip"}
-            What is done where a frame is damaged: it is an error, the trajectory ends before it, or it is left out.
-            What is left out is in `damage`, and warned of.
+            How to handle a damaged frame: raise an error, end the trajectory before the frame, or leave the frame out.
+            A warning reports the frames left out, and `damage` lists them.
         transformations : sequence of Transformation
-            What is done with each frame as it is read, one after the other: `unwrap`, `wrap`, `center_in_box`,
-            `nojump`. A reference that is a frame of the trajectory is transformed as well.
+            Transformations applied to each frame in order as it is read: `unwrap`, `wrap`, `center_in_box`,
+            `nojump`. They also apply to a reference that is a frame of the trajectory.
 
         Returns
         -------
@@ -153,23 +156,24 @@ class Analysis:
         Raises
         ------
         FrameIndexError
-            If a frame does not exist, or none is left.
+            If a frame does not exist, or no frame is left.
         FormatError, OSError
-            If the trajectory cannot be read; whatever `on_error`, if no frame of it can, or the reference cannot.
+            If the trajectory cannot be read. Regardless of `on_error`, if no frame or the reference cannot be read.
         MismatchError
-            If the trajectory has other atoms than the Universe, or a coordinate is no finite number: such a frame is
-            not damaged, and not left out. If `access` does not suit the number of files, or the schedule.
+            If the trajectory and the Universe have different numbers of atoms. If a coordinate is not finite: such a
+            frame does not count as damaged and is never left out. If `access` does not suit the number of files or
+            the schedule.
         UnsupportedError
-            If the trajectory of the Universe cannot be read by mdreel, or not by this `access`.
+            If mdreel cannot read the trajectory of the Universe, or not with this `access`.
 
         Warns
         -----
         BrokenMoleculeWarning, JumpWarning
-            If the periodic cell cuts a molecule, or an atom jumps across it, and results are wrong for that.
+            If the results are wrong because the periodic cell cuts a molecule or an atom jumps across the cell.
 
         Notes
         -----
-        The result has the same bits whichever the executor, with however many workers and blocks.
+        The results are bitwise identical for every executor and any number of workers and blocks.
         """
         run_together(
             [self],
@@ -191,71 +195,71 @@ class Analysis:
         return self
 
     def columns(self) -> Sequence[Column]:
-        """Return the results as a table: frame, time, and what has a value, or several, for each frame.
+        """Return the results as a table of frame, time and the results that have values for each frame.
 
         Returns
         -------
         sequence of Column
-            Those that `mdreel watch` shows of an analysis on a channel; a subclass may have others. A table that begins
-            with another column than frame and time is taken for a curve over it.
+            The columns that `mdreel watch` shows for an analysis on a channel. Subclasses may return other columns. If
+            the first column is neither frame nor time, the table is drawn as a curve over that column.
         """
         return columns_of(self.frames, self.times, self.results, self._units)
 
     def computation(self, source: Source) -> Computation:
-        """Return what is to be done with each frame of the trajectory; it is given the atoms of the selection."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what to do with a frame")
+        """Return the computation for each frame, which receives the atoms of the selection."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement computation()")
 
     def conclude(self, tally: Tally) -> None:
-        """Fill in the results from what was done."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what its results are")
+        """Fill in the results from the merged output of all blocks."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement conclude()")
 
     @property
     def leaves_file(self) -> bool:
-        """Whether a run leaves a file besides the results."""
+        """Whether a run writes a file besides the results."""
         return False
 
     def check_file(self) -> None:
-        """Check that it can be written; called in one process of a run, before anything is read."""
+        """Check that the output file can be written; called in one process before the run reads any frame."""
 
     def leave_file(self) -> None:
-        """Write that file; called in one process of a run, when there are results."""
+        """Write the output file; called in one process after the results are complete."""
 
     @property
     def atomgroup(self) -> "AtomGroup":
-        """The atoms as they were given."""
+        """The atoms in the order in which the user gave them."""
         return self._atomgroup
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """The atoms that its computation is given: indices, ascending."""
+        """Indices of the atoms that the computation receives, ascending."""
         return self._selection.atoms
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut; each analysis declares that."""
+        """What the analysis requires of molecules that the cell boundary may cut; each analysis declares this."""
         return Boundaries("the analysis does not declare what it requires")
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """The atoms whose molecules must be whole, if the analysis requires that: indices, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
         return self.atoms
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames, in which `jump_in` looks for jumps."""
+        """Whether a run keeps the positions of all frames, which `jump_in` searches for jumps."""
         return False
 
     def jump_in(self, tally: Tally) -> Jump | None:
-        """Return an atom that jumps across the cell in the positions that a run has kept, if there is one."""
+        """Return an atom that jumps across the cell in the kept positions of a run, if there is one."""
         return None
 
     @property
     def trajectory(self) -> "Trajectory | ProtoReader":
-        """What is read: the trajectory that was given, or that of the Universe."""
+        """The given trajectory, or that of the Universe."""
         return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
 
     def read_from(self, trajectory: Trajectory) -> None:
-        """Have this trajectory read from now on."""
+        """Set the trajectory of the next runs."""
         self._trajectory = trajectory
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> Observer | None:
@@ -263,14 +267,14 @@ class Analysis:
         return self._trajectory.observer(source, views) if isinstance(self._trajectory, Observed) else None
 
     def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
-        """Draw what was found.
+        """Plot the results.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default a new figure is made.
+            Axes to draw into; by default those of a new figure.
         title : str, optional
-            A line above the picture; by default what was analysed.
+            Title of the figure; by default the numbers of atoms and frames.
 
         Returns
         -------
@@ -281,16 +285,16 @@ class Analysis:
         return self.draw(self._describe() if title is None else title, ax)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw what was found under a title; see `plot`."""
-        raise UnsupportedError(f"{type(self).__name__} has no picture")
+        """Draw the results under a title; see `plot`."""
+        raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
 
     def take(self, outcome: Outcome, tally: Tally) -> None:
-        """Take what a run gave."""
+        """Store the outcome of a run and fill in the results."""
         self._outcome = outcome
         self.conclude(tally)
 
     def open(self) -> Source:
-        """Open the trajectory, which must have the atoms of the Universe."""
+        """Open the trajectory and check that it has as many atoms as the Universe."""
         universe = self._atomgroup.universe
         if self._trajectory is None:
             source = source_of(universe)
@@ -318,7 +322,7 @@ class Analysis:
         return f"<{type(self).__name__} of {self._describe()}>"
 
     def _repr_html_(self) -> str:
-        """Show facts and timing in a notebook."""
+        """Return an HTML summary with timing for notebooks."""
         head = f"<b>{type(self).__name__}</b> of {self._describe()}"
         if self._outcome is None:
             return head
@@ -330,7 +334,7 @@ class Analysis:
         return f'{head}<table>{rows}</table><pre style="font-size:0.85em;opacity:0.75">{timing}</pre>'
 
     def _facts(self) -> list[tuple[str, str]]:
-        """Return what a reader wants to see first: names and texts."""
+        """Return the rows of the notebook summary as pairs of name and text."""
         times = self.times
         facts = [("time", f"{times[0]:,.6g} to {times[-1]:,.6g} ps")]
         return [*facts, ("damaged, left out", f"{len(self.damage):,}")] if self.damage else facts

@@ -1,4 +1,4 @@
-"""Per-frame results as columns of a table."""
+"""Table columns of the results that have values for each frame."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,37 +9,37 @@ from numpy.typing import NDArray
 from mdreel.results.column import Column
 
 MOST_COLUMNS = 16
-"""So many columns of one result are told apart; of more, the first."""
+"""Largest number of columns for one result; further columns are left out."""
 
 
 def columns_of(
     frames: NDArray[np.int64], times: NDArray[np.float64], results: Mapping[str, Any], units: Mapping[str, str]
 ) -> list[Column]:
-    """Return frame and time, and what of the results has as many entries as there are frames.
+    """Return columns for frame, time and every result that has one entry for each frame.
 
     Parameters
     ----------
     frames, times : ndarray, shape (n_frames,)
-        Which frames, and when they are, ps.
+        Frame numbers, and times in ps.
     results : mapping of str to object
-        The results; what is no array of numbers, or of another length, is left out.
+        The results. Entries that are not numerical arrays, or have another length, are left out.
     units : mapping of str to str
-        Their units, as far as they have some.
+        Units of the results that have one.
     """
     columns = [Column("frame", "", frames), Column("time", "ps", times)]
     for name, values in results.items():
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.shape[:1] == frames.shape:
-            of_each = list(_of_each(values, frames, times))
-            several = len(of_each) > 1
-            for number, column in enumerate(of_each, 1):
+            split = list(_split(values, frames, times))
+            several = len(split) > 1
+            for number, column in enumerate(split, 1):
                 columns.append(Column(f"{name}_{number}" if several else name, units.get(name, ""), column))
     return columns
 
 
-def _of_each(
+def _split(
     values: NDArray[Any], frames: NDArray[np.int64], times: NDArray[np.float64]
 ) -> Iterator[NDArray[np.float64]]:
-    """Give the columns of a result; frame and time, with which it may begin as MDAnalysis's do, are there already."""
+    """Yield the columns of a result without leading frame and time columns, which MDAnalysis results may have."""
     table = values.reshape(len(frames), -1)
     for head in (frames, times):
         if table.shape[1] > 1 and np.array_equal(table[:, 0], head):

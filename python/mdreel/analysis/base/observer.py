@@ -51,7 +51,7 @@ class Observed(Protocol):
 
 
 def views_of(analyses: "Sequence[HasColumns]") -> list[ResultsView]:
-    """Return the views of the results of analyses."""
+    """Return a view of the results of each analysis."""
     return [ResultsView(type(analysis).__name__, analysis.columns) for analysis in analyses]
 
 

@@ -1,4 +1,4 @@
-"""Several analyses in one pass over the frames."""
+"""Several analyses in a single pass over the trajectory."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def run(
     on_error: str = "raise",
     transformations: Sequence[Transformation] = (),
 ) -> tuple[Analysis, ...]:
-    """Run several analyses over the same frames, each of which is read and decompressed once.
+    """Run several analyses in a single pass, which reads and decompresses each frame once.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        The analyses, of one trajectory. Each has its results afterwards, as if it had been run alone, and the timing of
-        the whole.
+        Analyses of the same trajectory. Each gets the same results as if it were run alone, and the timing of the
+        whole pass.
     start, stop, step, frames, source, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
     transformations
-        As of `Analysis.run`.
+        See `Analysis.run`.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def run(
     Raises
     ------
     MismatchError
-        If there is no analysis, or they are of several trajectories; and as of `Analysis.run`.
+        If there is no analysis, or the analyses have different trajectories; see also `Analysis.run`.
     MdreelError, OSError
-        As of `Analysis.run`.
+        See `Analysis.run`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def run(
     budget = None if memory is None else bytes_of(memory)
 
     leaving = [analysis for analysis in analyses if analysis.leaves_file]
-    # Not returned: the process that computes observes and warns.
+    # Filled only in the computing process, which is the one that notifies observers and warns.
     observers: list[Observer] = []
     checks: list[BoundaryCheck] = []
 
@@ -143,31 +143,31 @@ def run(
 
 
 def leader_of(analyses: Sequence[Analysis]) -> Analysis:
-    """Return the first of analyses, which opens the trajectory for all.
+    """Return the first analysis, which opens the trajectory for all of them.
 
     Raises
     ------
     MismatchError
-        If there is no analysis, or they are of several trajectories.
+        If there is no analysis, or the analyses have different trajectories.
     """
     if not analyses:
-        raise MismatchError("there is no analysis to run")
+        raise MismatchError("there is no analysis to run: give at least one")
     leader = analyses[0]
     for other in analyses[1:]:
         if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
-            raise MismatchError(f"{other!r} is of another trajectory than {leader!r}: one pass reads one")
+            raise MismatchError(f"{other!r} and {leader!r} have different trajectories: run them separately")
     return leader
 
 
 def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
-    """Return what is to be done with each frame, for analyses of one trajectory.
+    """Return the job that computes several analyses of one trajectory.
 
     Parameters
     ----------
     analyses : sequence of Analysis
         The analyses.
     source : Source
-        Their trajectory, opened; references that are frames of it are read.
+        The opened trajectory, from which references are read.
     """
     each = [analysis.atoms for analysis in analyses]
     atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))

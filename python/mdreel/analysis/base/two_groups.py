@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class OfTwoGroups(Analysis):
-    """An analysis of pairs of atoms of two groups.
+    """An analysis of the pairs of atoms of two groups in one Universe.
 
     Parameters
     ----------
     first : MDAnalysis.AtomGroup
         The first group.
     second : MDAnalysis.AtomGroup, optional
-        The second group; by default the same.
+        The second group; by default the first.
     name : str
-        What the second group is called, for errors.
+        Name of the second group in error messages.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 
@@ -42,8 +42,7 @@ class OfTwoGroups(Analysis):
         if second is not None:
             Selection.of(second, name)
             if second.universe is not first.universe:
-                message = f"the atoms of {name} are of another Universe than the others: a frame has atoms of one"
-                raise MismatchError(message)
+                raise MismatchError(f"both groups must be in the same Universe, but {name} is in another one")
         super().__init__(first if second is None else first + second, trajectory)
         places = self._selection.places.astype(np.uint32)
         self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]

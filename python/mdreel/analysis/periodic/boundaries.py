@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 FOLLOWED = "run(transformations=[mdreel.transformations.nojump()]) in Python, --transform nojump on the command line"
-"""How jumps are undone before any analysis."""
+"""Instruction for undoing jumps before an analysis."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Boundaries:
     Attributes
     ----------
     why : str
-        Why the analysis requires this, or why it requires nothing.
+        Reason for the requirements, or for having none.
     whole : bool
-        Whether molecules must be whole: the analysis computes distances between atoms without periodic images.
+        Whether molecules must be whole, because the analysis computes distances without periodic images.
     paths : bool
-        Whether atoms must not jump across the cell: the analysis compares positions at different times.
+        Whether atoms must not jump across the cell, because the analysis compares positions at different times.
     remedy : str
-        How jumps are undone for this analysis.
+        Instruction for undoing jumps for this analysis.
     """
 
     why: str
@@ -39,11 +39,11 @@ class Boundaries:
 
 
 class HasBoundaries(Protocol):
-    """An analysis, as far as its atoms and its requirements on periodic boundaries are concerned."""
+    """An analysis with its atoms and its requirements on periodic boundaries."""
 
     @property
     def atomgroup(self) -> "AtomGroup":
-        """The atoms as they were given."""
+        """The atoms in the order in which the user gave them."""
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
@@ -62,4 +62,4 @@ class HasBoundaries(Protocol):
         """Whether a run keeps the positions of all frames."""
 
     def jump_in(self, tally: Tally) -> Jump | None:
-        """Return an atom that jumps across the cell in the positions that a run has kept, if there is one."""
+        """Return an atom that jumps across the cell in the kept positions of a run, if there is one."""

@@ -1,4 +1,4 @@
-"""Warnings about broken molecules and jumping atoms in a periodic cell."""
+"""Warnings about broken molecules and jumping atoms that make the results of a run wrong."""
 
 import warnings
 from collections.abc import Sequence
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """What makes results of some analyses wrong.
+    """A problem that makes the results of some analyses wrong.
 
     Attributes
     ----------
     category : type
         The class of the warning.
     names : tuple of str
-        The analyses.
+        Names of the affected analyses.
     what : str
-        What was found, and in which frame.
+        Description of the problem, with the frame.
     remedy : str
-        What the user can do.
+        Instruction for the user.
     """
 
     category: type[UserWarning]
@@ -47,30 +47,31 @@ class Finding:
     remedy: str
 
     def warn(self) -> None:
-        """Warn of it; the caller's line is named."""
+        """Issue the warning at the line of the caller."""
         text = f"{', '.join(self.names)}: {self.what}. {self.remedy}"
         warnings.warn(text, self.category, stacklevel=caller_level())
 
 
 class BoundaryCheck:
-    """A check of the frames of a run, which reads a few of them once more.
+    """A check of the frames of a run, which reads a few of them again.
 
     Parameters
     ----------
     analyses : sequence of HasBoundaries
         The analyses of the run.
     source : Source
-        Their trajectory, as the run reads it.
+        The trajectory, as the run reads it.
 
     Attributes
     ----------
     findings : list of Finding
-        What was found so far.
+        The problems found so far.
 
     Notes
     -----
-    The first frame is looked at, and one more for each 200 frames, five at most; for paths one for each 100. A frame of
-    a trajectory that grows cannot be read again: of such, the first one is read before the run, as references are.
+    The check for broken molecules reads the first frame and one more for every 200 frames, five at most. The check for
+    jumps reads one for every 100 frames. Frames of a growing trajectory cannot be read again, so only the first one is
+    checked, before the run.
     """
 
     def __init__(self, analyses: Sequence[HasBoundaries], source: Source) -> None:
@@ -81,18 +82,18 @@ class BoundaryCheck:
         self.findings: list[Finding] = []
 
     def before(self, start: int | None) -> None:
-        """Look at the first frame of a trajectory that grows; it is waited for."""
+        """Check the first frame of a growing trajectory, after waiting for it."""
         if self._source.is_growing and self._whole:
             self._look_for_broken([start or 0])
 
     def after(self, outcome: "Outcome", kernel: Pass) -> None:
-        """Look at frames of a run that has ended, and at positions that analyses have kept."""
+        """Check some frames of a finished run, and the positions that analyses have kept."""
         if not len(outcome.rows):
             return
         frames = outcome.frames
         if not self._source.is_growing:
             follows = any(one.needs_order for one in self._source.transformations)
-            # Of transformations that need all frames before, a frame that is read alone knows nothing.
+            # Transformations that need all earlier frames do not work on a single frame.
             n_looked_at = 1 if follows else 1 + min(4, len(frames) // 200)
             self._look_for_broken(_spread(frames, n_looked_at))
             if not follows:
@@ -105,7 +106,7 @@ class BoundaryCheck:
                 self._add_jump([analysis], atom, edges, jump.distance, jump.height)
 
     def warn(self) -> None:
-        """Warn of all that was found, once."""
+        """Issue a warning for each problem, and forget the problems."""
         findings, self.findings = self.findings, []
         for finding in findings:
             finding.warn()
@@ -145,7 +146,7 @@ class BoundaryCheck:
         places = np.searchsorted(atoms, own)
         try:
             return find_broken(analysis.atomgroup.universe, own, positions[places], cell, unwrapped)
-        except OSError:  # results are there, whatever has become of the file
+        except OSError:  # the run is finished, so a file that has vanished does not matter
             return None
 
     def _look_for_jumps(self, frames: NDArray[np.uint64]) -> None:
@@ -154,14 +155,14 @@ class BoundaryCheck:
                 continue
             ends = _spread(np.arange(len(frames)), 2 + min(3, len(frames) // 100))
             stretches = [frames[first : last + 1] for first, last in pairwise(ends)]
-            # Jumps of particles that diffuse show from one frame to the next, those of a molecule over a long time.
+            # Diffusing particles jump between consecutive frames; a molecule may jump only over a long time.
             any(self._found_jump(analysis, some) for one in stretches for some in (one[:2], one))
 
     def _found_jump(self, analysis: HasBoundaries, frames: NDArray[np.uint64]) -> bool:
         def read(frame: int) -> tuple[NDArray[np.float32], PeriodicCell | None]:
             positions, cell = self._read(frame, analysis.atoms)
             if positions is None:
-                raise FrameIndexError(f"frame {frame} is not there any more")
+                raise FrameIndexError(f"frame {frame} no longer exists")
             return positions, cell
 
         try:
@@ -177,7 +178,7 @@ class BoundaryCheck:
     def _add_jump(
         self, analyses: Sequence[HasBoundaries], atom: str, frames: tuple[int, int], distance: float, height: float
     ) -> None:
-        """Add a jump, or the names of analyses to one that is known."""
+        """Add a jump, or add the names of analyses to a known jump with the same remedy."""
         remedy = f"Undo the jumps: {analyses[0].boundaries.remedy}"
         names = _names(analyses)
         for i, known in enumerate(self.findings):
@@ -187,18 +188,18 @@ class BoundaryCheck:
                 return
         what = (
             f"{atom} moves {distance:.1f} Å from frame {frames[0]} to frame {frames[1]}, more than half of the cell "
-            f"({height:.1f} Å): it was put back on the other side of the periodic cell, and displacements are wrong"
+            f"({height:.1f} Å): it was wrapped to the other side of the periodic cell, and displacements are wrong"
         )
         self.findings.append(Finding(JumpWarning, names, what, remedy))
 
     def _read(self, frame: int, atoms: NDArray[np.uint32]) -> tuple[NDArray[np.float32] | None, PeriodicCell | None]:
-        """Read positions and cell of a frame; None for what it does not have, or what cannot be read."""
+        """Return positions and cell of a frame; None for data that is missing or cannot be read."""
         try:
             read = self._source.read(FrameSet.range(frame, 1, 1), atoms)
         except StreamError:
-            raise  # the run would have waited as long
+            raise  # the run itself would time out as well
         except (MdreelError, OSError):
-            return None, None  # the run has said so, or has done without
+            return None, None  # the run reports the error or skips the frame
         if not len(read.positions) or not read.has_positions[0]:
             return None, None
         return read.positions[0], PeriodicCell.of(read.vectors[0]) if read.has_cell[0] else None
@@ -218,7 +219,7 @@ def _finding_of(analyses: Sequence[HasBoundaries], molecule: BrokenMolecule, fra
         remedy = f"Make molecules whole: {remedy}"
     else:
         remedy = (
-            "The topology has no bonds between these atoms: take a topology with bonds (TPR, PSF, PRMTOP), or guess "
+            "The topology has no bonds between these atoms: use a topology with bonds (TPR, PSF, PRMTOP), or guess "
             f"them (universe.atoms.guess_bonds()), then make molecules whole: {remedy}"
         )
     return Finding(BrokenMoleculeWarning, _names(analyses), what, remedy)
@@ -229,13 +230,13 @@ def _names(analyses: Sequence[HasBoundaries]) -> tuple[str, ...]:
 
 
 def _atom(universe: "Universe", index: int) -> str:
-    """Return what an atom is called, such as ``atom 12 (GLY 3 CA)``."""
+    """Return the description of an atom, such as ``atom 12 (GLY 3 CA)``."""
     atom = universe.atoms[index]
     facts = [str(getattr(atom, name)) for name in ("resname", "resid", "name") if hasattr(atom, name)]
     return f"atom {index}" + (f" ({' '.join(facts)})" if facts else "")
 
 
 def _spread(values: NDArray[np.integer], n: int) -> list[int]:
-    """Return so many of the values, evenly spaced, with the first; of several with the last."""
+    """Return `n` evenly spaced values including the first and, if `n` is above 1, the last."""
     places = np.linspace(0, len(values) - 1, min(n, len(values))).round().astype(np.intp)
     return [int(value) for value in np.unique(values[np.unique(places)])] if n > 1 else [int(values[0])]

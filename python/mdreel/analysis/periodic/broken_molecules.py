@@ -1,4 +1,4 @@
-"""Detection of molecules that the periodic boundary breaks."""
+"""Detection of molecules that the cell boundary cuts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     Unwrapped = Callable[[AtomGroup], NDArray[np.float32]]
 
 _NEAR = 10.0
-"""Å. Consecutive atoms of a residue, or of two residues of a chain, are nearer than this to one another."""
+"""Upper limit of the distance between consecutive atoms of a residue or of two linked residues, Å."""
 
 _SHIFT = 0.1
-"""Share of the height of the cell by which two atoms of a molecule are moved differently where it is broken."""
+"""Least difference between the shifts of two atoms of a broken molecule, as a share of the cell height."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class BrokenMolecule:
     Attributes
     ----------
     atoms : tuple of int
-        Indices of the two.
+        Indices of the two atoms.
     distance : float
-        How far they are apart in the frame, Å.
+        Distance between the atoms in the frame, Å.
     height : float
-        The least height of the cell, Å.
+        Smallest height of the cell, Å.
     has_bonds : bool
-        Whether the topology has the bonds by which the molecule can be made whole.
+        Whether the topology has the bonds that are needed to make the molecule whole.
     """
 
     atoms: tuple[int, int]
@@ -50,7 +50,7 @@ def find_broken(
     cell: PeriodicCell,
     unwrapped: "Unwrapped",
 ) -> BrokenMolecule | None:
-    """Find a molecule that the boundary cuts.
+    """Find a molecule that the cell boundary cuts.
 
     Parameters
     ----------
@@ -59,23 +59,24 @@ def find_broken(
     atoms : ndarray, shape (n_atoms,), uint32
         Indices of the atoms, ascending.
     positions : ndarray, shape (n_atoms, 3), float32
-        Their positions in a frame, Å.
+        Positions of the atoms in a frame, Å.
     cell : PeriodicCell
         The cell of the frame.
     unwrapped : callable
-        Returns the positions of the same atoms in the same frame after the fragments of a group were made whole.
+        Function that takes a group and returns the positions of `atoms` in the same frame, after the fragments of the
+        group have been made whole.
 
     Returns
     -------
     BrokenMolecule or None
-        The first; None where every molecule is whole.
+        The first broken molecule; None if every molecule is whole.
 
     Notes
     -----
-    Where a molecule is cut, two of its consecutive atoms are at opposite sides of the cell. So only consecutive atoms
-    that are farther apart than half of the cell are looked at, which are none in most systems. Those of one fragment
-    are broken if making the fragment whole moves them differently. Atoms without bonds belong together within a
-    residue, and where two residues of a protein or nucleic acid follow one another in a chain.
+    If a molecule is cut, two of its consecutive atoms are on opposite sides of the cell. The search therefore considers
+    only consecutive atoms that are farther apart than half the cell; most systems have none. Two such atoms of one
+    fragment are broken if making the fragment whole moves them differently. Without bonds, atoms belong together if
+    they are in the same residue, or in consecutive residues of a protein or nucleic acid chain.
     """
     steps = positions[1:] - positions[:-1]
     lengths = np.sqrt((steps.astype(np.float64) ** 2).sum(axis=1))
@@ -90,7 +91,7 @@ def find_broken(
         is_linked &= apart
     near = np.linalg.norm(cell.nearest(steps[far]), axis=1) < np.minimum(_NEAR, 0.5 * lengths[far])
     is_guessed = np.zeros(len(pairs), bool)
-    if cell.height > 2 * _NEAR:  # in a smaller cell everything is near
+    if cell.height > 2 * _NEAR:  # in a smaller cell, all atoms are within this distance
         is_guessed = ~is_bonded & near & _belong_together(universe, pairs)
     broken = np.flatnonzero(is_linked | is_guessed)
     if not broken.size:
@@ -101,10 +102,10 @@ def find_broken(
 
 
 def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return of each pair whether an atom has bonds, and whether the two are of one fragment."""
+    """Return for each pair whether one of its atoms has bonds, and whether both are in one fragment."""
     try:
         fragments = np.asarray(universe.atoms.fragindices)
-    except AttributeError:  # MDAnalysis: the topology has no bonds
+    except AttributeError:  # the topology has no bonds
         return np.zeros(len(pairs), bool), np.zeros(len(pairs), bool)
     sizes = np.bincount(fragments)
     of_pairs = fragments[pairs]
@@ -112,9 +113,9 @@ def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def _belong_together(universe: "Universe", pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which pairs belong together by their residues, where nobody knows bonds."""
+    """Return the pairs that belong together according to their residues, for topologies without bonds."""
     atoms = universe.atoms
-    # Residues without names are those that MDAnalysis makes up for files that have none.
+    # Residues without names are placeholders that MDAnalysis creates for files without residues.
     if not hasattr(atoms, "resnames"):
         return np.zeros(len(pairs), bool)
     residues = atoms.resindices[pairs]

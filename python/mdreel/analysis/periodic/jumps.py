@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 
 _ONE_IMAGE = 1.1
-"""Cells that positions reach over, at most, which are wrapped: molecules stick out, and cells fluctuate."""
+"""Largest extent of wrapped positions, in cells: molecules stick out of the cell, and cells fluctuate."""
 
 _FILLED = 0.8
-"""Share of the cell, along each axis, that atoms reach over which fill it."""
+"""Least extent along each axis of atoms that fill the cell, in cells."""
 
 _CHUNK = 1 << 16
-"""Numbers that are looked at together: they stay in the cache of a core."""
+"""Number of coordinates that are searched together, so that they stay in the cache of a core."""
 
 
 @dataclass(frozen=True)
 class Jump:
-    """An atom that jumps.
+    """A jump of an atom across the cell.
 
     Attributes
     ----------
     place : int
-        Which of the atoms, from 0.
+        Index of the atom among the atoms of the analysis, from 0.
     before, after : int
-        The frames between which it jumps; numbers, or places among those that were analysed.
+        The frames between which the atom jumps: frame numbers, or indices into the analysed frames.
     distance : float
-        How far, Å.
+        Length of the jump, Å.
     height : float
-        The least height of the cell, Å.
+        Smallest height of the cell, Å.
     """
 
     place: int
@@ -57,18 +57,18 @@ def find_jump(
     cell : PeriodicCell
         The cell of the later frame.
     is_wrapped : callable, optional
-        Returns whether it is known that all frames lie in one image of the cell.
+        Function that returns whether the positions of all frames are known to lie in one image of the cell.
 
     Returns
     -------
     tuple of int and float, or None
-        Which atom, and how far it moves, Å.
+        Index of the atom, and its displacement, Å.
 
     Notes
     -----
-    An atom jumps that moves farther than half of the cell, but less than a quarter up to whole cells, while half of
-    the atoms move less than an eighth. Where frames are farther apart in time, a jump is told from a path only if it is
-    known that positions are wrapped.
+    An atom jumps if its displacement is longer than half the cell, but shorter than a quarter of the cell after
+    subtraction of whole cells, while half of the atoms move by less than an eighth of the cell. For frames that are
+    farther apart in time, jumps are distinguished from diffusion only if positions are known to be wrapped.
     """
     steps = (after - before).astype(np.float64)
     lengths = np.sqrt((steps**2).sum(axis=1))
@@ -84,19 +84,19 @@ def find_jump(
 def find_jump_between(
     frames: NDArray[np.uint64], read: Callable[[int], tuple[NDArray[np.float32], PeriodicCell | None]]
 ) -> Jump | None:
-    """Find an atom that jumps between the first and the last of some frames, by bisection.
+    """Find an atom that jumps between the first and the last of several frames, by bisection.
 
     Parameters
     ----------
     frames : ndarray, shape (n_frames,), uint64
-        Numbers of the frames, in the order in which they were analysed.
+        Frame numbers in the order of the analysis.
     read : callable
-        Returns positions and cell of a frame.
+        Function that returns positions and cell of a frame.
 
     Returns
     -------
     Jump or None
-        A jump between two neighbours among the frames; None where a long way has no jump in it.
+        A jump between two consecutive frames; None if no jump is found.
     """
     first, last = 0, len(frames) - 1
     before, (after, cell) = read(int(frames[first]))[0], read(int(frames[last]))
@@ -121,14 +121,14 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
     Parameters
     ----------
     positions : ndarray, shape (n_frames, 3 * n_atoms), float32
-        x, y, z of one atom after the other, Å.
+        Positions, with x, y, z of one atom after the other, Å.
     cell_of : callable
-        Returns the cell of a frame, by its place.
+        Function that returns the cell of a frame, given its index into `positions`.
 
     Returns
     -------
     Jump or None
-        The jump; its frames are places among these.
+        The jump; its frames are indices into `positions`.
     """
     n_frames, width = positions.shape
 
@@ -143,7 +143,7 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
             continue
         some = positions[first : first + n_steps + 1]
         steps = np.abs(some[1:] - some[:-1])
-        # No way is longer than half of the cell whose parts along the axes are all shorter than this.
+        # A displacement with all components below this threshold is shorter than half the cell.
         for place in np.flatnonzero(steps.max(axis=1) > 0.5 * cell.height / np.sqrt(3)):
             one, other = some[place].reshape(-1, 3), some[place + 1].reshape(-1, 3)
             found = find_jump(one, other, cell, is_wrapped)
@@ -156,12 +156,12 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
 def _jump_of(
     before: NDArray[np.float32], after: NDArray[np.float32], cell: PeriodicCell | None
 ) -> tuple[int, float] | None:
-    """Find a jump between two frames, of which nothing else is known."""
+    """Find a jump between two frames without information on other frames."""
     if cell is None:
         return None
 
     def is_wrapped() -> bool:
-        # Atoms that fill the cell do not all stay in it by chance.
+        # Atoms that fill the cell do not all lie in one image by chance.
         both = np.stack([before.ravel(), after.ravel()])
         reach = np.ptp(before @ np.linalg.inv(cell.vectors), axis=0)
         return bool(reach.min() > _FILLED) and _lie_in_one_image(both, lambda _: cell)
@@ -170,13 +170,13 @@ def _jump_of(
 
 
 def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], PeriodicCell | None]) -> bool:
-    """Return whether the positions of all frames, as of `find_jump_in`, lie in one image of the cell."""
+    """Return whether the positions of all frames lie in one image of the cell; see `find_jump_in`."""
     low, high = np.full(6, np.inf), np.full(6, -np.inf)
     for place, frame in enumerate(positions):
         cell = cell_of(place)
         if cell is None:
             return False
-        # Programs wrap into the cell, or along an axis into the brick of its diagonal.
+        # Programs wrap into the triclinic cell, or into the rectangular box of its diagonal.
         points, diagonal = frame.reshape(-1, 3), np.maximum(np.diag(cell.vectors), 1e-6)
         parts = np.concatenate([points @ np.linalg.inv(cell.vectors), points / diagonal], axis=1)
         low, high = np.minimum(low, parts.min(axis=0)), np.maximum(high, parts.max(axis=0))

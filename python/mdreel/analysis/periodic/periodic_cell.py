@@ -1,4 +1,4 @@
-"""Heights of a periodic cell and minimum-image differences of positions."""
+"""Periodic cell of a frame, and shortest differences of positions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,9 +14,9 @@ class PeriodicCell:
     Attributes
     ----------
     vectors : ndarray, shape (3, 3), float64
-        Its vectors, a row each, Å.
+        Cell vectors as rows, Å.
     height : float
-        The least distance of two opposite faces, Å.
+        Smallest distance between two opposite faces, Å.
     """
 
     vectors: NDArray[np.float64]
@@ -24,7 +24,7 @@ class PeriodicCell:
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating]) -> Self | None:
-        """Return the cell of these vectors, shape (3, 3), Å; None where they span no volume."""
+        """Return the cell with the given vectors, shape (3, 3), Å; None if they span no volume."""
         rows = np.asarray(vectors, np.float64)
         volume = abs(float(np.linalg.det(rows))) if np.isfinite(rows).all() else 0.0
         if volume <= 0:
@@ -34,7 +34,7 @@ class PeriodicCell:
 
     @classmethod
     def of_dimensions(cls, dimensions: NDArray[np.floating]) -> Self | None:
-        """Return the cell of these lengths (Å) and angles (degrees), shape (6,); None where they span no volume."""
+        """Return the cell with the given lengths (Å) and angles (degrees), shape (6,); None without a volume."""
         a, b, c = np.asarray(dimensions[:3], np.float64)
         if not min(a, b, c) > 0:
             return None
@@ -44,11 +44,11 @@ class PeriodicCell:
         return cls.of(np.array([[a, 0, 0], [b * gamma, b * np.sqrt(1 - gamma**2), 0], [c * beta, c * of_c, c * last]]))
 
     def nearest(self, differences: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return differences, shape (n, 3), less as many whole cells as brings them nearest to 0, Å.
+        """Return differences, shape (n, 3), reduced by whole cells to their shortest images, Å.
 
         Notes
         -----
-        Exact for those that are then shorter than half of `height`, in cells of any shape.
+        The reduction is exact if the result is shorter than half of `height`, in cells of any shape.
         """
         given = np.asarray(differences, np.float64)
         found: NDArray[np.float64] = given - np.rint(given @ np.linalg.inv(self.vectors)) @ self.vectors

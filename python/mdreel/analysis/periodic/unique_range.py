@@ -1,4 +1,4 @@
-"""The largest distance at which each pair of atoms has a single image."""
+"""Warnings about distances beyond the range in which each pair of atoms has a single image."""
 
 import math
 import warnings
@@ -9,19 +9,19 @@ from mdreel.foundation.stack_level import caller_level
 
 
 def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None:
-    """Warn if distances were counted beyond the range in which images are unique. The caller's line is named.
+    """Warn if distances were counted beyond the range in which images are unique.
 
     Parameters
     ----------
     tally : Tally
-        What the computation has left: a record for each frame in which `distance` exceeds half the shortest lattice
-        vector of the cell, with that half, Å.
+        Output of the computation, with a record for each frame in which `distance` exceeds half the shortest lattice
+        vector of the cell. The record contains that half, Å.
     distance : float
-        The longest distance that counts, Å.
+        The longest counted distance, Å.
     what : str
-        What reaches so far, and what is wrong with the result.
+        Description of the problem, with ``{}`` for `distance`.
     remedy : str
-        What to do, with ``{}`` for the longest distance that is complete in all frames, Å.
+        Instruction for the user, with ``{}`` for the longest distance that is complete in all frames, Å.
     """
     if not len(tally.records):
         return

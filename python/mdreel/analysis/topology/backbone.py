@@ -1,4 +1,4 @@
-"""Backbone atoms of a protein."""
+"""Backbone atoms of proteins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ class Backbone:
     Attributes
     ----------
     atoms : ndarray, shape (n_residues, 4), int64
-        N, CA, C and O of each residue: indices in the Universe.
+        Universe indices of N, CA, C and O of each residue.
     residues : MDAnalysis.ResidueGroup
         The residues.
     chains : ndarray, shape (n_residues,), uint32
-        Which chain each is of: numbers that ascend, and differ where the segment or the chain does.
+        Number of the chain of each residue, ascending. A new segment, chain or gap starts a new number.
     donors : ndarray, shape (n_residues,), bool
-        Whether N has a hydrogen; proline has none.
+        Whether N has a hydrogen. Proline has none.
     """
 
     atoms: NDArray[np.int64]
@@ -45,16 +45,16 @@ class Backbone:
         protein : MDAnalysis.AtomGroup
             The protein.
         names : sequence of str
-            Names of N, CA, C and O, each one or several with blanks between them.
+            Names of N, CA, C and O. Each entry may list several names, separated by blanks.
         complete : bool
-            Whether each residue must have all four; otherwise those that have not are left out.
+            Whether each residue must have all four atoms. Otherwise, incomplete residues are left out.
 
         Raises
         ------
         MismatchError
-            If there are not four names, a residue has an atom twice, or has not all and must.
+            If there are not four names, a residue has an atom twice, or a residue is incomplete and `complete` is true.
         SelectionError
-            If no residue has all.
+            If no residue has all four atoms.
         """
         if isinstance(names, str) or len(names) != 4:
             raise MismatchError(f"heavyatom_names must be names of N, CA, C and O, got {names!r}")
@@ -66,17 +66,17 @@ class Backbone:
             counts = np.bincount(places[is_named], minlength=len(residues))
             if (counts > 1).any():
                 found = f"{_name_of(residues[int(counts.argmax())])} has {counts.max()} atoms {name!r}"
-                raise MismatchError(f"{found}: give one name of each in heavyatom_names")
+                raise MismatchError(f"{found}: heavyatom_names must match one atom of each residue")
             column[places[is_named]] = protein.ix[is_named]
             has_all &= counts == 1
         if complete and not has_all.all():
             lacking = _name_of(residues[int(has_all.argmin())])
             wanted = ", ".join(map(repr, names))
-            raise MismatchError(f"{lacking} has not all of {wanted}: select residues with a whole backbone")
+            raise MismatchError(f"{lacking} lacks some of {wanted}: select residues with a complete backbone")
         if not has_all.any():
             raise SelectionError(f"no residue of the {len(protein):,} atoms has N, CA, C and O")
         residues = residues[has_all]
-        # A residue that is left out ends a chain, as the next segment does.
+        # A residue that is left out ends a chain, as does the end of a segment.
         breaks = (np.diff(np.flatnonzero(has_all)) > 1) | (np.diff(residues.segindices) != 0)
         if hasattr(protein, "chainIDs"):
             chain_ids = protein.universe.atoms.chainIDs[atoms[has_all, 1]]
@@ -90,19 +90,19 @@ class Backbone:
         Parameters
         ----------
         names : str
-            Their names, as in a selection.
+            Names of the hydrogens, as in a selection.
         chains : ndarray, shape (n_residues,), uint32
-            Which chain each residue is of. The hydrogens of the first of each do not matter.
+            Number of the chain of each residue. The hydrogens of the first residue of a chain are not checked.
 
         Returns
         -------
         ndarray, shape (n_residues,), int64
-            Indices in the Universe; for residues without a hydrogen, N.
+            Universe indices of the hydrogens; for residues without a hydrogen, those of N.
 
         Raises
         ------
         MismatchError
-            If a residue has not one hydrogen, or a proline has one.
+            If a residue does not have exactly one hydrogen, or a proline has one.
         """
         found = self.residues.atoms.select_atoms(f"name {names}")
         places = np.searchsorted(self.residues.resindices, found.resindices)

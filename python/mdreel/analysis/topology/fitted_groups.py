@@ -1,4 +1,4 @@
-"""Groups that move along with a superposition, for group RMSDs."""
+"""Groups of atoms with their reference positions and weights, for superposition and RMSD."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 Weights: TypeAlias = Literal["mass"] | ArrayLike | None
-"""How much each atom counts."""
+"""Weights of atoms."""
 
 GroupSelection: TypeAlias = "str | AtomGroup"
-"""Atoms, or a selection of them in the Universe."""
+"""An atom group or a selection string."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class ComparedAtoms:
     selection : Selection
         The atoms.
     structure : Structure
-        Their reference.
+        Reference of the atoms.
     weights : ndarray, shape (n_atoms,), float64, or None
-        Weights in the order of the selection; None where all are alike.
+        Weights in the order of the selection; None for equal weights.
     """
 
     selection: Selection
@@ -53,7 +53,7 @@ class ComparedAtoms:
         matching: Matching,
         name: str = "the reference",
     ) -> Self:
-        """Take atoms and what a user has given for them; check that atoms correspond to those of the reference.
+        """Return the compared atoms for user input, after checking that they correspond to the reference.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class ComparedAtoms:
     def among(
         self, atoms: NDArray[np.uint32], source: Source, universe: "Universe | None"
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return what the core is told: places among atoms that are read, positions in the reference, and weights."""
+        """Return the input for the core: indices into the atoms that are read, reference positions, and weights."""
         places = np.searchsorted(atoms, self.selection.atoms).astype(np.uint32)
         return places, self.structure.read(source, universe), self.weights
 
@@ -83,25 +83,27 @@ def compared_groups(
     weights_of_groups: Sequence[Weights] | Literal[False],
     matching: Matching,
 ) -> list[ComparedAtoms]:
-    """Return the groups that are compared beside the atoms of `atomgroup`; see `mdreel.RMSD`.
+    """Return the groups that are compared in addition to `atomgroup`; see `mdreel.RMSD`.
 
     Raises
     ------
     MismatchError
-        If the reference is an array, which has no other atoms, or weights are not as many as groups; if the atoms of a
-        group do not correspond to those of the reference.
+        If the reference is an array, which has no positions of other atoms. If the number of weights differs from the
+        number of groups, or the atoms of a group do not correspond to those of the reference.
     SelectionError
-        If a group is empty, or cannot be understood.
+        If a group is empty, or a selection is not valid.
     """
     if reference is not None and not is_group(reference):
-        message = "groupselections need a reference with all atoms: an AtomGroup, or a frame of the trajectory"
-        raise MismatchError(f"{message}; positions of the main selection alone do not say where groups are")
+        message = "groupselections need a reference with all atoms: give an AtomGroup, or a frame of the trajectory"
+        raise MismatchError(f"{message}; an array only has the positions of the main selection")
     if weights_of_groups is False:
-        # As the main selection, unless its weights are numbers, which are those of its atoms.
+        # Weights given as numbers belong to the main selection and do not apply to other groups.
         weights_of_groups = ["mass" if isinstance(weights, str) else None] * len(chosen)
     if len(weights_of_groups) != len(chosen):
         given = len(weights_of_groups)
-        raise MismatchError(f"weights_groupselections must be one for each of {len(chosen)} groups, got {given}")
+        raise MismatchError(
+            f"weights_groupselections must have one entry for each of {len(chosen)} groups, got {given}"
+        )
     groups = []
     for i, (group, own_weights) in enumerate(zip(chosen, weights_of_groups, strict=True)):
         mobile = _selected(group, atomgroup, i)
@@ -117,11 +119,11 @@ def compared_groups(
 
 
 def _selected(group: GroupSelection, of: "AtomGroup", i: int) -> "AtomGroup":
-    """Select in the Universe of `of`."""
+    """Return a group of the Universe of `of`, selected if it is a string."""
     if not isinstance(group, str):
         if not is_group(group):
             raise SelectionError(f"groupselections[{i}] must be a string or an AtomGroup, not {type(group).__name__}")
         if group.universe is not of.universe:
-            raise SelectionError(f"groupselections[{i}] is of another Universe than atomgroup")
+            raise SelectionError(f"groupselections[{i}] must be in the Universe of atomgroup")
         return group
     return selected(of.universe, group, f"groupselections[{i}]")

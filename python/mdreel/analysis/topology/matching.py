@@ -1,4 +1,4 @@
-"""Correspondence of atoms between two structures."""
+"""Check that two groups contain the same atoms in the same order."""
 
 import warnings
 from collections import Counter
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 MASS_TOLERANCE = 0.1
-"""By how much the masses of two atoms that correspond may differ, amu; as in MDAnalysis."""
+"""Largest difference between the masses of two corresponding atoms, amu; the default of MDAnalysis."""
 
-_REMEDY = "give the atoms in the same order, or take them as they are with match_atoms=False (--no-match-atoms)"
+_REMEDY = "give the atoms in the same order, or skip this check with match_atoms=False (--no-match-atoms)"
 
 
 @dataclass(frozen=True)
 class Matching:
-    """How atoms are matched with those of a reference.
+    """Options of the check of atoms against those of a reference.
 
     Attributes
     ----------
     tolerance : float
-        By how much the masses of two atoms that correspond may differ, amu.
+        Largest difference between the masses of two corresponding atoms, amu.
     is_checked : bool
         Whether atoms are checked at all.
     """
@@ -36,31 +36,31 @@ class Matching:
     is_checked: bool = True
 
     def check(self, mobile: "AtomGroup", reference: "AtomGroup", name: str = "the reference") -> None:
-        """Check that each atom corresponds to the atom at the same place of the reference.
+        """Check that each atom corresponds to the atom at the same position in the reference group.
 
         Parameters
         ----------
         mobile, reference : MDAnalysis.AtomGroup
             The groups; the k-th atom of one is compared with the k-th of the other.
         name : str
-            What the reference is called in messages.
+            Name of the reference in messages.
 
         Raises
         ------
         MismatchError
-            If the numbers of atoms differ, two atoms have different masses, or the same atoms come in another order.
+            If the numbers of atoms differ, two atoms have different masses, or the same atoms are in another order.
 
         Warns
         -----
         AtomOrderWarning
-            If masses agree and names differ; if the same segments come in another order; if there is nothing by which
-            atoms can be matched.
+            If masses agree but names differ, if the same segments are in another order, or if the topologies have
+            neither masses nor names.
 
         Notes
         -----
-        A mass that is unknown (NaN or 0) in one of the groups says nothing where the names agree. Names of a residue
-        that are the same ones in another order, and residues that are the same ones in another order, are errors. Other
-        names with equal masses, as of another force field (HN and H), are a warning.
+        If the names of two atoms agree, an unknown mass (NaN or 0) is ignored. The same atom names in another order
+        within a residue, and the same residues in another order, are errors. Different names with equal masses, as in
+        another force field (HN and H), lead to a warning.
         """
         if not self.is_checked:
             return
@@ -77,7 +77,7 @@ class Matching:
 
 
 class _Pairs:
-    """Two groups of as many atoms, compared place by place."""
+    """Two groups with the same number of atoms, compared atom by atom."""
 
     def __init__(self, mobile: "AtomGroup", reference: "AtomGroup", name: str) -> None:
         self._groups = mobile, reference
@@ -90,7 +90,7 @@ class _Pairs:
             self._has_other_name = np.asarray(self._names[0] != self._names[1])
 
     def check_masses(self, tolerance: float) -> None:
-        """Refuse atoms of different masses."""
+        """Raise an error if two atoms have different masses."""
         if self._masses is None:
             return
         mobile, reference = self._masses
@@ -108,7 +108,7 @@ class _Pairs:
             )
 
     def check_names(self) -> None:
-        """Refuse residues whose atoms have the same names in another order."""
+        """Raise an error if a residue has the same atom names in another order."""
         if self._names is None or self._has_other_name is None or not self._has_other_name.any():
             return
         _, codes = np.unique(np.concatenate(self._names).astype(str), return_inverse=True)
@@ -121,7 +121,7 @@ class _Pairs:
         self._refuse_order((differs & ~has_other_atoms)[residues] & self._has_other_name)
 
     def check_residues(self) -> None:
-        """Refuse the same residues in another order."""
+        """Raise an error if the groups have the same residues in another order."""
         if self._resids is None or not self._has_same(self._resids):
             return
         labels = [self._resids, *([] if (resnames := self._of_both("resnames")) is None else [resnames])]
@@ -130,21 +130,21 @@ class _Pairs:
             self._refuse_order(np.any([one != other for one, other in labels], axis=0))
 
     def doubts(self) -> list[str]:
-        """Return what may be wrong, and need not be."""
+        """Return warnings about differences that may be harmless."""
         if self._masses is None and self._names is None:
             message = (
-                f"atoms are compared with those of {self._name} in the order in which they come: a topology has no "
-                "masses and a topology has no names by which to match them; match_atoms=False (--no-match-atoms) says "
-                "that the order is right"
+                f"atoms are compared with those of {self._name} in the given order, because the topologies share "
+                "neither masses nor names to match them; if the order is right, use match_atoms=False "
+                "(--no-match-atoms)"
             )
             return [message]
         found = []
         if self._has_other_name is not None and self._has_other_name.any():
-            by_what = "with equal masses" if self._masses is not None else "and no masses are known"
+            by_what = "with equal masses" if self._masses is not None else "and masses are unknown"
             found.append(self._doubt(self._has_other_name, f"atoms have another name in {self._name}, {by_what}:"))
         segments = self._of_both("segids")
         if segments is not None and self._has_same(segments) and (differs := segments[0] != segments[1]).any():
-            what = f"atoms are of another segment in {self._name}, which has the same segments in another order:"
+            what = f"atoms are in another segment in {self._name}, which has the same segments in another order:"
             found.append(self._doubt(differs, what))
         return found
 
@@ -152,7 +152,7 @@ class _Pairs:
         one, other = self._named(int(differs.argmax()))
         return (
             f"{differs.sum():,} of {len(differs):,} {what} the first, {one}, is compared with {other}; check the order "
-            "of the atoms, and say that it is right with match_atoms=False (--no-match-atoms)"
+            "of the atoms; if it is right, use match_atoms=False (--no-match-atoms)"
         )
 
     def _refuse_order(self, wrong: NDArray[np.bool_]) -> None:
@@ -164,26 +164,26 @@ class _Pairs:
             )
 
     def _of_both(self, attribute: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return an attribute of the atoms of both groups; None where one has none."""
+        """Return an attribute of the atoms of both groups; None if one group lacks it."""
         try:
             mobile, reference = (np.asarray(getattr(group, attribute)) for group in self._groups)
-        except AttributeError:  # MDAnalysis's NoDataError is one
+        except AttributeError:  # includes NoDataError of MDAnalysis
             return None
         return mobile, reference
 
     @staticmethod
     def _has_same(values: tuple[NDArray[Any], NDArray[Any]]) -> bool:
-        """Whether both groups have the same values, in any order."""
+        """Return whether both groups have the same values, in any order."""
         mobile, reference = values
         return np.array_equal(mobile, reference) or Counter(mobile.tolist()) == Counter(reference.tolist())
 
     def _named(self, place: int) -> list[str]:
-        """Name the atoms at a place."""
+        """Return descriptions of the two atoms at an index."""
         return [_name_of(group[place]) for group in self._groups]
 
 
 def _name_of(atom: Any) -> str:
-    """Name an atom by its index, and what else the topology says of it."""
+    """Return the description of an atom, such as ``atom 12 (CA of GLY 3)``."""
     residue = [str(getattr(atom, each)) for each in ("resname", "resid") if hasattr(atom, each)]
     known = [str(atom.name)] if hasattr(atom, "name") else []
     known += ["of", *residue] if known and len(residue) == 2 else []

@@ -1,4 +1,4 @@
-"""Van der Waals radii by element."""
+"""Van der Waals radii of elements and atoms."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ RADII: Mapping[str, float] = {
     "Bi": 2.07, "Po": 1.97, "At": 2.02, "Rn": 2.20, "Fr": 3.48, "Ra": 2.83, "U": 1.86,
 }
 # fmt: on
-"""Radii by element, Å: of A. Bondi, J. Phys. Chem. 68 (1964) 441; of main-group elements that he has not, of
+"""Radii by element, Å, from A. Bondi, J. Phys. Chem. 68 (1964) 441. Main-group elements missing there are from
 M. Mantina, A. C. Chamberlin, R. Valero, C. J. Cramer, D. G. Truhlar, J. Phys. Chem. A 113 (2009) 5806."""
 
 
@@ -34,7 +34,7 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     radii : mapping of str to float, or array_like, shape (n_atoms,), float64, optional
-        Radii of elements that are not to have those of `RADII`, or one for each atom, Å.
+        Radii by element that replace those of `RADII`, or one radius for each atom, Å.
 
     Returns
     -------
@@ -44,9 +44,9 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
     Raises
     ------
     MismatchError
-        If there is another number of radii, or one that is no length; or an element has none.
+        If the number of radii is wrong, a radius is not a valid length, or an element has no radius.
     SelectionError
-        If the topology has neither elements nor names of atoms.
+        If the topology has neither elements nor atom names.
     """
     if radii is None or isinstance(radii, Mapping):
         found = _by_element(atomgroup, radii or {})
@@ -64,12 +64,17 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
 
 
 def elements_of(atomgroup: "AtomGroup") -> NDArray[Any]:
-    """Return the elements of atoms, shape (n_atoms,), as ``"Na"``: those of the topology, or guessed from names.
+    """Return the elements of atoms, such as ``"Na"``, from the topology or guessed from atom names.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms,), object
+        Element symbols as str.
 
     Raises
     ------
     SelectionError
-        If the topology has neither.
+        If the topology has neither elements nor atom names.
     """
     from MDAnalysis.guesser.default_guesser import DefaultGuesser
 
@@ -79,7 +84,7 @@ def elements_of(atomgroup: "AtomGroup") -> NDArray[Any]:
         try:
             names = atomgroup.names[is_unknown]
         except AttributeError as error:
-            raise SelectionError("the topology has neither elements nor names of atoms: give radii of all") from error
+            raise SelectionError("the topology has neither elements nor atom names: give radii of all atoms") from error
         guesser = DefaultGuesser(None)
         guessed = {name: guesser.guess_atom_element(name) for name in set(names)}
         elements[is_unknown] = [guessed[name] for name in names]
@@ -92,6 +97,6 @@ def _by_element(atomgroup: "AtomGroup", changed: Mapping[str, float]) -> NDArray
     for element in dict.fromkeys(elements):
         if element not in known:
             first = atomgroup[np.flatnonzero(elements == element)[0]]
-            message = f"there is no radius of the element {element!r}, as of atom {first.index} ({first.name})"
-            raise MismatchError(f"{message}: give one, radii={{{element!r}: ...}}")
+            message = f"the element {element!r} of atom {first.index} ({first.name}) has no known radius"
+            raise MismatchError(f"{message}: give one with radii={{{element!r}: ...}}")
     return np.array([known[element] for element in elements])

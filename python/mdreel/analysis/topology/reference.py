@@ -1,4 +1,4 @@
-"""References from atom groups, Universes, arrays and frames."""
+"""Reference positions from a frame or an atom group."""
 
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Read positions of one frame.
+    """Return the positions of some atoms in one frame.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     frame : int
-        Its number, 0-based; a negative one counts from the end.
+        Frame number, 0-based; negative numbers count from the end.
     atoms : ndarray, shape (n_atoms,), uint32
         Indices, ascending.
 
@@ -39,7 +39,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     MismatchError
         If a coordinate is not finite.
     """
-    # The first frame is there, and one that grows will have it; others are looked up among all.
+    # Frame 0 always exists, and a growing trajectory will get the frame; other numbers are checked.
     is_known = frame == 0 or (source.is_growing and frame > 0)
     chosen = FrameSet.range(frame, 1, 1) if is_known else select_frames(source, frames=[frame])
     assert chosen is not None
@@ -52,22 +52,22 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
 
 
 def is_group(reference: object) -> "TypeGuard[AtomGroup]":
-    """Return whether something is a group of atoms, and not positions."""
+    """Return whether a reference is an atom group, not an array of positions."""
     return hasattr(reference, "universe") and hasattr(reference, "ix")
 
 
 def positions_at(group: "AtomGroup", frame: int, source: Source | None) -> NDArray[np.float64]:
-    """Read positions of a group at a frame.
+    """Return the positions of a group at a frame.
 
     Parameters
     ----------
     group : MDAnalysis.AtomGroup
         The group.
     frame : int
-        Number of the frame, 0-based.
+        Frame number, 0-based.
     source : Source or None
-        The trajectory of its Universe, opened; None for one that we have not opened, which is read by its own reader
-        and is at its current frame afterwards.
+        The opened trajectory of the Universe of the group. With None, the MDAnalysis reader of the Universe reads the
+        frame and then returns to its current frame.
 
     Returns
     -------

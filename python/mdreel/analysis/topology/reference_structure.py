@@ -1,4 +1,4 @@
-"""Positions of a selection in a reference structure."""
+"""Reference structure of a selection."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Structure:
-    """The reference of a selection.
+    """The reference structure of a selection.
 
     Attributes
     ----------
     selection : Selection
         The atoms.
     group : MDAnalysis.AtomGroup or None
-        Atoms that are the reference; None for the atoms themselves.
+        Atoms of the reference; None for the atoms of the selection.
     given : ndarray, shape (n_atoms, 3), float64, or None
-        Positions that are the reference, Å, in the order of the selection.
+        Positions given as the reference, Å, in the order of the selection.
     frame : int
         Frame of the reference's trajectory, 0-based.
     """
@@ -38,7 +38,7 @@ class Structure:
 
     @classmethod
     def of(cls, selection: Selection, reference: "AtomGroup | ArrayLike | None", frame: int) -> Self:
-        """Take what a user has given.
+        """Return the structure for the reference that a user has given.
 
         Raises
         ------
@@ -55,14 +55,14 @@ class Structure:
         return cls(selection, None, selection.gather(np.asarray(reference, np.float64), "reference"), frame)
 
     def read(self, source: Source, universe: "Universe | None") -> NDArray[np.float64]:
-        """Read the positions.
+        """Return the reference positions.
 
         Parameters
         ----------
         source : Source
-            The trajectory that is analysed.
+            The analysed trajectory.
         universe : MDAnalysis.Universe or None
-            The Universe whose own trajectory that is, if it is one.
+            The Universe that `source` belongs to; None for a separate trajectory.
 
         Returns
         -------

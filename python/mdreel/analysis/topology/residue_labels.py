@@ -1,4 +1,4 @@
-"""Unique labels of residues: segment, name, number and insertion code."""
+"""Labels of residues."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResidueLabels:
-    """What tells the residues of a group apart, one entry for each atom or residue of the group.
+    """Segments, names, numbers and insertion codes that identify the residues of a group.
 
     Attributes
     ----------
     indices : ndarray, shape (n,), int64
-        Index of each residue in its Universe, from 0.
+        Index of the residue in its Universe, from 0, for each atom or residue of the group.
     segments : ndarray, shape (n,), str
-        The segment (segid) of each; the chain (chainID), or both as ``segid:chainID``, where segments alone do not tell
-        the residues apart.
+        Segment (segid) of each residue. If segments are ambiguous, the chain (chainID) or both as ``segid:chainID``.
     resnames : ndarray, shape (n,), str
-        Their names.
+        Residue names.
     resids : ndarray, shape (n,), int64
-        Their numbers.
+        Residue numbers.
     icodes : ndarray, shape (n,), str
-        Their insertion codes; empty where a residue has none.
+        Insertion codes; empty for residues without one.
     """
 
     indices: NDArray[np.int64]
@@ -41,7 +40,7 @@ class ResidueLabels:
 
     @classmethod
     def of(cls, group: "AtomGroup | ResidueGroup") -> Self:
-        """Take the residues of a group, one entry for each of its atoms or residues, in their order."""
+        """Return the labels of a group, with one entry for each of its atoms or residues in order."""
         indices, places = np.unique(np.asarray(group.resindices, np.int64), return_inverse=True)
         residues = group.universe.residues[indices]
         segids, resnames = _texts(residues, "segids"), _texts(residues, "resnames")
@@ -57,10 +56,10 @@ class ResidueLabels:
 
     @cached_property
     def texts(self) -> list[str]:
-        """A label of each residue: ``"ALA 5"``, with an insertion code ``"ALA 5A"``, with the segment ``"A ALA 5"``.
+        """Text label of each residue: ``"ALA 5"``, with an insertion code ``"ALA 5A"``, with a segment ``"A ALA 5"``.
 
-        Segments are there where the group has several. Where residues cannot be told apart even so, the index of each
-        in the Universe follows: ``"ALA 5 #217"``.
+        Labels contain the segment if the group has several. If labels are still ambiguous, the index in the Universe
+        is appended: ``"ALA 5 #217"``.
         """
         rows = zip(self.resnames.tolist(), self.resids.tolist(), self.icodes.tolist(), strict=True)
         texts = [f"{resname} {resid}{icode}".strip() for resname, resid, icode in rows]
@@ -74,13 +73,13 @@ class ResidueLabels:
         return [f"{text} #{index}" if counts[text] > 1 else text for text, index in labelled]
 
     def columns(self) -> list[Column]:
-        """Return the columns of a table that tell residues apart.
+        """Return table columns that identify the residues.
 
         Returns
         -------
         list of Column
-            ``segment``, ``resname`` and ``resid``; ``icode`` where a residue has one; ``resindex`` (from 0) where the
-            others are not enough.
+            ``segment``, ``resname`` and ``resid``; also ``icode`` if a residue has one, and ``resindex`` (from 0) if
+            the other columns are ambiguous.
         """
         columns = [
             Column("segment", "", self.segments),
@@ -96,7 +95,7 @@ class ResidueLabels:
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """Where each residue is on an axis: its number, or, where numbers go back or repeat, its place in the group."""
+        """Axis position of each residue: its number or, if numbers do not ascend, its position in the group."""
         if self.are_numbers:
             return self.resids
         _, first, places = np.unique(self.indices, return_index=True, return_inverse=True)
@@ -106,28 +105,28 @@ class ResidueLabels:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether numbers alone tell the residues apart, and ascend."""
+        """Whether residue numbers are unique and ascend."""
         is_next = np.diff(self.indices) != 0
         steps = np.diff(self.resids)
         return bool((steps[is_next] > 0).all() and (steps[~is_next] == 0).all())
 
     @property
     def axis(self) -> str:
-        """What an axis of `positions` is called."""
+        """Axis label for `positions`."""
         return "Residue" if self.are_numbers else "Residue, counted"
 
 
 def _texts(residues: Any, name: str) -> NDArray[np.str_]:
-    """Return an attribute of residues as text; empty where the topology does not have it."""
+    """Return an attribute of residues as text; empty if the topology lacks it."""
     try:
         values = getattr(residues, name)
-    except AttributeError:  # MDAnalysis's NoDataError is one
+    except AttributeError:  # includes NoDataError of MDAnalysis
         return np.full(len(residues), "", np.str_)
     return np.array([str(value).strip() for value in values], np.str_)
 
 
 def _chains(universe: Any, indices: NDArray[np.int64]) -> NDArray[np.str_] | None:
-    """Return the chain of the first atom of each residue; None where the topology has no chains."""
+    """Return the chain of the first atom of each residue; None if the topology has no chains."""
     try:
         chains = universe.atoms.chainIDs
     except AttributeError:
@@ -138,5 +137,5 @@ def _chains(universe: Any, indices: NDArray[np.int64]) -> NDArray[np.str_] | Non
 
 
 def _n_different(*labels: NDArray[Any]) -> int:
-    """Return how many residues the labels tell apart."""
+    """Return the number of distinct labels."""
     return len(set(zip(*(each.tolist() for each in labels), strict=True)))

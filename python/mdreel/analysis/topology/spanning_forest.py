@@ -1,4 +1,4 @@
-"""Spanning forests of bonds, by which molecules are made whole."""
+"""Spanning forest of the bonds of molecules."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpanningForest:
-    """Trees of bonds that reach all atoms of fragments, breadth first from the first atom of each.
+    """Trees of bonds that reach all atoms of fragments, breadth first from the first atom of each fragment.
 
     Attributes
     ----------
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, one fragment behind the other; parents before their children.
+        Atom indices, one fragment after the other, with parents before their children.
     ends : ndarray, shape (n_fragments,), uint64
-        Where each fragment ends.
+        End of each fragment in `atoms`.
     parents : ndarray, shape (n_atoms,), uint64
-        For each atom the number of its parent among `atoms`; the first of a fragment is its own.
+        Position in `atoms` of the parent of each atom. The first atom of a fragment is its own parent.
     """
 
     atoms: NDArray[np.uint32]
@@ -32,7 +32,7 @@ class SpanningForest:
 
     @classmethod
     def of(cls, universe: "Universe", atoms: NDArray[np.uint32]) -> Self:
-        """Span the fragments of some atoms.
+        """Return the spanning forest of the fragments of some atoms.
 
         Raises
         ------
@@ -42,8 +42,8 @@ class SpanningForest:
         try:
             fragments, bonds = universe.atoms.fragindices, universe.bonds.indices
         except AttributeError as error:
-            message = "the topology has no bonds, by which molecules are made whole"
-            raise SelectionError(f"{message}: take one that has (TPR, PSF, PRMTOP), or guess them") from error
+            message = "the topology has no bonds, which are needed to make molecules whole"
+            raise SelectionError(f"{message}: use one with bonds (TPR, PSF, PRMTOP), or guess them") from error
         is_wanted = np.zeros(int(fragments.max()) + 1, bool)
         is_wanted[fragments[atoms]] = True
         found, parents = _breadth_first(fragments, bonds[is_wanted[fragments[bonds[:, 0]]]], is_wanted)
@@ -58,7 +58,7 @@ class SpanningForest:
 def _breadth_first(
     fragments: NDArray[np.int64], bonds: NDArray[np.int64], is_wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the atoms of fragments, all at the same number of bonds from their first at once, and their parents."""
+    """Return the atoms of fragments in breadth-first order, and their parents."""
     n_atoms = len(fragments)
     both = np.concatenate([bonds, bonds[:, ::-1]])
     both = both[np.lexsort((both[:, 1], both[:, 0]))]

@@ -1,4 +1,4 @@
-"""Atoms of the torsions phi, psi, omega and chi1 to chi4."""
+"""Atoms of the torsions phi, psi, omega and chi1 to chi4 of proteins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _Atom = tuple[int, tuple[str, ...]]
-"""In which residue, counted from this one, and by which names."""
+"""Offset of the residue of an atom, and possible names of the atom."""
 
 _BACKBONE: dict[str, tuple[_Atom, ...]] = {
     "phi": ((-1, ("C",)), (0, ("N",)), (0, ("CA",)), (0, ("C",))),
@@ -31,15 +31,15 @@ _SIDE_CHAIN = (
     ("NE", "OE1", "CE"),
     ("CZ", "NZ"),
 )
-"""The chain of atoms whose fours, one after the other, make chi1, chi2, chi3 and chi4 (IUPAC)."""
+"""Consecutive atoms of the side chain; each four in a row define chi1, chi2, chi3 and chi4 (IUPAC)."""
 
 TORSIONS: dict[str, tuple[_Atom, ...]] = _BACKBONE | {
     f"chi{k + 1}": tuple((0, names) for names in _SIDE_CHAIN[k : k + 4]) for k in range(4)
 }
-"""The atoms of each torsion by its name."""
+"""The atoms of each torsion, by the name of the torsion."""
 
 _NO_TORSION = {("PRO", "chi3"), ("PRO", "chi4")}
-"""Chains of names that go through a bond that is not there."""
+"""Residues and torsions whose atoms exist without the bonds between them."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Torsions:
     Attributes
     ----------
     atoms : ndarray, shape (n_torsions, 4), int64
-        Indices of their atoms in the Universe.
+        Universe indices of the atoms.
     kinds : tuple of str
-        What each is: ``"phi"``, ``"chi1"``, ...
+        Kind of each torsion, such as ``"phi"`` or ``"chi1"``.
     residues : tuple
-        The residue of each, as MDAnalysis has it.
+        The MDAnalysis residue of each torsion.
     """
 
     atoms: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Torsions:
 
     @property
     def names(self) -> list[str]:
-        """Names such as ``"phi ALA 5"``, with the segment where there are several."""
+        """Names such as ``"phi ALA 5"``, with the segment if there are several."""
         first = self.residues[0]
         indices = np.array([residue.ix for residue in self.residues])
         labels = ResidueLabels.of(first.universe.residues[indices]).texts
@@ -70,22 +70,22 @@ class Torsions:
 
 
 def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = False) -> Torsions:
-    """Find the torsions of the residues that a group has atoms of.
+    """Find the torsions of the residues of a group.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The group.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
-        Which torsions.
+        Kinds of torsions.
     complete : bool
-        Whether only residues count that have all of them.
+        Whether to skip residues that lack some of the torsions.
 
     Returns
     -------
     Torsions
-        Residue after residue, and within each in the order of `kinds`. Where an atom is not there, as at the ends of a
-        chain, next to missing residues, or in short side chains, there is none.
+        The torsions, ordered by residue and then by `kinds`. Torsions with missing atoms are left out, for example at
+        chain ends, next to missing residues, or in short side chains.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = F
 
     Notes
     -----
-    Neighbours are residues of the same segment with the next, or the previous, number.
+    Neighbours are residues of the same segment with the next or the previous number.
     """
     if unknown := [kind for kind in kinds if kind not in TORSIONS]:
         raise MismatchError(f"unknown torsion {unknown[0]!r}; known: {', '.join(TORSIONS)}")
@@ -123,12 +123,12 @@ class _Residues:
     """The residues of a Universe, found by number, and their atoms, found by name."""
 
     def __init__(self, universe: Any) -> None:
-        # Of several with the same number, the first.
+        # The first of several residues with the same number is used.
         self._by_number = {(residue.segment.ix, residue.resid): residue for residue in universe.residues[::-1]}
         self._atoms: dict[int, dict[str, int]] = {}
 
     def find(self, residue: Any, kind: str) -> list[int] | None:
-        """Return the four atoms of a torsion; None where one is not there."""
+        """Return the four atoms of a torsion; None if one is missing."""
         if (residue.resname, kind) in _NO_TORSION:
             return None
         found = []

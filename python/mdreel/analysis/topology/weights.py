@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
 
 def weights_of(atomgroup: "AtomGroup", weights: Literal["mass"] | ArrayLike | None) -> NDArray[np.float64] | None:
-    """Return the weights that a user has asked for.
+    """Return the requested weights of atoms.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        The masses, or numbers.
+        Equal weights, masses, or numbers.
 
     Returns
     -------
     ndarray, float64, or None
-        Numbers in the order of the group, if they are as many; None where all are alike.
+        Weights in the order of the group; None for equal weights. The length of given numbers is not checked.
 
     Raises
     ------
     MismatchError
-        If they are another text.
+        If `weights` is a string other than "mass".
     SelectionError
-        If there are no masses.
+        If the topology has no masses.
     """
     if weights is None:
         return None

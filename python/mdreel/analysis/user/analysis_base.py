@@ -27,65 +27,69 @@ from mdreel.trajectory.opener import Trajectory
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
-_STAYS = ("_outcome", "_trajectory", "results")
-"""What of an analysis is not sent to workers."""
+_NOT_SENT = ("_outcome", "_trajectory", "results")
+"""Attributes of an analysis that are not sent to workers."""
 
 
 class AnalysisBase(Analysis):
-    """An analysis that a subclass computes frame by frame, as with MDAnalysis's class of this name.
+    """Base class of analyses that compute one frame at a time, like the class of the same name in MDAnalysis.
 
-    A subclass has `_single_frame`, and may have `_prepare`, `_conclude` and `_get_aggregator`. What it keeps is in
-    ``self.results``.
+    A subclass implements `_single_frame` and optionally `_prepare`, `_conclude` and `_get_aggregator`. It stores its
+    results in ``self.results``.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms, which are ``self.atomgroup`` there.
+        The atoms, available as ``self.atomgroup``.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
-        Further atoms that frames are looked at for, such as ``universe.atoms`` where atoms are selected by where they
-        are. Groups that the analysis holds need not be named.
+        Further atoms whose positions mdreel must read, such as ``universe.atoms`` for selections by distance. You need
+        not name groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results : Results
-        What the subclass has left, after `run`.
+        Results of the subclass, after `run`.
 
     Raises
     ------
     SelectionError, UnsupportedError
-        If the group has no atoms, or its atoms change. When it is run: `FunctionError`, which names the frame, if code
-        of the subclass raises, as it does where it looks at what was not read, or if it leaves nothing; `MismatchError`
-        if the results of blocks cannot become one.
+        If the group has no atoms, or is an updating group. `run` raises `FunctionError`, which names the frame, if the
+        code of the subclass fails, accesses data that was not read, or leaves no results. It raises `MismatchError` if
+        the results of the blocks cannot be merged.
 
     Notes
     -----
-    The trajectory is cut into blocks. For each, a worker makes a copy of the analysis, calls `_prepare`, and
-    `_single_frame` for each frame; then results of all blocks become one, and `_conclude` is called where `run` was.
-    Meanwhile there is
+    mdreel splits the trajectory into blocks. For each block, a worker copies the analysis, calls `_prepare` once and
+    `_single_frame` for each frame. Then the results of all blocks are merged, and `_conclude` runs in the process that
+    called `run`. These attributes are available:
 
-    * in `_prepare` and `_single_frame` ``self.n_frames``: frames of the block, and ``self._frame_index``: which of them
-      it is, from 0; ``self.frames`` and ``self.times``, as far as they have come; ``self._ts``, MDAnalysis's timestep;
-    * in `_conclude` ``self.n_frames``, ``self.frames`` and ``self.times`` of all.
+    * In `_prepare` and `_single_frame`, ``self.n_frames`` is the number of frames of the block. ``self.frames`` and
+      ``self.times`` are filled up to the current frame.
+    * In `_single_frame`, ``self._frame_index`` is the index of the frame in the block, from 0, and ``self._ts`` is the
+      MDAnalysis timestep.
+    * In `_conclude`, ``self.n_frames``, ``self.frames`` and ``self.times`` describe all frames.
 
-    Groups of atoms that the analysis holds are of a Universe of the worker's, which has the topology. mdreel reads the
-    atoms of all groups, atoms, residues and bonds that are attributes, also in lists, dictionaries and sets, and those
-    of `reads`. Positions of any other atom raise, whichever way they are looked at, as do velocities and forces if the
-    trajectory has some, the time between frames, and any other frame than the one at hand. The cell is that of the
-    frame. In `_prepare` all atoms are where they were when `run` was called.
+    In a worker, the atom groups of the analysis belong to a copy of the Universe with the same topology. mdreel reads
+    the atoms of all groups, atoms, residues and bonds that are attributes (also in lists, dictionaries and sets), and
+    those of `reads`. Access to the positions of any other atom raises an error. So does access to velocities and forces
+    if the trajectory has them, to the time between frames, and to any frame other than the current one. The cell is
+    that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was called.
 
-    Only `results` comes back from workers: it is an error if that is empty, and if `_conclude` reads another attribute
-    that a worker has set. A class that only has side effects, such as writing a file for each frame, sets its class
-    attribute ``_has_results = False``; a block that a worker has lost is done again, so such code may be called more
-    than once for a frame.
+    Workers return only `results`. It is an error if `results` is empty, or if `_conclude` reads another attribute that
+    a worker has set. A class that only has side effects, such as writing a file for each frame, sets its class
+    attribute ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than
+    once for a frame.
 
-    By default arrays and lists with an entry for each frame are put behind one another, and any other lists, too. For
-    whatever else, `_get_aggregator` says how parts become one, by ``MDAnalysis.analysis.results.ResultsGroup``. Sums of
-    floats then depend, in their last bits, on the blocks, of which there are more with more workers:
-    ``run(n_parts=...)`` fixes them, and all executors give the same bits. Each block must have the same results.
-    Memory: that of the results, twice while they become one. Where frames are still to come, or may be left out
-    (``on_error``), nobody knows how many a block has: then a block is the few frames that are read at a time.
+    By default, arrays with one entry for each frame and lists of any length are concatenated. For other results,
+    `_get_aggregator` returns an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them. The last bits of
+    floating-point sums then depend on the blocks, whose number grows with the number of workers. With a fixed
+    ``run(n_parts=...)``, all executors give the same bits. Each block must have the same results.
+
+    Memory: the size of the results, and twice that while they are merged. If the trajectory still grows, or frames
+    may be left out (``on_error``), the number of frames of a block is unknown. A block is then the few frames that are
+    read at a time.
 
     Examples
     --------
@@ -106,7 +110,7 @@ class AnalysisBase(Analysis):
     """
 
     _has_results: ClassVar[bool] = True
-    """Whether frames leave something in `results`; a run that leaves nothing is an error then."""
+    """Whether the class produces results; if so, a run without results is an error."""
 
     _frame_index: Any = OfFrame()
     _ts: Any = OfFrame()
@@ -122,36 +126,36 @@ class AnalysisBase(Analysis):
         self._reads = reads
 
     def _prepare(self) -> None:
-        """Make ready for some frames; called by each worker, for each block."""
+        """Prepare for the frames of a block; each worker calls this once for each block."""
 
     def _single_frame(self) -> None:
-        """Look at a frame."""
+        """Analyse the current frame."""
         raise NotImplementedError(f"{type(self).__name__} has no _single_frame()")
 
     def _conclude(self) -> None:
-        """Finish the results of all frames; called once, where `run` was."""
+        """Finish the merged results; called once, in the process that called `run`."""
 
     def _get_aggregator(self) -> Aggregator:
-        """Return what makes one of the results of consecutive frames."""
+        """Return the aggregator that merges the results of consecutive blocks."""
         return Joined()
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the cell may cut: nothing, unless a subclass declares it."""
+        """What the analysis requires of molecules that the cell boundary may cut; nothing by default."""
         return Boundaries("a subclass declares what it requires")
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """The atoms that workers are given: those of all groups that the analysis holds, ascending."""
+        """Indices of the atoms of all groups that the analysis holds, ascending."""
         return atoms_held(vars(self), self.atomgroup.universe)
 
     def computation(self, source: Source) -> Computation:
-        """Return what calls the subclass for each frame."""
+        """Return the computation that calls the subclass for each frame."""
         if self._single_frame.__func__ is AnalysisBase._single_frame:  # type: ignore[attr-defined]
             self._single_frame()
-        # The number of frames of such a block is unknown before it has been read; that of a batch is known.
+        # Before such a block has been read, only the number of frames of a batch is known.
         by_batch = source.is_growing or source.on_error != "raise"
-        # Locating all frames also tells how many each block has.
+        # Reading n_frames locates all frames, which also gives the number of frames of each block.
         n_frames = None if by_batch else source.n_frames
         atoms = self.atoms
         frames = FramesFold.of(self.sent(), self.atomgroup.universe, atoms, self._known(source, n_frames), by_batch)
@@ -159,7 +163,7 @@ class AnalysisBase(Analysis):
         return fold(frames, len(atoms), np.arange(len(atoms), dtype=np.uint32))
 
     def conclude(self, tally: Tally) -> None:
-        """Put results of blocks together, and have the subclass conclude."""
+        """Merge the results of the blocks, then call `_conclude` of the subclass."""
         blocks = blocks_of(whole_of(tally.own))
         changed = frozenset().union(*(block.changed for block in blocks))
         self.results = Results()
@@ -172,12 +176,12 @@ class AnalysisBase(Analysis):
             self._conclude()
 
     def _known(self, source: Source, n_frames: int | None) -> Known:
-        """Return what workers are told of the trajectory."""
+        """Return the facts about the trajectory that workers need."""
         quantities = set(source.quantities) - {"positions"}
-        if quantities and n_frames is not None:  # a format may have what the file does not
+        if quantities and n_frames is not None:  # the format may support quantities that this file lacks
             first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1], sorted(quantities))
             quantities = {name for name in quantities if getattr(first, f"has_{name}").any()}
-        if self._trajectory is None:  # in memory, the Universe may have more than the source
+        if self._trajectory is None:  # a Universe in memory may have more quantities than the source
             ts = self.atomgroup.universe.trajectory.ts
             quantities |= {name for name in ("velocities", "forces") if getattr(ts, f"has_{name}")}
         return Known(n_frames, frozenset(quantities))
@@ -194,26 +198,26 @@ class AnalysisBase(Analysis):
         )
 
     def begun(self, n_frames: int) -> Self:
-        """Return a copy that is prepared for some frames; called by workers."""
+        """Return a copy that is prepared for a block of frames; called by workers."""
         begun = copy.copy(self)
         begun.make_ready(n_frames)
         return begun
 
     def make_ready(self, n_frames: int) -> None:
-        """Make room for some frames; called by workers."""
+        """Prepare this copy for a block of frames; called by workers."""
         self.results = Results()
         self._outcome = Outcome(np.zeros((n_frames, 2)), np.empty(0), np.empty(0, np.uint64), (), np.empty(0, SPAN))
         self._prepare()
 
     def look(self, index: int, ts: Any) -> None:
-        """Look at the next frame; called by workers."""
+        """Analyse the next frame; called by workers."""
         self._frame_index, self._ts = index, ts
         self._done().rows[index] = ts.frame, ts.time
         self._single_frame()
 
     def sent(self) -> bytes:
-        """Return what a worker needs of it, without its Universe."""
+        """Return the class and state as bytes for workers, without the Universe."""
         return sent((type(self), self._state()), "the analysis", self.atomgroup.universe)
 
     def _state(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _STAYS}
+        return {name: value for name, value in vars(self).items() if name not in _NOT_SENT}

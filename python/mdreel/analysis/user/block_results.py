@@ -1,4 +1,4 @@
-"""Results that a user's analysis leaves for each block, and their merging."""
+"""Results of blocks of a user analysis, and their aggregation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from mdreel.results.results import Results
 
 
 class Aggregator(Protocol):
-    """Makes one of the results of consecutive frames, as MDAnalysis's ``ResultsGroup`` does."""
+    """An aggregator of the results of consecutive blocks, such as MDAnalysis's ``ResultsGroup``."""
 
     def merge(self, objects: Sequence[Any]) -> Any:
-        """Return the results of all, in the order of the frames."""
+        """Return the merged results of blocks in frame order."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What an analysis has left of the frames of a block.
+    """The output of a user analysis for one block of frames.
 
     Attributes
     ----------
     results : Results
-        Its results.
+        Results of the block.
     n_frames : int
-        How many frames they are of.
+        Number of frames in the block.
     changed : frozenset of str
-        Attributes that were set meanwhile, besides the results.
+        Names of other attributes that the analysis has set in the worker.
     """
 
     results: Results
@@ -37,49 +37,49 @@ class Block:
     changed: frozenset[str]
 
     def finished(self) -> "Block":
-        """Return it."""
+        """Return this block."""
         return self
 
 
 class Finishing(Protocol):
-    """A block, or what becomes one."""
+    """A block that is finished, or an analysis in progress that can be finished."""
 
     def finished(self) -> Block:
-        """Return the block."""
+        """Return the finished block."""
 
 
 def blocks_of(value: Sequence[Finishing]) -> list[Block]:
-    """Return blocks, some of which may have been under way."""
+    """Return finished blocks, after finishing those in progress."""
     return [one.finished() for one in value]
 
 
 class Joined:
-    """Puts what has an entry for each frame, and lists, behind one another."""
+    """The default aggregator, which concatenates arrays and lists."""
 
     def merge(self, objects: Sequence[Any]) -> Any:
-        """Return the results of all."""
+        """Return the concatenated results of blocks in frame order."""
         if len(objects) == 1:
             return objects[0]
         return Results(**{name: _joined(name, [one[name] for one in objects]) for name in objects[0]})
 
 
 def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
-    """Check that blocks have what is needed to become one.
+    """Check that the results of blocks can be merged.
 
     Parameters
     ----------
     aggregator : Aggregator
-        What makes one of them. `Joined` and MDAnalysis's ``ResultsGroup`` take the names of results from the first.
+        The aggregator. `Joined` and MDAnalysis's ``ResultsGroup`` take the names of results from the first block.
     blocks : sequence of Block
         The blocks.
 
     Raises
     ------
     MismatchError
-        If a block lacks a result that another has, or an array to be joined has no entry for each frame.
+        If a block lacks a result of another block, or an array to be joined does not have one entry for each frame.
     """
-    is_ours = isinstance(aggregator, Joined)
-    if not is_ours and type(aggregator).__name__ != "ResultsGroup":
+    is_default = isinstance(aggregator, Joined)
+    if not is_default and type(aggregator).__name__ != "ResultsGroup":
         return
     names = sorted({*chain.from_iterable(block.results for block in blocks)})
     for name in names:
@@ -89,14 +89,14 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
                 f"results.{name} is missing in {n_without:,} of {len(blocks):,} blocks of frames: set it in _prepare, "
                 "so that each block has it"
             )
-    if not is_ours or len(blocks) == 1:
+    if not is_default or len(blocks) == 1:
         return
     for block in blocks:
         for name, value in block.results.items():
             if isinstance(value, np.ndarray) and value.ndim and len(value) != block.n_frames:
                 raise MismatchError(
                     f"results.{name} has {len(value):,} entries in a block of {block.n_frames:,} frames: an array "
-                    "needs an entry for each frame. For anything else, _get_aggregator must say how to merge blocks"
+                    "needs an entry for each frame. To merge other results, override _get_aggregator"
                 )
 
 
@@ -106,7 +106,7 @@ def _joined(name: str, parts: list[Any]) -> Any:
     if not all(isinstance(part, np.ndarray) and part.ndim for part in parts):
         kind = type(parts[0]).__name__
         raise MismatchError(
-            f"results.{name} is of {kind}: _get_aggregator must say how those of several blocks become one"
+            f"results.{name} has the type {kind}: override _get_aggregator to merge the values of several blocks"
         )
     shapes = sorted({part.shape[1:] for part in parts})
     if len(shapes) > 1:

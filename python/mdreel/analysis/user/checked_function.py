@@ -1,4 +1,4 @@
-"""User functions with checked return values."""
+"""User functions with checked results."""
 
 import pickle
 from collections.abc import Callable
@@ -16,16 +16,16 @@ EXPECTED = "expected a number or an array of numbers, of the same shape for each
 
 @dataclass(frozen=True)
 class Checked:
-    """A function of positions whose results are checked.
+    """A user function of positions whose results are checked.
 
     Attributes
     ----------
     function : callable
-        The user's.
+        The function of the user.
     takes_blocks : bool
-        Whether it is given several frames.
+        Whether the function receives several frames at a time.
     shape : tuple of int or None
-        Shape of what it returns for a frame; None while nobody knows.
+        Shape of the result for one frame; None if unknown.
     """
 
     function: Callable[..., Any]
@@ -33,7 +33,18 @@ class Checked:
     shape: tuple[int, ...] | None
 
     def shape_of(self, first: NDArray[np.float32]) -> tuple[int, ...]:
-        """Return the shape of what the function returns for a frame, of which `first` is one, shape (1, n_atoms, 3)."""
+        """Return the shape of the result for one frame, found by calling the function for the first frame.
+
+        Parameters
+        ----------
+        first : ndarray, shape (1, n_atoms, 3), float32
+            Positions of the first frame, Å.
+
+        Raises
+        ------
+        FunctionError
+            If the function fails or returns an invalid value.
+        """
         try:
             found = self._called(first if self.takes_blocks else first[0])
         except Exception as error:
@@ -41,17 +52,17 @@ class Checked:
         if not self.takes_blocks:
             return found.shape
         if found.ndim == 0 or len(found) != 1:
-            raise FunctionError(f"expected an array whose first axis is that of the frames, 1, got {found.shape}")
+            raise FunctionError(f"expected an array with one entry for each frame (here 1), got shape {found.shape}")
         return found.shape[1:]
 
     def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what the function makes of frames, shape (n_frames, n_columns)."""
+        """Return the results of the function for frames, shape (n_frames, n_columns)."""
         values = self._of_block(positions) if self.takes_blocks else self._of_frames(positions)
         return np.ascontiguousarray(values.reshape(len(positions), -1))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Take the function along where it cannot be imported, as from a notebook."""
-        return _came, (packed(self.function, "the function"), self.takes_blocks, self.shape)
+        """Pickle the function by value if it cannot be imported, for example from a notebook."""
+        return _unpickled, (packed(self.function, "the function"), self.takes_blocks, self.shape)
 
     def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
         assert self.shape is not None
@@ -77,7 +88,7 @@ class Checked:
                     self._called(positions[i : i + 1])
                 except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
                     raise FrameError(i, said(alone)) from error
-            raise FunctionError(f"{said(error)}, for all of these together") from error
+            raise FunctionError(f"{said(error)}, for all frames of the batch together") from error
         if values.shape != expected:
             raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
         return values
@@ -87,13 +98,13 @@ class Checked:
 
 
 def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
-    """Return what a function of a user's has returned, as numbers.
+    """Return the return value of a user function as an array of float64.
 
     Raises
     ------
     FunctionError
-        If it has returned nothing, or what is no number and no array of numbers: NumPy makes NaN of None, a number of
-        a text, and drops imaginary parts and masks.
+        If the value is None, or neither a number nor an array of numbers. NumPy would turn None into NaN and text into
+        numbers, and drop imaginary parts and masks.
     """
     if found is None:
         raise FunctionError(
@@ -110,5 +121,5 @@ def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
     return array.astype(np.float64, copy=False)
 
 
-def _came(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
+def _unpickled(content: bytes, takes_blocks: bool, shape: tuple[int, ...] | None) -> Checked:
     return Checked(pickle.loads(content), takes_blocks, shape)  # noqa: S301 (from our own processes)

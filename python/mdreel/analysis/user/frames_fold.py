@@ -1,4 +1,4 @@
-"""Calls of a user's analysis for each frame in a worker."""
+"""Fold that calls a user analysis for each frame, on a Universe of the worker."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from mdreel.results.results import Results
 
 _OURS = frozenset({"_atomgroup", "_selection", "_reads", "_trajectory", "_outcome", "results", "_frame_index", "_ts"})
-"""Attributes that no code of a user sets."""
+"""Attributes that mdreel sets, not the code of the user."""
 
 
 class OwnAnalysis(Protocol):
-    """An analysis, as far as a worker deals with it."""
+    """The interface of a user analysis for workers."""
 
     results: Results
 
     def begun(self, n_frames: int) -> Self:
-        """Return a copy that is prepared for some frames."""
+        """Return a copy that is prepared for a block of frames."""
 
     def look(self, index: int, ts: Any) -> None:
-        """Look at the next frame."""
+        """Analyse the next frame."""
 
 
 class _Worker:
-    """The analysis of a worker, over a Universe of its own."""
+    """The analysis of a worker, with a Universe of its own."""
 
     def __init__(self, task: Task) -> None:
         from mdreel.analysis.user.worker_universe import universe_of
@@ -53,13 +53,13 @@ class _Worker:
         self._receive()
 
     def begun(self, n_frames: int) -> OwnAnalysis:
-        """Return a copy of the analysis that is prepared for some frames."""
+        """Return a copy of the analysis that is prepared for a block of frames."""
         self._check()
         self.trajectory.show_start(self._task.start)
         return self._analysis.begun(n_frames)
 
     def look(self, analysis: OwnAnalysis, n_done: int, batch: Batch) -> None:
-        """Have an analysis look at the frames of a batch, behind those that it has seen."""
+        """Have an analysis process the frames of a batch, after `n_done` earlier frames of the block."""
         show, ts = self.trajectory.show, self.trajectory.ts
         for i, cell in enumerate(batch.cells):
             has_cell = not np.isnan(cell).any()
@@ -71,7 +71,7 @@ class _Worker:
                 raise FrameError(i, said(error)) from error
 
     def changed(self, analysis: OwnAnalysis) -> frozenset[str]:
-        """Return what a copy of the analysis has set besides results; what it shares with the next is made anew."""
+        """Return the attributes that a copy of the analysis has set; restore state that it shares with later copies."""
         names, is_stale = self._fingerprints.compared(_state_of(analysis))
         if is_stale:
             self._receive()
@@ -85,7 +85,7 @@ class _Worker:
 
     def _check(self) -> None:
         if self._universe.trajectory is not self.trajectory:
-            raise RuntimeError("the Universe of a worker was given another trajectory: make a Universe for that")
+            raise RuntimeError("the trajectory of a worker's Universe was replaced: make another Universe for that")
 
 
 def _state_of(analysis: Any) -> Mapping[str, Any]:
@@ -94,14 +94,14 @@ def _state_of(analysis: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """An analysis of the frames of a block, of which some may be to come."""
+    """An analysis of a block that still lacks frames."""
 
     worker: _Worker
     analysis: OwnAnalysis
     n_frames: int
 
     def finished(self) -> Block:
-        """Return what it has left."""
+        """Return the block with the results of the frames so far."""
         return Block(self.analysis.results, self.n_frames, self.worker.changed(self.analysis))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -110,40 +110,40 @@ class _UnderWay:
 
 
 class FramesFold(Fold):
-    """Calls an analysis for each frame.
+    """A fold that calls a user analysis for each frame.
 
     Parameters
     ----------
     task : Task
-        What workers are sent.
+        The task that workers receive.
 
     Attributes
     ----------
     origin : object
-        In the process of the caller, what the analysis was made of: its class and its state.
+        Class and state of the analysis; set only in the process of the caller.
     """
 
     origin: object = None
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        # Of each thread. What Python keeps for a thread of the core (threading.local) ends whenever that leaves Python.
+        # By thread. A threading.local would be lost whenever a thread of the core leaves Python.
         self._workers: dict[int, _Worker] = {}
 
     @classmethod
     def of(cls, analysis: bytes, universe: Universe, atoms: NDArray[np.uint32], known: Known, by_batch: bool) -> Self:
-        """Return what calls an analysis, as it is sent, over copies of a Universe."""
-        # MDAnalysis has no public name for it; it is what a Universe is made of.
+        """Return the fold that calls a pickled analysis on copies of a Universe."""
+        # MDAnalysis has no public name for the topology of a Universe.
         topology = packed(universe._topology, "the topology")  # noqa: SLF001
         return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch))
 
     def digested(self) -> object:
-        """Return what decides the results, for the digest of a checkpoint: pickles of classes differ each time."""
+        """Return the inputs that determine the results, for checkpoint digests; pickles of classes are not stable."""
         task = self._task
         return self.origin, task.start, task.atoms, task.known, task.by_batch
 
     def added(self, value: Sequence[Finishing] | None, batch: Batch) -> list[Finishing]:
-        """Look at the frames of a batch."""
+        """Process the frames of a batch."""
         done = [*(value or ())]
         n_frames = len(batch.frames) if self._task.by_batch else batch.n_block_frames
         under_way = done.pop() if done and isinstance(done[-1], _UnderWay) else self._begun(n_frames)
@@ -153,7 +153,7 @@ class FramesFold(Fold):
         return [*done, under_way.finished() if under_way.n_frames == n_frames else under_way]
 
     def merged(self, value: Sequence[Finishing], following: Sequence[Finishing]) -> list[Block]:
-        """Keep what is left of each block, in their order."""
+        """Return the finished blocks in frame order."""
         return blocks_of([*value, *following])
 
     def _begun(self, n_frames: int) -> _UnderWay:

@@ -1,4 +1,4 @@
-"""Analyses made from user functions."""
+"""Analyses made from a user function."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Per = Literal["frame", "block"]
-"""What a function is given at a time: one frame, or several."""
+"""Whether a function receives one frame at a time, or a block of frames."""
 
 
 class FunctionAnalysis(Analysis):
-    """What a function makes of each frame; see `from_function`.
+    """An analysis that calls a user function for each frame; see `from_function`.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, ...), float64
-        Without a reducer: what the function returned for each frame.
+        Without a reducer: return value of the function for each frame.
     results.sum, results.mean, results.max, results.min : ndarray or float
         With the reducer of that name.
     results.variance, results.std : ndarray or float
-        With the reducer of that name, and `results.mean` beside it. Divided by the number of frames.
+        With the reducer of that name, together with `results.mean`. The divisor is the number of frames.
     results.histogram, results.edges : ndarray, shape (n_bins,), int64, and (n_bins + 1,), float64
-        With ``reduce="histogram"``: how many numbers lie in each bin, and the edges of the bins.
+        With ``reduce="histogram"``: counts in each bin, and the edges of the bins.
     results.value : object
-        With a `Reducer`: what it made of the values.
+        With a `Reducer`: the merged value.
 
     With ``reduce="discard"`` there are no results.
 
     Notes
     -----
-    Memory: without a reducer 8 bytes for each value of each frame, which is the result, and 16 for number and time of
-    each frame. With one, by name, it does not grow with the number of frames beyond these 16; with a `Reducer` as the
-    values do that it makes.
+    Memory: without a reducer, 8 bytes for each value of each frame, and 16 bytes for number and time of each frame.
+    With a named reducer, only these 16 bytes grow with the number of frames. With a `Reducer`, memory also grows as its
+    values do.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class FunctionAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What it requires of molecules that the boundary of the cell may cut: only the user knows."""
+        """What the analysis requires of molecules that the cell boundary may cut; unknown for a user function."""
         return Boundaries("what the function of the user requires is not known")
 
     def computation(self, source: Source) -> Computation:
-        """Call the function for the first frame, to see what it returns, and return what calls it for every frame."""
+        """Return the computation that calls the function, after a first call that finds the shape of its result."""
         places = self._selection.places.astype(np.uint32)
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
@@ -104,7 +104,7 @@ class FunctionAnalysis(Analysis):
         return function(checked, len(self.atoms), places, n_columns, self._reduce is not None)
 
     def conclude(self, tally: Tally) -> None:
-        """Bring values, or what became of them, into the shape that the function has."""
+        """Reshape the values, or the reduced values, to the shape of the function's result."""
         given, reduce = tally.arguments[0], self._reduce
         if reduce is None:
             self.results.timeseries = tally.values.reshape(-1, *given.shape)
@@ -112,7 +112,7 @@ class FunctionAnalysis(Analysis):
             value = whole_of(tally.own)
             self.results.value = value if reduce.finish is None else self._finished(reduce.finish, value)
         elif reduce == "discard":
-            whole_of(tally.own)  # how many frames it was called for
+            whole_of(tally.own)  # only to raise an error of a worker
         elif reduce == "histogram":
             self.results.histogram, self.results.edges = whole_of(tally.own), self._edges
         elif reduce in ("max", "min"):
@@ -130,7 +130,7 @@ class FunctionAnalysis(Analysis):
         found = finish(value)
         if found is None:
             raise FunctionError(
-                f"{name_of(finish)}, which finishes a value, returned nothing (None): expected the result"
+                f"{name_of(finish)}, the finish function of the reducer, returned nothing (None): expected the result"
             )
         return found
 
@@ -153,54 +153,54 @@ def from_function(
     range: tuple[float, float] | None = None,  # noqa: A002 (NumPy's word)
     trajectory: Trajectory | None = None,
 ) -> FunctionAnalysis:
-    """Make an analysis of a function.
+    """Return an analysis that calls a function for each frame.
 
     Parameters
     ----------
     f : callable
-        Is given positions in Å, float32, in the order of the group: of one frame, shape (n_atoms, 3), or of a block of
-        frames, shape (n_frames, n_atoms, 3). Returns a number or an array of numbers, of the same shape for every
-        frame; of a block, the first axis is that of the frames.
+        The function. It receives positions in Å (float32) in the order of the group: shape (n_atoms, 3) for one
+        frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of numbers with the same
+        shape for every frame. For a block, the first axis of the array is the frame.
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     per : {"frame", "block"}
-        What it is given at a time. Blocks are several times as fast where NumPy does the work; how many frames they
-        have changes, and must not matter.
+        Whether `f` receives one frame or a block of frames. Blocks are several times as fast if NumPy does the work.
+        The number of frames in a block varies, and the result must not depend on it.
     reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram", "discard"} or Reducer, optional
-        What is made of the values of all frames, instead of keeping them. ``"discard"`` declares that the function has
-        side effects only, and may return nothing: there are no results. By name, the bits do not depend on blocks and
-        workers: sums are exact, in steps of 2^-60, of numbers up to 2^36 (variances: 2^18 from the first frame's).
-        With a `Reducer`, the function returns whatever can be pickled, of a block one value for all of its frames.
+        Reduction of the values of all frames. ``"discard"`` is for functions with side effects only, which may return
+        nothing; there are no results. The named reductions give the same bits for any blocks and workers. Sums are
+        exact in steps of 2^-60 for numbers up to 2^36 (for variances, up to 2^18 from the value of the first frame).
+        With a `Reducer`, `f` returns any value that can be pickled, or one value for all frames of a block.
     bins : int or sequence of float, optional
-        Of a histogram of all numbers that the function returns: how many bins, of equal width, or their edges. A number
-        on an edge belongs to the bin above, on the last to the last; those outside, and NaN, are not counted.
+        For a histogram of all returned numbers: the number of bins of equal width, or the bin edges. A number on an
+        edge belongs to the bin above it, and a number on the last edge to the last bin. Numbers outside the bins and
+        NaN are not counted.
     range : (float, float), optional
-        The edges of the first and the last of so many bins.
+        Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 
     Returns
     -------
     FunctionAnalysis
-        The analysis: ``run()`` it, on any executor, or in one pass with others.
+        The analysis. Call its ``run()`` with any executor, or run it in one pass with others.
 
     Raises
     ------
     MismatchError
-        If `f` is no function, `per` or `reduce` are unknown, or there are no bins. When it is run: `FunctionError`,
-        which names the frame, if the function raises, returns nothing (None) or an empty array, what is not a number,
-        or another shape.
+        If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. `run` raises `FunctionError`,
+        which names the frame, if the function raises, or if it returns None, an empty array, a value that is not a
+        number, or an array of another shape.
 
     Notes
     -----
-    The function is called once more for the first frame, to see what it returns, unless its values are discarded or a
-    `Reducer` merges them. A block that a worker has lost is done again, so a function with side effects may be called
-    more than once for a frame. Threads take turns in Python's
-    interpreter: a function that does its work there is faster with ``backend="processes"``. A function that cannot be
-    imported, as of a notebook, is sent along with what it refers to.
+    The function is called once more for the first frame to find the shape of its result, unless its values are
+    discarded or a `Reducer` merges them. If a worker is lost, its block is computed again, so a function with side
+    effects may be called more than once for a frame. Threads share the Python interpreter: a function whose work is
+    done in pure Python is faster with ``backend="processes"``. A function that cannot be imported, for example from a
+    notebook, is sent to the workers by value.
 
-    Memory: as of `FunctionAnalysis`: that of the values without a reducer; flat with one, beyond 16 bytes for each
-    frame.
+    Memory: see `FunctionAnalysis`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Changes that workers make to a user's object."""
+"""Serialization of user objects, and detection of attributes that workers have changed."""
 
 import io
 import pickle
@@ -20,7 +20,7 @@ _UNCHANGING = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, 
 
 
 class Fingerprints:
-    """What the values of an object's attributes were, to find those that are changed later.
+    """Fingerprints of an object's attributes, which reveal later changes.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Fingerprints:
         self._state = state
 
     def compared(self, state: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
-        """Compare with what a shallow copy of the object has now.
+        """Compare with the attributes of a shallow copy of the object.
 
         Parameters
         ----------
@@ -43,9 +43,9 @@ class Fingerprints:
         Returns
         -------
         names : frozenset of str
-            Attributes that are new, or whose values are others now.
+            Attributes of the copy that are new or have changed.
         is_stale : bool
-            Whether a value of the object itself is another: the copy, which shares it, has changed it in place.
+            Whether the copy has changed a shared value of the object itself in place.
         """
         names, is_stale = set(), False
         for name, value in state.items():
@@ -59,7 +59,7 @@ class Fingerprints:
 
 
 def _fingerprint(value: Any) -> Any:
-    """Return what is equal for equal values; of what cannot be looked into, where it is in memory."""
+    """Return a fingerprint that is equal for equal values; for opaque objects, their identity."""
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -85,7 +85,7 @@ def _without_universes() -> type:
 
 
 def sent(value: Any, name: str, universe: Any) -> bytes:
-    """Return a value as bytes, without a Universe that it refers to."""
+    """Return a value as bytes, with a placeholder for a Universe that it refers to."""
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -96,7 +96,7 @@ def sent(value: Any, name: str, universe: Any) -> bytes:
 
 
 def received(content: bytes, universe: Any) -> Any:
-    """Return what was sent, over another Universe."""
+    """Return a value that `sent` has pickled, with another Universe in place of the original."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, _: object) -> Any:
@@ -106,7 +106,7 @@ def received(content: bytes, universe: Any) -> Any:
 
 
 class _Lost:
-    """An attribute that workers have changed: reading it raises, until it is set again."""
+    """An attribute that workers have changed; reading it raises an error until it is set again."""
 
     def __init__(self, name: str) -> None:
         self._name, self._is_set = name, False
@@ -125,27 +125,27 @@ class _Lost:
 
 
 class _Guard:
-    """First of the bases of a class that raises for what is lost: its making is no subclassing that a user sees."""
+    """First base of the classes that guard lost attributes; it hides their creation from the user's class."""
 
     def __init_subclass__(cls, **_: Any) -> None:
-        """Tell nobody."""
+        """Suppress the `__init_subclass__` hook of the user's class."""
 
 
 @contextmanager
 def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
-    """Have an object raise where one of these attributes is read before it is set again.
+    """Make an object raise an error if an attribute is read before it is set again.
 
     Parameters
     ----------
     owner : object
         The object.
     names : set of str
-        Attributes. Those that its class computes, as a property does, are left as they are.
+        Names of attributes. Properties and other descriptors of the class are not affected.
 
     Raises
     ------
     FunctionError
-        Where one is read.
+        If one of the attributes is read.
     """
     kind = type(owner)
     lost = {name: _Lost(name) for name in names if not hasattr(getattr(kind, name, None), "__get__")}
@@ -153,7 +153,7 @@ def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
     try:
         made: Any = type(kind)  # a metaclass, which may be a user's
         owner.__class__ = made(kind.__name__, (_Guard, kind), body)
-    except TypeError:  # a class of slots, or of a metaclass that makes no other: Python's own error has to do
+    except TypeError:  # a class with slots or a restrictive metaclass cannot be guarded
         yield
         return
     try:
@@ -163,7 +163,7 @@ def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
 
 
 class OfFrame:
-    """An attribute that an analysis has while it looks at a frame, and not elsewhere."""
+    """An attribute of an analysis that exists only while a frame is processed."""
 
     def __set_name__(self, _: type, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Positions of partly read frames, which raise for unread atoms."""
+"""Positions of a frame of which only some atoms were read."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from mdreel.errors import UnsupportedError
 
 _HOW = (
-    "mdreel reads the atoms that the analysis holds as groups. Name what else it looks at, as in "
-    "super().__init__(atomgroup, reads=universe.atoms), or hold it as an attribute, set in __init__"
+    "mdreel reads the atoms of the groups that the analysis holds. Pass further atoms, as in "
+    "super().__init__(atomgroup, reads=universe.atoms), or set them as an attribute in __init__"
 )
 
 
 class PartlyRead(NDArrayOperatorsMixin):
-    """Positions of all atoms of a frame, of which some were read.
+    """Positions of all atoms of a frame, of which only some were read.
 
-    An index that selects atoms that were read gives what it gives of an array; all else that looks at a number raises.
-    It is no subclass of ndarray: those hand their numbers to NumPy and to compiled code without being asked.
+    Indexing works as for an array if all selected atoms were read. Any other access to the values raises an error. The
+    class is not a subclass of ndarray, because NumPy and compiled code read the memory of subclasses directly.
 
     Parameters
     ----------
     array : ndarray, shape (n_atoms, 3), float32
-        The positions; of atoms that were not read, anything.
+        The positions; values of atoms that were not read are arbitrary.
     is_read : ndarray, shape (n_atoms,), bool
         Which atoms were read.
     why : str, optional
-        Why the others were not, and what to do about it.
+        The reason why the other atoms were not read, and the remedy.
     """
 
     def __init__(self, array: NDArray[np.float32], is_read: NDArray[np.bool_], why: str = _HOW) -> None:
@@ -61,7 +61,7 @@ class PartlyRead(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"positions have no attribute {name!r}", name=name, obj=self)
-        self._refuse(self._is_read)  # sums, copies, sorting: of all atoms
+        self._refuse(self._is_read)  # methods such as sum and copy use all atoms
 
     def __reduce__(self) -> NoReturn:
         self._refuse(self._is_read)
@@ -70,14 +70,14 @@ class PartlyRead(NDArrayOperatorsMixin):
         return f"<positions of {self._is_read.sum():,} atoms; {(~self._is_read).sum():,} were not read>"
 
     def _check(self, index: Any) -> None:
-        """Raise if an index selects an atom that was not read."""
+        """Raise an error if an index selects an atom that was not read."""
         of_atoms = index[0] if isinstance(index, tuple) and index else index
         if of_atoms is None or of_atoms is Ellipsis or isinstance(of_atoms, tuple):
             self._refuse(self._is_read)
         try:
             chosen = self._is_read[of_atoms]
         except IndexError:
-            _ = self._array[index]  # says what is wrong with it
+            _ = self._array[index]  # raises the error of NumPy
             self._refuse(self._is_read)
         if not chosen.all():
             self._refuse(chosen, np.arange(len(self._is_read))[of_atoms])

@@ -1,4 +1,4 @@
-"""Reducers of the values that a user function returns."""
+"""Reductions of the values of a user function over all frames."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -13,28 +13,29 @@ from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, name_of
 from mdreel.errors import FunctionError, MismatchError
 
 ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram", "discard"]
-"""What is made of the values of all frames."""
+"""Names of the built-in reductions."""
 
-_EXPECTED = "expected a value, of any kind that can be pickled, for each frame, or each block with per='block'"
+_EXPECTED = "expected a value that can be pickled for each frame, or for each block with per='block'"
 
 REDUCERS: tuple[ReducerName, ...] = get_args(ReducerName)
 
 
 @dataclass(frozen=True)
 class Reducer:
-    """How values of frames, of any kind, become one.
+    """A user-defined reduction of values of any type.
 
     Attributes
     ----------
     merge : callable
-        Is given the value of some frames and that of the frames that follow, and returns the value of both; it may
-        change and return the first. It must be associative: which frames are merged first is for the executor to say.
+        Receives the value of some frames and the value of the frames that follow, and returns the value of both. It may
+        modify and return the first value. It must be associative, because the executor decides which frames are
+        merged first.
     finish : callable, optional
-        Is given the value of all frames, and returns the result.
+        Receives the value of all frames and returns the result.
 
     Examples
     --------
-    The frame with the largest extent, and that extent:
+    The largest extent of a protein along an axis, over all frames:
 
     >>> import MDAnalysis as mda
     >>> import numpy as np
@@ -59,16 +60,16 @@ class Reducer:
 
 @dataclass(frozen=True)
 class OwnFold(Fold):
-    """A function whose values are of any kind, and how they merge.
+    """A fold of a user function with values of any type, merged by a `Reducer`.
 
     Attributes
     ----------
     function : callable
-        The user's.
+        The function of the user.
     takes_blocks : bool
-        Whether it is given several frames at a time, and returns one value for all.
+        Whether the function receives several frames at a time and returns one value for all of them.
     reducer : Reducer
-        How they merge.
+        The reduction.
     """
 
     function: Callable[..., Any]
@@ -76,7 +77,7 @@ class OwnFold(Fold):
     reducer: Reducer
 
     def added(self, value: Any, batch: Batch) -> Any:
-        """Call the function, for each frame or once, and merge what it returns."""
+        """Call the function for each frame or for the whole batch, and merge its values."""
         given = [batch.positions] if self.takes_blocks else batch.positions
         for place, positions in enumerate(given):
             try:
@@ -89,20 +90,20 @@ class OwnFold(Fold):
         return value
 
     def merged(self, value: Any, following: Any) -> Any:
-        """Merge as the user says."""
+        """Merge two values with the reducer."""
         return self._merged(value, following)
 
     def _merged(self, value: Any, following: Any) -> Any:
         found = self.reducer.merge(value, following)
         if found is None:
             raise FunctionError(
-                f"{name_of(self.reducer.merge)}, which merges two values, returned nothing (None): expected the value "
-                "of both. If it changes the first, it must return it"
+                f"{name_of(self.reducer.merge)}, the merge function of the reducer, returned nothing (None): expected "
+                "the merged value. If the function modifies its first argument, it must return it"
             )
         return found
 
     def _located(self, place: int, batch: Batch, error: Exception) -> Exception:
-        """Find the frame at which a function raises that is given several."""
+        """Return the error with the frame at which the function fails, if one frame alone makes it fail."""
         if not self.takes_blocks:
             return FrameError(place, said(error))
         for i in range(len(batch.frames)):
@@ -110,7 +111,7 @@ class OwnFold(Fold):
                 self.function(batch.positions[i : i + 1])
             except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
                 return FrameError(i, said(alone))
-        return FunctionError(f"{said(error)}, for all of these together")
+        return FunctionError(f"{said(error)}, for all frames of the batch together")
 
     def __reduce__(self) -> tuple[Any, ...]:
         content = packed((self.function, self.reducer.merge, self.reducer.finish), "the function")
@@ -124,27 +125,27 @@ def _own_fold(content: bytes, takes_blocks: bool) -> OwnFold:
 
 @dataclass(frozen=True)
 class DiscardFold(Fold):
-    """A function that is called for its side effects.
+    """A fold of a user function that is called for its side effects.
 
     Attributes
     ----------
     function : callable
-        The user's.
+        The function of the user.
     takes_blocks : bool
-        Whether it is given several frames at a time.
+        Whether the function receives several frames at a time.
     """
 
     function: Callable[..., Any]
     takes_blocks: bool
 
     def added(self, value: int | None, batch: Batch) -> int:
-        """Call the function, and count the frames; what it returns is dropped."""
+        """Call the function, drop its return value, and count the frames."""
         given = [batch.positions] if self.takes_blocks else batch.positions
         for place, positions in enumerate(given):
             try:
                 self.function(positions)
             except Exception as error:
-                # Finding the frame of several would call the function, and have its side effects, again.
+                # Finding the failing frame would repeat the side effects of the function.
                 raise (FunctionError(said(error)) if self.takes_blocks else FrameError(place, said(error))) from error
         return (value or 0) + len(batch.frames)
 
@@ -162,34 +163,34 @@ def _discard_fold(content: bytes, takes_blocks: bool) -> DiscardFold:
 
 @dataclass(frozen=True)
 class ExtremeFold(Fold):
-    """The largest, or the smallest, of each of a function's values.
+    """A fold that keeps the maximum or the minimum of each value of a function.
 
     Attributes
     ----------
     checked : Checked
         The function.
     is_largest : bool
-        Which.
+        Whether the maximum is kept, not the minimum.
     """
 
     checked: Checked
     is_largest: bool
 
     def added(self, value: NDArray[np.float64] | None, batch: Batch) -> NDArray[np.float64]:
-        """Compare the values of each frame; one that is not a number stays."""
+        """Update the extreme values with a batch; NaN propagates."""
         found = self.checked(batch.positions)
-        # Adding 0 makes 0 of -0: they are equal, and the first to come would be kept.
+        # Adding 0 turns -0 into 0, so that the result does not depend on which of the two comes first.
         found = (found.max(axis=0) if self.is_largest else found.min(axis=0)) + 0.0
         return found if value is None else self.merged(value, found)
 
     def merged(self, value: NDArray[np.float64], following: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Keep the larger, or the smaller."""
+        """Return the elementwise maximum or minimum."""
         return np.maximum(value, following) if self.is_largest else np.minimum(value, following)
 
 
 @dataclass(frozen=True)
 class HistogramFold(Fold):
-    """How many of a function's numbers, of all frames, lie in each bin.
+    """A fold that counts the numbers of a function in bins.
 
     Attributes
     ----------
@@ -198,7 +199,7 @@ class HistogramFold(Fold):
     edges : ndarray, shape (n_bins + 1,), float64
         Edges of the bins.
     is_even : bool
-        Whether all bins are equally wide, so that nothing is searched.
+        Whether all bins have the same width, which needs no search.
     """
 
     checked: Checked
@@ -206,7 +207,7 @@ class HistogramFold(Fold):
     is_even: bool
 
     def added(self, value: NDArray[np.int64] | None, batch: Batch) -> NDArray[np.int64]:
-        """Count the numbers of some frames."""
+        """Count the numbers of a batch."""
         numbers = self.checked(batch.positions).ravel()
         if self.is_even:
             limits = (float(self.edges[0]), float(self.edges[-1]))
@@ -222,26 +223,26 @@ class HistogramFold(Fold):
 
 @dataclass(frozen=True)
 class Deviations:
-    """How far a function's values, and squared, are from those of one frame: they add up to a variance.
+    """Deviations of a function's values from those of one frame, and their squares, for variances.
 
     Attributes
     ----------
     checked : Checked
         The function.
     origin : ndarray, shape (n_columns,), float64
-        The values of one frame: sums of squares of small numbers lose less in rounding.
+        The values of one frame. Subtracting them reduces rounding errors in the sums of squares.
     """
 
     checked: Checked
     origin: NDArray[np.float64]
 
     def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return differences and their squares, shape (n_frames, 2 * n_columns)."""
+        """Return deviations and their squares, shape (n_frames, 2 * n_columns)."""
         differences = self.checked(positions) - self.origin
         return np.concatenate([differences, differences**2], axis=1)
 
     def moments(self, sums: NDArray[np.float64], n_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and variance (that of the frames: divided by their number), of the sums over all frames."""
+        """Return mean and variance from the sums over all frames; the divisor is the number of frames."""
         mean, square = sums.reshape(2, -1) / n_frames
         shape = self.checked.shape
         assert shape is not None
@@ -251,12 +252,12 @@ class Deviations:
 def edges_of(
     bins: int | Sequence[float] | NDArray[np.float64] | None, limits: tuple[float, float] | None
 ) -> tuple[NDArray[np.float64], bool]:
-    """Return the edges of bins, and whether these are equally wide.
+    """Return the edges of bins, and whether the bins have the same width.
 
     Raises
     ------
     MismatchError
-        If what is given makes no bins.
+        If the arguments do not define bins.
     """
     if isinstance(bins, (int, np.integer)):
         if limits is None or bins < 1 or not limits[0] < limits[1] or not np.isfinite(limits).all():
@@ -264,5 +265,5 @@ def edges_of(
         return np.linspace(*limits, bins + 1), True
     edges = np.asarray([] if bins is None else bins, np.float64)
     if limits is not None or edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise MismatchError("a histogram needs bins: how many, and their range, or their edges, ascending")
+        raise MismatchError("a histogram needs bins and range, or bins as ascending edges")
     return edges, False

@@ -1,4 +1,4 @@
-"""Atoms that a user's object refers to."""
+"""Atoms of all groups that a user object holds."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mdreel.errors import UnsupportedError
 
 _OF_ATOMS = {"GroupBase", "ComponentBase", "TopologyObject", "TopologyGroup"}
-"""Classes of MDAnalysis whose objects stand for atoms; by name, so that MDAnalysis is not imported for that."""
+"""Names of the MDAnalysis classes that hold atoms, so that MDAnalysis need not be imported."""
 
 
 def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
@@ -19,8 +19,8 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
     Parameters
     ----------
     value : object
-        A group of atoms, residues or segments, one of these, a bond or a group of bonds; or a mapping, list, tuple or
-        set of such, to any depth.
+        A group of atoms, residues or segments, a single atom, residue or segment, a bond or a group of bonds; or
+        mappings, lists, tuples and sets of them, nested to any depth.
     universe : MDAnalysis.Universe
         Atoms of other Universes are left out.
 
@@ -32,7 +32,7 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
     Raises
     ------
     UnsupportedError
-        If a group of this Universe changes from frame to frame.
+        If a group of this Universe is an updating group.
     """
     found = [_indices_of(one) for one in _groups_in(value) if one.universe is universe]
     return np.unique(np.concatenate(found)).astype(np.uint32) if found else np.empty(0, np.uint32)

@@ -1,4 +1,4 @@
-"""Transport of user functions to workers, and their errors."""
+"""Serialization, error reports and folds of user functions."""
 
 import io
 import pickle
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class FrameError(Exception):
-    """What is wrong with a frame of several.
+    """An error in one frame of a batch.
 
     Parameters
     ----------
     place : int
-        Which of them it is.
+        Index of the frame in the batch.
     message : str
-        What is wrong.
+        The error message.
     """
 
     def __init__(self, place: int, message: str) -> None:
@@ -34,21 +34,21 @@ class FrameError(Exception):
 
 
 def packed(what: Any, name: str, pickler: Any = None) -> bytes:
-    """Return something of a user's as bytes, with what it refers to where that cannot be imported, as from a notebook.
+    """Return a user object as bytes, by value if it cannot be imported, for example from a notebook.
 
     Parameters
     ----------
     what : object
-        What is sent.
+        The object.
     name : str
-        What it is, for errors.
+        Name of the object in error messages.
     pickler : type, optional
-        A subclass of cloudpickle's, if that is not what pickles it.
+        A subclass of the pickler of cloudpickle, which is the default.
 
     Raises
     ------
     UnsupportedError
-        If it cannot be sent.
+        If the object cannot be pickled.
     """
     import cloudpickle
 
@@ -57,17 +57,17 @@ def packed(what: Any, name: str, pickler: Any = None) -> bytes:
         (pickler or cloudpickle.Pickler)(file).dump(what)
     except Exception as error:
         message = f"{name} cannot be sent to other processes: {' '.join(str(error).split())}"
-        raise UnsupportedError(f"{message}: make what it needs within it; functions may use threads") from error
+        raise UnsupportedError(f'{message}: create what it needs inside it, or use backend="threads"') from error
     return file.getvalue()
 
 
 def said(error: Exception) -> str:
-    """Say in one line what a user's code has raised, and where."""
+    """Return one line with the type, message and location of an error of user code."""
     text = " ".join(str(error).split())
     if isinstance(error, FunctionError):
-        return text  # what mdreel says of such code; it has no other place
+        return text  # raised by mdreel itself: a location in mdreel would not help the user
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    # Those of this folder are the callers; behind them are the user's, and what they call.
+    # Skip the frames of this folder, which call the code of the user.
     here = Path(__file__).parent
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != here]
     return f"{named} (in {frames[0].name}, {frames[0].filename}, line {frames[0].lineno})" if frames else named
@@ -80,15 +80,15 @@ class Batch:
     Attributes
     ----------
     n_block_frames : int
-        Frames of the whole block; 0 where nobody knows.
+        Number of frames of the whole block; 0 if unknown.
     frames : ndarray, shape (n_frames,), uint64
-        Their numbers.
+        Frame numbers.
     times : ndarray, shape (n_frames,), float64
-        Their times, ps.
+        Times, ps.
     cells : ndarray, shape (n_frames, 6), float32
-        Lengths in Å and angles in degrees; NaN where there is no cell.
+        Cell lengths in Å and angles in degrees; NaN for frames without a cell.
     positions : ndarray, shape (n_frames, n_atoms, 3), float32
-        Å.
+        Positions, Å.
     """
 
     n_block_frames: int
@@ -100,32 +100,32 @@ class Batch:
 
 @dataclass(frozen=True)
 class Failed:
-    """Stands for a value that could not be merged, or not be sent."""
+    """A placeholder for a value that could not be merged or sent."""
 
     message: str
 
 
 class Fold:
-    """What code of a user makes of the frames of a block, one batch after the other, and how values merge.
+    """A fold of user code over the batches of a block, with mergeable values.
 
-    The core calls `add`, `merge`, `pack` and `unpack`; a subclass says what they do in `added` and `merged`, which may
-    raise. One that is pickled must bring along what it needs.
+    The core calls `add`, `merge`, `pack` and `unpack`. A subclass implements `added` and `merged`, which may raise. It
+    must be possible to pickle a subclass that runs in other processes.
     """
 
     def added(self, value: Any, batch: Batch) -> Any:
-        """Return the value of the frames so far (None for none) and of those of a batch."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what becomes of frames")
+        """Return the value of the frames so far (None at first) combined with those of a batch."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement added()")
 
     def merged(self, value: Any, following: Any) -> Any:
-        """Return the value of frames and of those that follow."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how values merge")
+        """Return the value of some frames merged with that of the frames that follow."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement merged()")
 
     def add(self, value: Any, *batch: Any) -> Any:
         """Return the value with a batch added; see `added`."""
         return self.added(value, Batch(*batch))
 
     def merge(self, value: Any, following: Any) -> Any:
-        """Return the merged value, or what says that there is none."""
+        """Return the merged value, or a `Failed` placeholder."""
         if value is None or following is None:
             return following if value is None else value
         for one in (value, following):
@@ -139,12 +139,12 @@ class Fold:
         return pickle.dumps(found) if isinstance(found, Failed) else bytes(found)
 
     def unpack(self, content: bytes) -> Any:
-        """Return the value that was packed."""
+        """Return a value from bytes; see `pack`."""
         return _caught("receiving a value", lambda: pickle.loads(content))  # noqa: S301 (from our own processes)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Name a function of a user's, for errors."""
+    """Return the name of a user function for error messages."""
     return f"the function {getattr(function, '__name__', type(function).__name__)}()"
 
 
@@ -154,7 +154,7 @@ def whole_of(value: Any) -> Any:
     Raises
     ------
     FunctionError
-        If values could not be merged, or not be sent.
+        If values could not be merged or sent.
     """
     if isinstance(value, Failed):
         raise FunctionError(value.message)
@@ -162,11 +162,11 @@ def whole_of(value: Any) -> Any:
 
 
 def _caught(doing: str, compute: Callable[[], T]) -> T | Failed:
-    """Compute, where nothing may be raised: between frames, when nobody listens."""
+    """Return the computed value, or a `Failed` placeholder where exceptions cannot be raised."""
     try:
         return compute()
     except KeyboardInterrupt:
-        interrupt_main()  # it is raised where the run looks for it
+        interrupt_main()  # the main thread raises it again
         return Failed(f"{doing} was interrupted")
     except Exception as error:  # noqa: BLE001 (whatever a user's code raises)
         return Failed(f"{doing}: {said(error)}")

@@ -1,4 +1,4 @@
-"""The task that a worker receives for a user's analysis."""
+"""Task that workers receive for a user analysis."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """Where the Universe of the caller was when `run` was called.
+    """The current frame of the caller's Universe when `run` was called.
 
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32, or None
-        Å; None if it had none.
+        Positions, Å; None if the Universe had none.
     dimensions : ndarray, shape (6,), float32, or None
-        Lengths in Å and angles in degrees, if it had a cell.
+        Cell lengths in Å and angles in degrees; None without a cell.
     frame : int
-        Number of the frame, -1 without one.
+        Frame number; -1 without a frame.
     time : float
-        Its time, ps.
+        Time, ps.
     """
 
     positions: NDArray[np.float32] | None
@@ -35,7 +35,7 @@ class Start:
 
     @classmethod
     def of(cls, universe: Universe) -> Start:
-        """Return where a Universe is."""
+        """Return a copy of the current frame of a Universe."""
         ts = getattr(getattr(universe, "trajectory", None), "ts", None)
         if ts is None:
             return cls(None, None, -1, 0.0)
@@ -46,14 +46,14 @@ class Start:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the trajectory whose frames a worker is given.
+    """Facts about the trajectory that workers need.
 
     Attributes
     ----------
     n_frames : int or None
-        How many frames it has; None where more may come, or some be left out.
+        Number of frames; None if the trajectory grows, or frames may be left out.
     quantities : frozenset of str
-        What it has of each atom besides positions, which alone are read.
+        Quantities of each atom besides positions that the trajectory has; workers do not read them.
     """
 
     n_frames: int | None
@@ -62,22 +62,22 @@ class Known:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent.
+    """The task that a worker receives.
 
     Attributes
     ----------
     analysis : bytes
-        The class of the analysis, and its state.
+        Pickled class and state of the analysis.
     topology : bytes
-        The topology of its Universe.
+        Pickled topology of the Universe.
     start : Start
-        Where the Universe of the caller was when `run` was called.
+        The current frame of the caller's Universe when `run` was called.
     atoms : ndarray, shape (n_read,), uint32
-        The atoms that are read of each frame, ascending.
+        Indices of the atoms that are read in each frame, ascending.
     known : Known
-        What is known of the trajectory.
+        Facts about the trajectory.
     by_batch : bool
-        Whether the frames of each batch have an analysis of their own, and not those of a block.
+        Whether each batch is analysed on its own, instead of each block.
     """
 
     analysis: bytes

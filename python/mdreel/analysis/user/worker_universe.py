@@ -1,4 +1,4 @@
-"""The Universe of a worker, restricted to the atoms that were read."""
+"""Universe of a worker, which gives access to the current frame and the atoms that were read."""
 
 import weakref
 from collections.abc import Iterator
@@ -15,27 +15,27 @@ from mdreel.analysis.user.worker_task import Known, Start
 from mdreel.errors import UnsupportedError
 
 _WITH_MDANALYSIS = (
-    "subclass MDAnalysis's AnalysisBase for that, and run it on these workers by mdreel.mdanalysis.backend()"
+    "subclass MDAnalysis's AnalysisBase for that, and run it on these workers with mdreel.mdanalysis.backend()"
 )
 
 
 class WorkerTimestep(Timestep):  # type: ignore[misc]
-    """A frame as a worker has it; what was not read raises.
+    """The timestep of a worker, which raises errors on access to data that was not read.
 
     Parameters
     ----------
     n_atoms : int
-        Atoms of the Universe.
+        Number of atoms in the Universe.
     atoms : ndarray, shape (n_read,), uint32
-        Those that are read of each frame, ascending.
+        Indices of the atoms that are read in each frame, ascending.
     known : Known
-        What is known of the trajectory.
+        Facts about the trajectory.
     """
 
     def __init__(self, n_atoms: int, atoms: NDArray[np.uint32], known: Known) -> None:
         self._quantities = known.quantities
         self._shown: Any = None
-        # Base has room for nothing: whatever looks at it without asking finds no numbers.
+        # The base class gets no arrays, so that code that bypasses the properties finds no numbers.
         super().__init__(n_atoms, positions=False)
         self._of_frame = np.full((n_atoms, 3), np.nan, np.float32)
         self._atoms: Any = slice(None) if len(atoms) == n_atoms else atoms
@@ -46,17 +46,17 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
             self._of_worker = PartlyRead(self._of_frame, is_read)
 
     def __new__(cls, n_atoms: int, *_: Any) -> Self:
-        """Make one; compiled code takes the number of atoms alone."""
+        """Create the timestep; the compiled base class accepts only the number of atoms."""
         made: Self = super().__new__(cls, n_atoms)
         return made
 
     def show_start(self, start: Start) -> None:
-        """Show where the caller's Universe was."""
+        """Show the current frame of the caller's Universe."""
         if start.positions is None:
-            why = "the Universe had none when run() was called: load a frame into it, or take them in _single_frame"
+            why = "the Universe had none when run() was called: load a frame into it, or use them in _single_frame"
             self._shown = PartlyRead(np.empty_like(self._of_frame), np.zeros(self.n_atoms, bool), why)
         else:
-            self._shown = start.positions.copy()  # what is held of it stays, and what is done to it does not
+            self._shown = start.positions.copy()  # changes to the copy do not affect later blocks
         self.frame, self.time, self.dimensions = start.frame, start.time, start.dimensions
 
     def show(self, frame: int, time: float, cell: NDArray[np.float32] | None, positions: NDArray[np.float32]) -> None:
@@ -67,7 +67,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def positions(self) -> Any:
-        """Positions of all atoms, of which those that were read can be looked at."""
+        """Positions of all atoms; only those of atoms that were read are accessible."""
         return self._shown
 
     @positions.setter
@@ -78,17 +78,17 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_positions(self) -> bool:
-        """Whether there are positions: always."""
+        """Whether there are positions; always true."""
         return True
 
     @has_positions.setter
     def has_positions(self, value: bool) -> None:
         if not value and self._shown is not None:
-            raise UnsupportedError("positions cannot be taken from a worker's timestep: work with ts.copy()")
+            raise UnsupportedError("positions cannot be removed from a worker's timestep: use ts.copy()")
 
     @property
     def has_velocities(self) -> bool:
-        """Whether there are velocities: no, or nobody knows, as they are not read."""
+        """Whether there are velocities; raises an error if the trajectory has some, because they are not read."""
         self._never("velocities")
         return False
 
@@ -98,9 +98,9 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def velocities(self) -> Any:
-        """Raise: velocities are not read."""
+        """Raise an error, because velocities are not read."""
         self._never("velocities")
-        return super().velocities  # MDAnalysis's error
+        return super().velocities  # raises the error of MDAnalysis
 
     @velocities.setter
     def velocities(self, _: Any) -> None:
@@ -110,7 +110,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_forces(self) -> bool:
-        """Whether there are forces: no, or nobody knows, as they are not read."""
+        """Whether there are forces; raises an error if the trajectory has some, because they are not read."""
         self._never("forces")
         return False
 
@@ -120,9 +120,9 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def forces(self) -> Any:
-        """Raise: forces are not read."""
+        """Raise an error, because forces are not read."""
         self._never("forces")
-        return super().forces  # MDAnalysis's error
+        return super().forces  # raises the error of MDAnalysis
 
     @forces.setter
     def forces(self, _: Any) -> None:
@@ -132,18 +132,18 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def data(self) -> "_Unread":
-        """Raise when looked at: what a file says of a frame besides is not read."""
+        """A placeholder that raises an error on access, because additional frame data is not read."""
         return _Unread("ts.data", f"mdreel reads frame, time, cell and positions; {_WITH_MDANALYSIS}")
 
     @property
     def aux(self) -> "_Unread":
-        """Raise when looked at: auxiliaries are not read."""
+        """A placeholder that raises an error on access, because auxiliary data is not read."""
         return _Unread("ts.aux", f"mdreel reads no auxiliaries; {_WITH_MDANALYSIS}")
 
     @property
     def dt(self) -> float:
-        """Raise: a worker does not know the time between frames."""
-        raise UnsupportedError("a worker does not know dt: use the times of frames, self._ts.time and self.times")
+        """Raise an error, because workers do not know the time between frames."""
+        raise UnsupportedError("a worker does not know dt: use self._ts.time or self.times")
 
     def __getitem__(self, atoms: Any) -> Any:
         if not isinstance(atoms, (int, np.integer, slice, np.ndarray)):
@@ -152,25 +152,25 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @classmethod
     def from_timestep(cls, other: Timestep, **options: Any) -> Timestep:
-        """Return a timestep of MDAnalysis's with what another has."""
+        """Return a plain MDAnalysis timestep with the data of another timestep."""
         return other.copy() if isinstance(other, cls) else Timestep.from_timestep(other, **options)
 
     @classmethod
     def from_coordinates(cls, *arrays: Any, **options: Any) -> Timestep:
-        """Return a timestep of MDAnalysis's."""
+        """Return a plain MDAnalysis timestep."""
         return Timestep.from_coordinates(*arrays, **options)
 
     def copy_slice(self, sel: Any) -> Timestep:
-        """Return a timestep of MDAnalysis's with some of the atoms."""
+        """Return a plain MDAnalysis timestep with some of the atoms."""
         for quantity in ("velocities", "forces"):
             self._never(quantity)
         made = Timestep.from_coordinates(positions=np.array(self.positions[sel], np.float32))
         made.frame, made.time, made.dimensions = self.frame, self.time, self.dimensions
-        made._reader = self._reader  # noqa: SLF001 (asked for dt)
+        made._reader = self._reader  # noqa: SLF001 (the reader provides dt)
         return made
 
     def copy(self) -> Timestep:
-        """Return a timestep of MDAnalysis's with all atoms."""
+        """Return a plain MDAnalysis timestep with all atoms."""
         return self.copy_slice(slice(None))
 
     def __deepcopy__(self, *_: Any) -> Timestep:
@@ -180,23 +180,23 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
         return self.copy()
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise UnsupportedError("a worker's timestep is not sent: keep numbers, or ts.copy()")
+        raise UnsupportedError("a worker's timestep cannot be sent to other processes: keep numbers or ts.copy()")
 
     def _never(self, quantity: str, is_set: bool | None = None) -> None:
-        """Raise if the trajectory has a quantity, or somebody sets it."""
+        """Raise an error if the trajectory has a quantity, or if user code sets it."""
         if quantity in self._quantities if is_set is None else is_set:
             raise UnsupportedError(f"{quantity} are not read: mdreel reads positions; {_WITH_MDANALYSIS}")
 
 
 class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
-    """The trajectory of a worker's Universe: the frame at hand; whatever would move to another raises.
+    """The trajectory of a worker's Universe, which only has the current frame.
 
     Parameters
     ----------
     ts : WorkerTimestep
-        The frame at hand.
+        The current frame.
     known : Known
-        What is known of the trajectory.
+        Facts about the trajectory.
     """
 
     units: ClassVar[dict[str, str]] = {
@@ -214,7 +214,7 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         ts._reader = weakref.ref(self)  # noqa: SLF001 (MDAnalysis has no public name for it)
 
     def show_start(self, start: Start) -> None:
-        """Show where the caller's Universe was."""
+        """Show the current frame of the caller's Universe."""
         self._is_at_frame = False
         self.ts.show_start(start)
 
@@ -225,22 +225,22 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
 
     @property
     def n_frames(self) -> int:
-        """How many frames the trajectory has."""
+        """Number of frames of the trajectory."""
         if self._known.n_frames is None:
-            raise UnsupportedError("nobody knows how many frames come: self.n_frames has those of the block")
+            raise UnsupportedError("the number of frames is not known yet: use self.n_frames, that of the block")
         return self._known.n_frames
 
     @property
     def frame(self) -> int:
-        """Number of the frame at hand."""
+        """Number of the current frame."""
         if not self._is_at_frame:
-            # Groups that change are made anew where this is another number than when they were made.
-            raise UnsupportedError("in _prepare no frame has been read: groups that change are made in _single_frame")
+            # Updating groups compare this number with the one of their last update.
+            raise UnsupportedError("in _prepare no frame has been read: create updating groups in _single_frame")
         return int(self.ts.frame)
 
     def __getitem__(self, frame: Any) -> Any:
         if frame == slice(None):
-            return _AllFrames(self)  # which MDAnalysis counts when it writes the one at hand
+            return _AllFrames(self)  # MDAnalysis takes its length when it writes the current frame
         if not (isinstance(frame, (int, np.integer)) and self._is_at_frame and frame == self.ts.frame):
             self.refuse()
         return self.ts
@@ -249,31 +249,31 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         self.refuse()
 
     def next(self) -> Timestep:
-        """Raise: there is one frame."""
+        """Raise an error, because only the current frame is accessible."""
         self.refuse()
 
     def rewind(self) -> Timestep:
-        """Raise: there is one frame."""
+        """Raise an error, because only the current frame is accessible."""
         self.refuse()
 
     def timeseries(self, *_: Any, **__: Any) -> NDArray[np.float32]:
-        """Raise: there is one frame."""
+        """Raise an error, because only the current frame is accessible."""
         self.refuse()
 
     def copy(self) -> NoReturn:
-        """Raise: there is one frame."""
+        """Raise an error, because the frame cannot be copied with its Universe."""
         raise UnsupportedError(
-            "the Universe of a worker cannot be copied: MDAnalysis.Merge(group) makes one of a group"
+            "the Universe of a worker cannot be copied: use MDAnalysis.Merge(group) to make one from a group"
         )
 
     def add_transformations(self, *_: Any) -> None:
-        """Raise: frames come as they are read."""
+        """Raise an error, because mdreel transforms frames while it reads them."""
         raise UnsupportedError(
-            "a worker's frames are read by mdreel: use run(transformations=[mdreel.transformations.unwrap(...)])"
+            "mdreel reads the frames of a worker: use run(transformations=[mdreel.transformations.unwrap(...)])"
         )
 
     def add_auxiliary(self, *_: Any, **__: Any) -> None:
-        """Raise: nobody would move them on."""
+        """Raise an error, because auxiliary data is not read."""
         raise UnsupportedError(f"mdreel reads no auxiliaries; {_WITH_MDANALYSIS}")
 
     def _get_dt(self) -> float:
@@ -289,9 +289,9 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         self.refuse()
 
     def refuse(self) -> NoReturn:
-        """Raise: there is one frame."""
-        at = f"frame {self.ts.frame} is" if self._is_at_frame else "no frame is yet"
-        raise UnsupportedError(f"the trajectory cannot be moved, as {at} at hand: mdreel chooses the frames in run()")
+        """Raise an error, because only the current frame is accessible."""
+        at = f"only frame {self.ts.frame} is" if self._is_at_frame else "no frame is"
+        raise UnsupportedError(f"{at} accessible in this worker: choose the frames in run()")
 
 
 def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.Universe:
@@ -302,9 +302,9 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
     topology : MDAnalysis.core.topology.Topology
         The topology.
     atoms : ndarray, shape (n_read,), uint32
-        The atoms that are read of each frame, ascending.
+        Indices of the atoms that are read in each frame, ascending.
     known : Known
-        What is known of the trajectory.
+        Facts about the trajectory.
 
     Returns
     -------
@@ -317,7 +317,7 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
 
 
 class _AllFrames:
-    """All frames of a worker's trajectory: they can be counted, and no more."""
+    """All frames of a worker's trajectory, which have a length but are not accessible."""
 
     def __init__(self, trajectory: WorkerTrajectory) -> None:
         self.trajectory = trajectory
@@ -333,10 +333,10 @@ class _AllFrames:
 
 
 class _Unread:
-    """Stands for what is not read: raises when it is looked at."""
+    """A placeholder for data that is not read; any access raises an error."""
 
     def __init__(self, name: str, why: str) -> None:
-        self._why = f"{name} is not there: {why}"
+        self._why = f"{name} is not available: {why}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
