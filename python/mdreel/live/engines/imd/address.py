@@ -1,4 +1,4 @@
-"""Addresses: a host and a port, as 127.0.0.1:8889."""
+"""TCP addresses of the form 127.0.0.1:8889."""
 
 import ipaddress
 import re
@@ -13,14 +13,14 @@ Place = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Address(NamedTuple):
-    """Where somebody listens.
+    """Host and port of a listening socket.
 
     Attributes
     ----------
     host : str
-        A name or a number.
+        Host name or IP address.
     port : int
-        The port.
+        Port number.
     """
 
     host: str
@@ -28,30 +28,30 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Return what was typed.
+        """Parse an address.
 
         Raises
         ------
         MismatchError
-            If it is no address.
+            If the text is not an address.
         """
         found = _ADDRESS.fullmatch(text)
         if found is None or int(found[2]) > 65535:
-            raise MismatchError(f"expected an address as 127.0.0.1:8889, got {text!r}")
+            raise MismatchError(f"expected an address such as 127.0.0.1:8889, got {text!r}")
         return cls(found[1].strip("[]"), int(found[2]))
 
     def places(self) -> list[Place]:
-        """Return which numbers the host has.
+        """Resolve the host to its IP addresses.
 
         Raises
         ------
         MismatchError
-            If there is no such host.
+            If the host is unknown.
         """
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise MismatchError(f"{self}: no such host: {error}") from error
+            raise MismatchError(f"{self}: unknown host: {error}") from error
         return [place_of_peer(str(each[4][0])) for each in found]
 
     @property
@@ -61,7 +61,7 @@ class Address(NamedTuple):
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether it stands for all interfaces."""
+        """Whether it denotes all interfaces."""
         return any(place.is_unspecified for place in self.places())
 
     def __str__(self) -> str:
@@ -69,6 +69,6 @@ class Address(NamedTuple):
 
 
 def place_of_peer(host: str) -> Place:
-    """Return the number of a host, that of IPv4 where it was written as one of IPv6."""
+    """Parse an IP address; convert an IPv4-mapped IPv6 address to IPv4."""
     place = ipaddress.ip_address(host.partition("%")[0])
     return getattr(place, "ipv4_mapped", None) or place
