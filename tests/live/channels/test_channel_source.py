@@ -225,7 +225,7 @@ def test_replay_refuses_what_cannot_be_published(whole: Path) -> None:
     with pytest.raises(MismatchError, match="no frame is left"):
         replay(read(whole), "run", start=N_FRAMES)
     for wrong in ({"frames": 0.0}, {"time": -1.0}, {"frames": float("inf")}):
-        with pytest.raises(MismatchError, match="a pace is more than 0"):
+        with pytest.raises(MismatchError, match="a pace must be more than 0"):
             Pace(**wrong)
     assert Pace(frames=2.0).due(3, 100.0) == 1.5
     assert Pace(time=50.0).due(3, 100.0) == 2.0

@@ -87,7 +87,7 @@ def test_dead_server_is_not_taken_for_a_living_one(producer: Producer, endpoint:
         server._inbox.put((None, None))  # type: ignore[arg-type]
         assert server._thread is not None
         server._thread.join(LONG)
-        with pytest.raises(StreamError, match="the server has died, and answers no relay: AttributeError"):
+        with pytest.raises(StreamError, match="the server has died and answers no relays: AttributeError"):
             server.check()
 
 

@@ -140,7 +140,7 @@ def test_session_is_what_vmd_has_of_engines(producer: Producer) -> None:
             assert np.array_equal(np.frombuffer(vmd.read(12 * N_ATOMS), "<f4").reshape(-1, 3), values(i))
         vmd.say(imd_client.DISCONNECT)
         assert vmd.next() is None
-        until(lambda: [client.state for client in hub.clients] == ["has left"])
+        until(lambda: [client.state for client in hub.clients] == ["left"])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "type and float64", "xtc"])

@@ -93,7 +93,7 @@ def test_silent_connection_is_left_when_its_time_is_up(producer: Producer) -> No
         other.settimeout(LONG)
         while other.recv(4096):
             pass
-    assert said == [f"{client.name}: refused: it has not said that frames may come"]
+    assert said == [f"{client.name}: refused: it has not requested frames"]
     assert requests.n_admitted == 0
 
 
@@ -152,7 +152,7 @@ def test_hub_that_has_died_is_not_taken_for_a_living_one(producer: Producer, mon
         raise AssertionError("planted")
 
     monkeypatch.setattr(Hub, "_accept_next", dies)
-    with Hub("run", ANYWHERE) as hub, pytest.raises(StreamError, match="the hub has died, and lets nobody in"):
+    with Hub("run", ANYWHERE) as hub, pytest.raises(StreamError, match="the hub has died and accepts no clients"):
         hub.wait(LONG)
 
 

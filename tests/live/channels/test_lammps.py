@@ -181,10 +181,10 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     assert said.result(LONG).facts == {"checkpoint": str(tmp_path / "argon-15.restart"), "step": 15}
     said = asked(asking, "change-stride", stride=20)
     assert simulation.run(73) == (True, 90)  # at 20, and then at 40, 60, 80
-    assert said.result(LONG).message == "from step 20 on a frame every 20 steps, not 5"
+    assert said.result(LONG).message == "from step 20 a frame every 20 steps instead of 5"
     for kind, arguments, expected in (
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
-        ("dance", {}, "LAMMPS's reporter knows stop, checkpoint and change-stride, not 'dance'"),
+        ("dance", {}, "the reporter of LAMMPS supports stop, checkpoint and change-stride, not 'dance'"),
     ):
         said = asked(asking, kind, **arguments)
         assert simulation.run(20)[0]
@@ -212,7 +212,7 @@ def test_simulation_goes_on_where_no_checkpoint_can_be_written(
     for n, kind in enumerate(("checkpoint", "stop"), 1):
         said = asked(asking, kind)
         assert simulation.run(INTERVAL) == (True, n * INTERVAL)
-        with pytest.raises(StreamError, match=r"no checkpoint could be written: .*No such file or directory"):
+        with pytest.raises(StreamError, match=r"the checkpoint could not be written: .*No such file or directory"):
             said.result(LONG)
     simulation.end()
     assert [frame.step for frame in published()] == [5, 10]
@@ -231,10 +231,10 @@ def test_stop_of_lammps_itself_is_not_taken_for_the_last_step(start: Start, tmp_
     ("before", "after", "settings", "expected"),
     [
         ("units metal", "units lj", {}, "UnsupportedError: .*LAMMPS's units must be metal or real, not lj"),
-        ("atom_style atomic", "atom_style atomic\natom_modify id no", {}, "UnsupportedError: .*not numbered from 1"),
-        ("", "", {"n_atoms": 107}, "MismatchError: .*the channel is of 107 atoms, LAMMPS has 108"),
-        ("", "", {"energies": ["heat"]}, "MismatchError: .*energies of LAMMPS are potential, .*, not heat"),
-        ("", "", {"checkpoint": "argon-*.restart"}, r"MismatchError: .*LAMMPS does not take \* in a path"),
+        ("atom_style atomic", "atom_style atomic\natom_modify id no", {}, "UnsupportedError: .*are not 1 to"),
+        ("", "", {"n_atoms": 107}, "MismatchError: .*the channel has 107 atoms, LAMMPS has 108"),
+        ("", "", {"energies": ["heat"]}, "MismatchError: .*LAMMPS has the energies potential, .*, not heat"),
+        ("", "", {"checkpoint": "argon-*.restart"}, r"MismatchError: .*LAMMPS interprets \* in a path"),
     ],
 )
 def test_what_cannot_be_published_is_refused(

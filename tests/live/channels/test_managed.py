@@ -355,7 +355,7 @@ def test_ctrl_c_ends_waiting(frames: Path, wait: Callable[[ManagedDirectory], ob
 
 
 def test_what_makes_no_sense_is_refused(frames: Path) -> None:
-    with pytest.raises(MismatchError, match=r"the producer has not opened the directory: use `with`"):
+    with pytest.raises(MismatchError, match=r"the producer has not opened the directory; use `with`"):
         Producing(frames).open("a")
     with Producing(frames) as producing:
         for mode in ("r", "a", "x", "r+", "wz"):

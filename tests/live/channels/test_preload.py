@@ -347,7 +347,7 @@ def test_environment_says_what_the_library_needs(tmp_path: Path, monkeypatch: py
     assert Path(library).stat().st_size > 10_000
     with pytest.raises(MismatchError, match="timeout must be a time in seconds"):
         managed_environment(tmp_path / "a", -1)
-    with pytest.raises(UnsupportedError, match="with a colon"):
+    with pytest.raises(UnsupportedError, match="must not contain a colon"):
         managed_environment(tmp_path / "a:b")
     with pytest.raises(PermissionError, match="no rights for others"):
         managed_environment(_open_to_others(tmp_path / "others"))

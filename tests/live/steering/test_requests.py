@@ -74,7 +74,7 @@ def test_refusal_is_an_error_with_its_reason(tmp_path: Path, asking: ThreadPoolE
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         said = asking.submit(ask, producer.path, "dance")
         taken(producer)[0].refuse("never learnt it")
-        with pytest.raises(StreamError, match="the simulation refuses: never learnt it"):
+        with pytest.raises(StreamError, match="the simulation refused the request: never learnt it"):
             said.result(LONGEST_SECONDS)
         assert left(producer.path) == []
 
@@ -85,7 +85,7 @@ def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:
             ask(producer.path, "stop", timeout=0.05)
         assert left(producer.path) == []
         assert producer.requests() == []
-        with pytest.raises(StreamError, match="nobody waits for the answer any more"):
+        with pytest.raises(StreamError, match="the request was cancelled"):
             ask(producer.path, "stop", is_given_up=lambda: True)
         assert producer.requests() == []
 
@@ -124,7 +124,7 @@ def test_request_to_a_simulation_that_ends_is_void(tmp_path: Path, asking: Threa
     said = asking.submit(ask, producer.path, "stop")
     begun(producer.path, 1)
     producer.end(how, "for a reason")
-    with pytest.raises(StreamError, match=rf"the simulation has ended \({how}\) before it answered"):
+    with pytest.raises(StreamError, match=rf"the simulation ended \({how}\) before it answered"):
         said.result(LONGEST_SECONDS)
     assert left(producer.path) == []
 
@@ -158,7 +158,7 @@ def test_file_that_is_no_request_does_not_end_a_simulation(tmp_path: Path, conte
         (producer.path / FOLDER).mkdir()
         (producer.path / FOLDER / "1.request").write_text(content)
         assert producer.requests() == []
-        assert "no request" in (producer.path / FOLDER / "1.answer").read_text()
+        assert "invalid request" in (producer.path / FOLDER / "1.answer").read_text()
 
 
 def test_channel_with_requests_and_an_audit_log_is_read_listed_and_removed(tmp_path: Path) -> None:

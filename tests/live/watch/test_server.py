@@ -189,7 +189,7 @@ def until_answered(server: Server) -> None:
 
 
 def test_addresses_that_are_none_and_ports_that_are_taken_are_refused(server: Server) -> None:
-    with pytest.raises(MismatchError, match="expected an address of this machine"):
+    with pytest.raises(MismatchError, match="expected an IP address of this machine"):
         Server(Watcher(), "example.com")
     port = int(urlsplit(server.url).port or 0)
     with pytest.raises(OSError, match="in use") as caught:

@@ -61,9 +61,9 @@ def test_failure_says_why() -> None:
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
-    seen = Seen(Path("/channels/theirs"), "unreadable", "expected it to belong to user 0, got 1")
+    seen = Seen(Path("/channels/theirs"), "unreadable", "expected user 0 as the owner, got 1")
     assert "unreadable" in drawn([seen])[1]
-    assert "belong to user 0" in drawn([seen])[1]
+    assert "expected user 0" in drawn([seen])[1]
     assert "no channels yet" in drawn([])[0]
 
 
