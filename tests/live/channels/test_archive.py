@@ -1,4 +1,4 @@
-"""Archives: the frames of a channel in a file, each once, whoever dies meanwhile."""
+"""Tests of archives, which contain every frame of a channel exactly once."""
 
 import errno
 import os
@@ -35,21 +35,21 @@ def staging(tmp_path: Path) -> Staging:
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """A folder for archives alone, so that what is left behind shows."""
+    """Return an empty folder for archives, in which leftover files are visible."""
     folder = tmp_path / "output"
     folder.mkdir()
     return folder
 
 
 def all_published(staging: Staging | None, first: int = 0, end: int = N_FRAMES, resume_step: int | None = None) -> None:
-    """Publish frames on the channel `run`, of which its ring has the last four."""
+    """Publish frames on the channel `run`, whose ring has four slots."""
     with Producer("run", N_ATOMS, n_slots=4, full="drop-oldest", staging=staging, resume_step=resume_step) as producer:
         for frame in range(first, end):
             publish(producer, frame)
 
 
 def check_frames(path: Path, n_frames: int = N_FRAMES) -> None:
-    """Compare a file that holds positions to the bit with what was published."""
+    """Compare a file with exact positions to the published frames."""
     source = mdreel.read(path)
     assert source.n_frames == n_frames
     reader = source.reader(np.arange(N_ATOMS, dtype=np.uint32), ["positions"])

@@ -1,4 +1,4 @@
-"""Archives that a producer has written beside the simulation."""
+"""Tests of archives that a separate process writes for a producer."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Whoever dies, is missing, or has no right to be here: nobody hangs, and nothing is taken for what it is not."""
+"""Tests of channels with dead, missing or unauthorised producers and consumers."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Garbage over the real way: a server, a hub, a producer and a page get hundreds of it, and go on to serve others."""
+"""Tests that servers, hubs, producers and pages survive invalid messages."""
 
 import json
 import random
@@ -38,7 +38,7 @@ WORST = [
 
 
 def garbage(seed: int = 0) -> list[bytes]:
-    """The same garbage each time: the worst, and noise."""
+    """Return reproducible invalid messages, both crafted and random."""
     noise = random.Random(seed)
     said = [text.encode() for text in WORST]
     return said + [noise.randbytes(noise.randrange(1, 400)) for _ in range(N_MESSAGES - len(said))]
@@ -80,7 +80,7 @@ def test_server_goes_on_after_garbage_and_counts_it(producer: Producer, endpoint
 
 
 def test_dead_server_is_not_taken_for_a_living_one(producer: Producer, endpoint: str) -> None:
-    """A bug that no message can reach is planted: the thread dies, and whoever looks after the server is told."""
+    """Check that an error in the thread of a server is reported."""
     pytest.importorskip("zenoh")
     with Server("run", endpoint) as server:
         server.check()
@@ -92,7 +92,7 @@ def test_dead_server_is_not_taken_for_a_living_one(producer: Producer, endpoint:
 
 
 def test_relay_goes_on_after_garbage_of_a_server(endpoint: str, producer: Producer) -> None:
-    """A relay that is joined gets garbage from somebody else who has the token, and each frame all the same."""
+    """Check that a relay receives every frame despite invalid messages from a peer with the token."""
     pytest.importorskip("zenoh")
     from mdreel.live.nodes.link import connected
     from mdreel.live.nodes.security import Security
@@ -188,7 +188,7 @@ def test_answer_that_cannot_be_written_does_not_end_a_simulation(producer: Produ
 
 
 def test_relay_that_is_told_nonsense_of_a_channel_says_so(endpoint: str, tmp_path: Path) -> None:
-    """What a server says of its channel is refused before anything is made of it."""
+    """Check that a relay validates the description of a channel before it uses it."""
     zenoh = pytest.importorskip("zenoh")
     from mdreel.live.nodes.link import listening
     from mdreel.live.nodes.local_token import make_token

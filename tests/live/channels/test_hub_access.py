@@ -1,4 +1,4 @@
-"""Who may connect to a hub: this user on this machine, hosts that are named, or whoever has the token."""
+"""Tests of the access control of hubs."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Engines that do not keep to IMD: the hub says what is wrong before it believes it, and consumers see a failure."""
+"""Tests of hubs with engines that violate the IMD protocol."""
 
 import socket
 import struct
@@ -50,7 +50,7 @@ WRONG = {
 
 @contextmanager
 def engine_that_says(said: bytes) -> Iterator[str]:
-    """Give the address of an engine that says this to its client, and then no more."""
+    """Start an engine that sends given bytes and then nothing; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def speak() -> None:

@@ -1,4 +1,4 @@
-"""LAMMPS as a Python module: what its reporter publishes is what it writes itself, and what it is asked is done."""
+"""Tests of the LAMMPS reporter."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def _needs_lammps() -> None:
 
 
 class Simulation:
-    """LAMMPS in a process of its own, which does what it is told."""
+    """LAMMPS in a separate process that executes commands."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdin is not None
@@ -51,7 +51,7 @@ class Simulation:
         self.said = self._output.readline().strip()
 
     def run(self, n_steps: int) -> tuple[bool, int]:
-        """Have it run so many steps; whether all were done, and where it is."""
+        """Run a number of steps; return whether all were run, and the current step."""
         self.begin(n_steps)
         return self.done()
 
@@ -70,7 +70,7 @@ class Simulation:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start LAMMPS with argon, or another input, on the channel ``argon``."""
+    """Start LAMMPS with argon or another input on the channel ``argon``."""
     with ExitStack() as stack:
 
         def started(
@@ -94,7 +94,7 @@ def asking() -> Iterator[ThreadPoolExecutor]:
 
 
 def asked(asking: ThreadPoolExecutor, kind: str, **arguments: object) -> "Future[Answer]":
-    """Ask, and return when the request lies there."""
+    """Send a request and return when its file exists."""
     channel = Status.of("argon").path
     said = asking.submit(ask, channel, kind, arguments)
     until = monotonic() + LONG
@@ -154,7 +154,7 @@ def test_positions_may_be_those_in_the_cell_and_there_may_be_none(start: Start, 
 
 
 def test_positions_by_fix_external_are_those_that_lammps_writes(tmp_path: Path) -> None:
-    """A callback of LAMMPS's, without a reporter, as the page on engines has it."""
+    """Check a LAMMPS callback without a reporter, as documented on the page on engines."""
     (tmp_path / "in.argon").write_text(argon(tmp_path, INTERVAL).replace("xu yu zu", "x y z"))
     page = (ROOT / "docs" / "engines.md").read_text()
     code = page.partition("```python\n# A callback of LAMMPS's own.\n")[2].partition("```")[0]

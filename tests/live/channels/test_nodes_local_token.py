@@ -1,4 +1,4 @@
-"""A server at a loopback address: this user's relays find its token by themselves, other users get nothing."""
+"""Tests of the automatic token of servers at loopback addresses."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ def producer() -> Iterator[Producer]:
 
 
 def asks(endpoint: str, security: Security) -> list[object]:
-    """What somebody is answered who asks for the channel."""
+    """Query the channel and return the answer."""
     with connected(endpoint, security, 0.0) as session:
         return [reply.ok for reply in session.get("mdreel/1/run/join", payload=b"", timeout=LONG)]
 

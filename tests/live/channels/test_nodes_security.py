@@ -1,4 +1,4 @@
-"""Who is let in to a channel of another node, and where nobody listens."""
+"""Tests of the authentication between servers and relays."""
 
 import subprocess
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_token_lets_in_who_has_it_and_nobody_else(endpoint: str, tmp_path: Path)
 
 
 def certificates(folder: Path, authority: str, name: str) -> Security:
-    """A certificate for 127.0.0.1, by an authority that is made if it is not there."""
+    """Create a certificate for 127.0.0.1, and its authority if necessary."""
 
     def openssl(*words: object) -> None:
         subprocess.run(["openssl", *map(str, words)], cwd=folder, check=True, capture_output=True)

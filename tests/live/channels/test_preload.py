@@ -1,4 +1,4 @@
-"""Programs that know nothing of mdreel: what they write is seen when it is whole, and what they open is waited for."""
+"""Tests of managed directories with unmodified programs."""
 
 import errno
 import os

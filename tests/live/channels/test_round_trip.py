@@ -1,4 +1,4 @@
-"""What is published is what consumers see, where it lies, and as long as they look at it."""
+"""Tests that consumers receive the published frames unchanged and without copies."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""Ensembles whose manager was killed, interrupted or told to end are run again, and go on."""
+"""Tests of ensembles that are run again after their manager was killed or interrupted."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 def published(walks: Walks, label: str) -> int:
-    """Frames on the channel of a replica."""
+    """Return the number of frames on the channel of a replica."""
     try:
         return Status.of(walks.folder / "channels" / f"walk-{label}").n_published
     except (MdreelError, FileNotFoundError):
@@ -33,12 +33,12 @@ def published(walks: Walks, label: str) -> int:
 
 
 def processes(walks: Walks) -> list[Process]:
-    """Those of replicas that run."""
+    """Return the processes of running replicas."""
     return [Process.of(one["process"]) for one in walks.status() if one["process"] is not None]
 
 
 def is_standing(number: int | None) -> bool:
-    """Whether a process has stopped itself."""
+    """Return whether a process has stopped itself."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""OpenMM as the engine of an ensemble: results are those of each replica's archive, also of one that was killed."""
+"""Test of an ensemble of OpenMM simulations."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ensembles run: results are those of each replica's own trajectory, whoever dies, hangs or fails."""
+"""Tests of runs of ensembles with replicas that die, hang or fail."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""OpenMM is stopped by rule within two frames, and a fork continues from its checkpoint; what its reporter obeys."""
+"""Tests of the steering of OpenMM and of its reporter."""
 
 import json
 import runpy
@@ -39,7 +39,7 @@ def example() -> dict[str, Any]:
 
 
 def positions_of(path: Path) -> np.ndarray:
-    """Positions of all atoms in all frames, float32."""
+    """Return the positions of all atoms in all frames, float32."""
     source = mdreel.read(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     frames = mdreel._core.FrameSet.range(0, 1, source.n_frames)
@@ -118,7 +118,7 @@ def asking() -> Iterator[ThreadPoolExecutor]:
 
 
 def balls(tmp_path: Path, **settings: Any) -> tuple[Any, mdreel.live.Producer, mdreel.live.OpenMMReporter]:
-    """Two balls on a spring, and their reporter."""
+    """Create a simulation of two particles on a spring with its reporter."""
     import openmm
     from openmm import app, unit
 
@@ -143,7 +143,7 @@ def balls(tmp_path: Path, **settings: Any) -> tuple[Any, mdreel.live.Producer, m
 def asked(
     producer: mdreel.live.Producer, asking: ThreadPoolExecutor, kind: str, **arguments: object
 ) -> "Future[Answer]":
-    """Ask, and return when the request lies there."""
+    """Send a request and return when its file exists."""
     said = asking.submit(ask, producer.path, kind, arguments)
     until = monotonic() + LONGEST_SECONDS
     while not list((producer.path / FOLDER).glob("*.request")):

@@ -1,4 +1,4 @@
-"""Signals reach the process that is meant, and no other; its end and its checkpoint are waited for."""
+"""Tests of engines that are controlled by signals."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Requests reach a producer between two frames, once, and are answered, refused, withdrawn or void."""
+"""Tests of requests to a producer."""
 
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +23,7 @@ def asking() -> ThreadPoolExecutor:
 
 
 def taken(producer: mdreel.live.Producer) -> list[Request]:
-    """Look for requests until there are some."""
+    """Poll for requests until there are some."""
     until = monotonic() + LONGEST_SECONDS
     while monotonic() < until:
         if found := producer.requests():
@@ -33,7 +33,7 @@ def taken(producer: mdreel.live.Producer) -> list[Request]:
 
 
 def begun(channel: Path, n_requests: int) -> None:
-    """Wait until so many requests lie there."""
+    """Wait until a number of request files exist."""
     until = monotonic() + LONGEST_SECONDS
     while len(list((channel / FOLDER).glob("*.request"))) < n_requests:
         assert monotonic() < until

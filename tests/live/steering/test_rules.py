@@ -1,4 +1,4 @@
-"""Rules agree with slow, obvious loops over all values, whichever values come."""
+"""Tests of rules against simple reference implementations."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def rule(**settings: object) -> Rule:
 
 
 def slow(values: list[float], is_met: Callable[[float], bool], n_frames: int, n_hundredths: int) -> list[bool]:
-    """Whether at least so many hundredths of the last frames meet a condition, at each frame."""
+    """Return at each frame whether at least a given percentage of the last frames meets a condition."""
     found = []
     for end in range(1, len(values) + 1):
         last = values[max(0, end - n_frames) : end]
@@ -68,7 +68,7 @@ def test_needed_frames_are_those_of_decimal_numbers(n_frames: int, n_hundredths:
 
 
 def slow_effective(values: list[float]) -> float:
-    """n / (1 + 2 sum (1 - m/n) r_m), up to where r first is not positive."""
+    """Return n / (1 + 2 sum (1 - m/n) r_m), truncated at the first r that is not positive."""
     n = len(values)
     mean = sum(values) / n
     deviations = [value - mean for value in values]

@@ -1,4 +1,4 @@
-"""Steering frame by frame: which rule fires where, what is done then, and what the log says of it."""
+"""Tests of steering frame by frame."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The view on a terminal: everything that matters is in it, and it is no larger than the terminal."""
+"""Tests of the terminal view."""
 
 import io
 from dataclasses import replace
@@ -19,7 +19,7 @@ from mdreel.live.watch.terminal import Room, view
 
 
 def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> Seen:
-    """A channel with analyses of 300 frames."""
+    """Return a channel with analyses of 300 frames."""
     rows = np.column_stack([np.arange(300.0), 0.5 * np.arange(300.0), np.linspace(0, 4.25, 300)])
     columns = (("frame", ""), ("time", "ps"), ("rmsd", "Å"))
     seconds = {"wall": 10.0, "wait": 8.0, "read": 0.5, "compute": 1.0}
