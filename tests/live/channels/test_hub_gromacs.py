@@ -131,7 +131,10 @@ def test_hub_that_was_killed_is_succeeded_by_one_that_goes_on_with_the_channel(t
         refused = hub()
         assert refused.wait(LONG) == 3
         assert refused.stderr is not None
-        assert "the hub of this channel has died; continue it (resumes, --resume) or remove the channel" in refused.stderr.read()
+        assert (
+            "the hub of this channel has died; continue it (resumes, --resume) or remove the channel"
+            in refused.stderr.read()
+        )
         second = hub("--resume")
         n_before = Status.of("water").n_published
         steps += [frame.step for _, frame in zip(range(n_before + 10), consumer, strict=False)]

@@ -60,7 +60,7 @@ def test_stop_waits_for_the_end_and_the_checkpoint(
     (tmp_path / "pid").write_text(f"{process.pid}\n")
     named = {"process": process, "number": process.pid, "file": tmp_path / "pid"}[how]
     done = BySignal(named, checkpoint).stop(never)
-    expected = f"process {process.pid} has ended after SIGTERM with the checkpoint {checkpoint}"
+    expected = f"process {process.pid} ended after SIGTERM with the checkpoint {checkpoint}"
     assert done == Done(expected, str(checkpoint))
     assert checkpoint.read_text() == "SIGTERM"
     assert process.wait() == 1
@@ -113,7 +113,7 @@ def test_file_without_the_number_of_a_process_is_refused(tmp_path: Path, content
 
 
 def test_fork_takes_the_last_checkpoint_of_the_engine(checkpoint: Path) -> None:
-    with pytest.raises(MismatchError, match="there is no checkpoint"):
+    with pytest.raises(MismatchError, match="the checkpoint of the engine is unknown"):
         BySignal(None).last_checkpoint(never)
     with pytest.raises(FileNotFoundError, match="has not written a checkpoint yet"):
         BySignal(None, checkpoint).last_checkpoint(never)

@@ -81,7 +81,9 @@ def test_refusal_is_an_error_with_its_reason(tmp_path: Path, asking: ThreadPoolE
 
 def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
-        with pytest.raises(StreamTimeoutError, match=r"has not answered within 0\.05 s: it has not looked at it"):
+        with pytest.raises(
+            StreamTimeoutError, match=r"has not answered within 0\.05 s: it has not claimed the request"
+        ):
             ask(producer.path, "stop", timeout=0.05)
         assert left(producer.path) == []
         assert producer.requests() == []
@@ -114,7 +116,7 @@ def test_request_that_was_taken_is_said_to_have_begun(tmp_path: Path, asking: Th
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         said = asking.submit(ask, producer.path, "stop", timeout=0.5)
         taken(producer)
-        with pytest.raises(StreamTimeoutError, match="it has begun with it"):
+        with pytest.raises(StreamTimeoutError, match="it has claimed the request"):
             said.result(LONGEST_SECONDS)
 
 

@@ -166,7 +166,7 @@ def test_rule_that_may_not_fire_still_counts_frames() -> None:
         ({"above": 1.0, "share": 0.0}, "share must be more than 0 and at most 1, not 0"),
         ({"above": 1.0, "share": 80.0}, "share must be more than 0 and at most 1, not 80"),
         ({"effective_samples": 5.0, "frames": 4}, "at most the 4 checked frames, not 5"),
-        ({"effective_samples": 1.0}, "needs 2 frames or more"),
+        ({"effective_samples": 1.0}, "requires 2 frames or more"),
         ({"effective_samples": 5.0, "frames": 40, "share": 0.5}, "share is not allowed with effective-samples"),
         ({"above": 1.0, "actions": ()}, "expected at least one action"),
         ({"above": 1.0, "cool_down_seconds": math.inf}, "cool-down-seconds must be a finite number"),

@@ -97,8 +97,8 @@ def test_what_follows_a_failed_action_is_not_done(atoms: Any, channel: Publish, 
         (command("sleep", "600", timeout=0.1), "was ended: it took more than 0.1 s"),
         (command("echo", "{checkpoint}", placeholders=True), "the command needs checkpoint, which is unknown"),
         (command("sh", "-c", "kill -9 $$"), "ended with signal 9"),
-        (Action(type="fork", name="say", command=("true",)), "the simulation has ended (finished)"),
-        (Action(type="change-stride", name="say", stride=7), "the simulation has ended (finished)"),
+        (Action(type="fork", name="say", command=("true",)), "the simulation ended (finished)"),
+        (Action(type="change-stride", name="say", stride=7), "the simulation ended (finished)"),
     ],
 )
 def test_action_that_fails_says_why_and_steering_goes_on(

@@ -115,7 +115,7 @@ def replay(
     pace = pace or Pace()
     frames = range(source.n_frames)[slice(start, stop, step)]
     if not frames or min(start, stop or 0) < 0 or step < 1:
-        message = f"start={start}, stop={stop}, step={step} selects no frame"
+        message = f"no frame is left of start={start}, stop={stop}, step={step}"
         raise MismatchError(f"{name_of(source)}: {message}; the trajectory has {source.n_frames} frames")
     has = source.quantities
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), has)
