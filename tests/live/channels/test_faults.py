@@ -181,7 +181,7 @@ def test_channel_is_removed_when_its_producer_has_gone(folder: Path) -> None:
     with Producer("run", N_ATOMS) as producer:
         publish(producer, 0)
         consumer = Consumer("run").open()
-        with pytest.raises(StreamError, match="living producer"):
+        with pytest.raises(StreamError, match="running producer"):
             channel("run").remove()
     channel("run").remove()
     assert list(folder.iterdir()) == []

@@ -151,7 +151,7 @@ def test_request_to_a_producer_before_is_not_for_the_next(tmp_path: Path, asking
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         assert producer.requests() == []
         assert left(producer.path) == ["1.answer"]
-        assert "the simulation before" in (folder / "1.answer").read_text()
+        assert "an earlier simulation" in (folder / "1.answer").read_text()
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "\0"])
