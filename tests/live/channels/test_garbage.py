@@ -13,7 +13,7 @@ from imd_client import LONG, ImdClient
 from mdreel.errors import StreamError, StreamTimeoutError, UnansweredRequestWarning
 from mdreel.live.channels.requests import FOLDER
 from mdreel.live.channels.status import Status
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.engines.imd import Hub
 from mdreel.live.nodes import Relay, Server
 from mdreel.live.producers.producer import Producer
@@ -126,7 +126,7 @@ def test_hub_goes_on_after_garbage_and_counts_it(producer: Producer) -> None:
 
 
 def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp_path: Path) -> None:
-    obeying = Obeying(producer, "the test", 10, tmp_path / "checkpoint", None)
+    commands = EngineCommands(producer, "the test", 10, tmp_path / "checkpoint", None)
     folder = producer.path / FOLDER
     folder.mkdir()
     asked = {"kind": "change-stride", "arguments": {"stride": 7}, "epoch": producer.epoch}
@@ -148,15 +148,15 @@ def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp
     (folder / "a-folder.request").mkdir()
     (folder / "a-link.request").symlink_to(folder / "nowhere")
     for _ in range(3):
-        assert not obeying.look(0, lambda path: path.touch())
-    assert obeying.interval == 10
+        assert not commands.look(0, lambda path: path.touch())
+    assert commands.interval == 10
     answers = [json.loads(path.read_text()) for path in folder.glob("*.answer")]
     assert len(answers) == len(contents) + 2
     assert not any(answer["done"] for answer in answers)
     assert list(folder.glob("*.request")) == list(folder.glob("*.taken")) == []
     (folder / "9999.request").write_text(json.dumps(asked))
-    obeying.look(0, lambda path: path.touch())
-    assert obeying.interval == 7
+    commands.look(0, lambda path: path.touch())
+    assert commands.interval == 7
 
 
 def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
@@ -165,12 +165,12 @@ def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
     def fails(path: Path) -> None:
         raise RuntimeError("the engine is at odds with itself")
 
-    obeying = Obeying(producer, "the test", 10, tmp_path / "checkpoint", None)
+    commands = EngineCommands(producer, "the test", 10, tmp_path / "checkpoint", None)
     folder = producer.path / FOLDER
     folder.mkdir()
     for number, kind in enumerate(("checkpoint", "stop")):
         (folder / f"{number}.request").write_text(json.dumps({"kind": kind, "epoch": producer.epoch}))
-    assert not obeying.look(0, fails)
+    assert not commands.look(0, fails)
     for path in folder.glob("*.answer"):
         assert "at odds with itself" in json.loads(path.read_text())["message"]
 

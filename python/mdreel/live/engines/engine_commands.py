@@ -18,7 +18,7 @@ Write: TypeAlias = Callable[[Path], None]
 """Function that makes the engine write its state to a file, and raises `OSError` if that fails."""
 
 
-class Obeying:
+class EngineCommands:
     """Write checkpoints and carry out the requests ``stop``, ``checkpoint`` and ``change-stride``.
 
     Parameters

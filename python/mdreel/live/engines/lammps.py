@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.producers.producer import Producer
 
@@ -87,7 +87,7 @@ class LAMMPSReporter:
         checkpoint_frames: int | None = None,
         wrap: bool = False,
     ) -> None:
-        self._obeying = Obeying(producer, "LAMMPS", interval, checkpoint, checkpoint_frames)
+        self._commands = EngineCommands(producer, "LAMMPS", interval, checkpoint, checkpoint_frames)
         _check(producer, lmp, Path(checkpoint).absolute())
         self._producer = producer
         self._lmp = lmp
@@ -99,12 +99,12 @@ class LAMMPSReporter:
     @property
     def interval(self) -> int:
         """Current number of steps between two frames."""
-        return self._obeying.interval
+        return self._commands.interval
 
     @property
     def is_stopped(self) -> bool:
         """Whether the simulation was stopped on request."""
-        return self._obeying.is_stopped
+        return self._commands.is_stopped
 
     def run(self, n_steps: int) -> bool:
         """Run the simulation.
@@ -133,7 +133,7 @@ class LAMMPSReporter:
                 return False
             if until % self.interval == 0:
                 self._publish()
-                self._obeying.look(until, self._write)
+                self._commands.look(until, self._write)
         return not self.is_stopped
 
     @property

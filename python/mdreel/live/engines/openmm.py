@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
@@ -68,7 +68,7 @@ class OpenMMReporter:
         checkpoint_frames: int | None = None,
         wrap: bool | None = None,
     ) -> None:
-        self._obeying = Obeying(producer, "OpenMM", interval, checkpoint, checkpoint_frames)
+        self._commands = EngineCommands(producer, "OpenMM", interval, checkpoint, checkpoint_frames)
         unknown = [name for name in producer.manifest.energies if name not in _ENERGIES]
         if unknown:
             message = f"OpenMM has the energies {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
@@ -111,7 +111,7 @@ class OpenMMReporter:
             {name: of_state[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
             or None,
         )
-        if self._obeying.look(simulation.currentStep, partial(_write, simulation)):
+        if self._commands.look(simulation.currentStep, partial(_write, simulation)):
             raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
@@ -125,12 +125,12 @@ class OpenMMReporter:
     @property
     def interval(self) -> int:
         """Current number of steps between two frames."""
-        return self._obeying.interval
+        return self._commands.interval
 
     @property
     def is_stopped(self) -> bool:
         """Whether the simulation was stopped on request."""
-        return self._obeying.is_stopped
+        return self._commands.is_stopped
 
 
 def _write(simulation: Any, path: Path) -> None:
