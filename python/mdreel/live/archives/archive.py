@@ -12,7 +12,7 @@ from mdreel.live.archives.archiver import Archiver, Choices
 from mdreel.live.archives.options import GROUP
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.trajectory.output_file import check_settings
 
@@ -148,7 +148,7 @@ def archive_with(
     check_settings(path, choices.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed
     until = monotonic() + wait
-    when_there(lambda: Status.of(place), wait)
+    wait_until_available(lambda: Status.of(place), wait)
     with PartFile(path, max(0.0, until - monotonic())) as part, Consumer(place, restart=restart, group=group) as frames:
         archiver = Archiver(part, frames, choices)
         if not archiver.is_done:

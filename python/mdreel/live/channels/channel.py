@@ -10,8 +10,8 @@ from mdreel._core import Source, channel_source
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MismatchError, StreamError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Consumer, Start, begin_of
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.consumer import Consumer, Start, parse_start
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice_board import NoticeBoard
 
@@ -96,7 +96,7 @@ class Channel:
             raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")
         self.path: Path = place_of(channel)
         self._start = start
-        self._begin = begin_of(start)
+        self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
         self._restart = restart
@@ -140,7 +140,7 @@ class Channel:
                 self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed
             )
 
-        return when_there(join, self._wait)
+        return wait_until_available(join, self._wait)
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> NoticeBoard:
         """Return the notice board on which a run over the channel publishes its progress and results."""

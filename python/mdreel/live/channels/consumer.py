@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from mdreel._core import ChannelConsumer
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
 
@@ -83,7 +83,7 @@ class Consumer:
         share: bool = False,
     ) -> None:
         self.path: Path = place_of(channel)
-        self._begin = begin_of(start)
+        self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
         self._restart = restart
@@ -115,7 +115,7 @@ class Consumer:
             If this member and the group differ in `share`.
         """
         if self._core is None:
-            self._core = when_there(self._join, self._wait)
+            self._core = wait_until_available(self._join, self._wait)
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:
@@ -262,7 +262,7 @@ class Consumer:
         return f"<Consumer of {self.path}>"
 
 
-def begin_of(start: Start) -> tuple[str, float | None]:
+def parse_start(start: Start) -> tuple[str, float | None]:
     """Parse the start of a consumer for the core.
 
     Raises

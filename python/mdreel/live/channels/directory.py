@@ -88,7 +88,7 @@ def check_folder(folder: Path) -> None:
     raise PermissionError(errno.EACCES, found, str(folder))
 
 
-def when_there(join: Callable[[], T], seconds: float) -> T:
+def wait_until_available(join: Callable[[], T], seconds: float) -> T:
     """Join a channel as soon as it exists.
 
     Parameters

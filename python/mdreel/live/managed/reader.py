@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from mdreel._core import DirectoryArrivals, DirectoryReader
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import when_there
+from mdreel.live.channels.directory import wait_until_available
 
 
 class ManagedDirectory:
@@ -48,7 +48,7 @@ class ManagedDirectory:
     """
 
     def __init__(self, path: str | PathLike[str], *, wait: float = 0.0) -> None:
-        self._core: DirectoryReader = when_there(lambda: DirectoryReader(path), wait)
+        self._core: DirectoryReader = wait_until_available(lambda: DirectoryReader(path), wait)
         self.path: Path = self._core.path
 
     def wait(self, name: str, timeout: float | None = None) -> Path:

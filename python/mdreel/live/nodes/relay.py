@@ -9,7 +9,7 @@ from typing import Self
 
 from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Start, begin_of
+from mdreel.live.channels.consumer import Start, parse_start
 from mdreel.live.channels.directory import place_of
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.staging import Staging
@@ -97,7 +97,7 @@ class Relay:
         rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
-        self._passing = Passing(channel, self._local, begin_of(start), patience, rejects, self._stops, self._ready)
+        self._passing = Passing(channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 

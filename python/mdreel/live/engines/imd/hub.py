@@ -13,8 +13,8 @@ from typing import Self
 
 from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Start, begin_of
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.consumer import Start, parse_start
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.status import Status
 from mdreel.live.engines.imd.access import Access, token_of
@@ -141,7 +141,7 @@ class Hub:
             raise MismatchError(f"passes_on supports {' and '.join(PASSED_ON)}, not {', '.join(sorted(unknown))}")
         if self._passes_on and engine is None:
             raise MismatchError("passes_on requires an engine; set engine=")
-        begin_of(start)
+        parse_start(start)
         self._access = Access(self._listen, allow, token_of(token_file))
         self._serving = Serving(version, start, restart, bytes_of(memory), patience)
         self._wait = wait
@@ -183,7 +183,7 @@ class Hub:
             raise OSError(error.errno, error.strerror, str(self._listen)) from error
         try:
             if self._feed is None:
-                when_there(lambda: Status.of(self.path), self._wait)
+                wait_until_available(lambda: Status.of(self.path), self._wait)
             else:
                 self._feed.connect()
                 self._feed.start()
