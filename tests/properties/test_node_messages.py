@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdreel.errors import FormatError
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
+from mdreel.live.nodes.inbox import ChunkOrder, Inbox
 from mdreel.live.nodes.messages import (
     CHUNK_BYTES,
     ENDS,

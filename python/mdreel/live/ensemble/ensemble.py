@@ -13,7 +13,7 @@ from typing import Any
 from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.atomic_files import replacing
 from mdreel.foundation.untrusted_input import content_of, object_of
-from mdreel.live.ensemble.ending import end_all
+from mdreel.live.ensemble.shutdown import end_all
 from mdreel.live.ensemble.journal import Past, past_of
 from mdreel.live.ensemble.observation import Inquiry
 from mdreel.live.ensemble.replica import RUNNING, Replica

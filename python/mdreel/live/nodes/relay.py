@@ -16,7 +16,7 @@ from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.endpoint import check_endpoint
 from mdreel.live.nodes.link import connected
 from mdreel.live.nodes.local import LocalChannel
-from mdreel.live.nodes.passing import Passing, Relayed
+from mdreel.live.nodes.relay_client import RelayClient, Relayed
 from mdreel.live.nodes.security import Security
 
 _LOOK_SECONDS = 0.2
@@ -97,7 +97,7 @@ class Relay:
         rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
-        self._passing = Passing(channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready)
+        self._client = RelayClient(channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -125,8 +125,8 @@ class Relay:
         """
         try:
             with connected(self.endpoint, self._security, self._wait) as opened:
-                self._passing.meet(opened, self._wait)
-                return self._passing.run()
+                self._client.meet(opened, self._wait)
+                return self._client.run()
         finally:
             self._local.leave()
 
@@ -177,7 +177,7 @@ class Relay:
     @property
     def relayed(self) -> Relayed:
         """Statistics so far."""
-        return self._passing.relayed
+        return self._client.relayed
 
     def _run_aside(self) -> None:
         try:

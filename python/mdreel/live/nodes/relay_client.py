@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import Rejects
-from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
+from mdreel.live.nodes.inbox import ChunkOrder, Inbox
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.live.nodes.local import LocalChannel
 from mdreel.live.nodes.messages import (
@@ -61,7 +61,7 @@ class Relayed(NamedTuple):
     n_joins: int
 
 
-class Passing:
+class RelayClient:
     """Receive the frames of a channel of another node and publish them here, until the channel ends.
 
     Every error of the transport (a message that is lost, damaged or invalid, or a silent server) is handled in the same
