@@ -13,10 +13,10 @@ from typing import Any
 from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.atomic_files import replacing
 from mdreel.foundation.untrusted_input import content_of, object_of
-from mdreel.live.ensemble.shutdown import end_all
 from mdreel.live.ensemble.journal import Past, past_of
 from mdreel.live.ensemble.observation import Inquiry
 from mdreel.live.ensemble.replica import RUNNING, Replica
+from mdreel.live.ensemble.shutdown import end_all
 from mdreel.live.ensemble.table import STATE_FOLDER, EnsembleTable
 from mdreel.live.ensemble.tables import Tables
 

@@ -20,13 +20,13 @@ def check_endpoint(endpoint: str, *, listens: bool = False, all_interfaces: bool
     found = _ENDPOINT.fullmatch(endpoint)
     if found is None or not 0 < int(found[3]) < 65536:
         raise MismatchError(f"expected an address such as tcp/10.0.0.1:7447 or tls/node1:7447, got {endpoint!r}")
-    if listens and not all_interfaces and any(place.is_unspecified for place in places_of(found[2])):
+    if listens and not all_interfaces and any(place.is_unspecified for place in resolve_host(found[2])):
         raise MismatchError(f"{endpoint}: this address means all interfaces; choose one, or allow them all")
 
 
 def is_local(endpoint: str) -> bool:
     """Return whether only this machine can reach an address."""
-    return all(place.is_loopback for place in places_of(host_and_port(endpoint)[0]))
+    return all(place.is_loopback for place in resolve_host(host_and_port(endpoint)[0]))
 
 
 def host_and_port(endpoint: str) -> tuple[str, int]:
@@ -36,7 +36,7 @@ def host_and_port(endpoint: str) -> tuple[str, int]:
     return found[2], int(found[3])
 
 
-def places_of(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+def resolve_host(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
     """Resolve a host to its IP addresses."""
     host = host.strip("[]")
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mdreel.errors import MismatchError
 from mdreel.live.channels.directory import check_folder
-from mdreel.live.nodes.endpoint import host_and_port, is_local, places_of
+from mdreel.live.nodes.endpoint import host_and_port, is_local, resolve_host
 from mdreel.live.nodes.security import Security
 
 _FOLDER = "/dev/shm/mdreel-{user}"  # noqa: S108 - a private folder of the user
@@ -93,7 +93,7 @@ def forget_token(endpoint: str) -> None:
 def _files(endpoint: str) -> list[Path]:
     """Return the token files of an address. Each address has its own token, which no other listener receives."""
     host, port = host_and_port(endpoint)
-    places = sorted({str(place) for place in places_of(host)})
+    places = sorted({str(place) for place in resolve_host(host)})
     return [folder_of_tokens() / f".token-{place.replace(':', '_')}-{port}" for place in places]
 
 

@@ -97,7 +97,9 @@ class Relay:
         rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
-        self._client = RelayClient(channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready)
+        self._client = RelayClient(
+            channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready
+        )
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from mdreel.errors import MismatchError
-from mdreel.live.engines.imd.address import Address, Place, place_of_peer
+from mdreel.live.engines.imd.address import Address, IPAddress, parse_ip_address
 from mdreel.live.nodes.security import Security
 
 TOKEN_BEGINS = b"MDREEL "
@@ -84,7 +84,7 @@ class Access:
 
     def refusal(self, connection: socket.socket) -> str | None:
         """Return the reason for refusing a connection; None if it is allowed."""
-        peer = place_of_peer(connection.getpeername()[0])
+        peer = parse_ip_address(connection.getpeername()[0])
         if self._networks:
             return None if any(peer in network for network in self._networks) else "this host is not allowed"
         if self.wants_token:
@@ -97,7 +97,7 @@ class Access:
 
 def user_of(connection: socket.socket) -> int | None:
     """Return the user at the other end of a local connection; None if it has been closed."""
-    ends = [(place_of_peer(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
+    ends = [(parse_ip_address(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
     for local, remote, state, user in _connections():
         if [local, remote] == ends:
             # The kernel reports user 0 for a closed connection.
@@ -105,7 +105,7 @@ def user_of(connection: socket.socket) -> int | None:
     return None
 
 
-_End = tuple[Place, int]
+_End = tuple[IPAddress, int]
 
 
 def _connections() -> Iterator[tuple[_End, _End, str, int]]:
@@ -122,4 +122,4 @@ def _end(text: str) -> _End:
     digits, port = text.split(":")
     words = [int(digits[at : at + 8], 16) for at in range(0, len(digits), 8)]
     place = ipaddress.ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words))
-    return place_of_peer(str(place)), int(port, 16)
+    return parse_ip_address(str(place)), int(port, 16)

@@ -9,7 +9,7 @@ from mdreel.errors import MismatchError
 
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):([0-9]{1,5})")
 
-Place = ipaddress.IPv4Address | ipaddress.IPv6Address
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Address(NamedTuple):
@@ -40,7 +40,7 @@ class Address(NamedTuple):
             raise MismatchError(f"expected an address such as 127.0.0.1:8889, got {text!r}")
         return cls(found[1].strip("[]"), int(found[2]))
 
-    def places(self) -> list[Place]:
+    def ip_addresses(self) -> list[IPAddress]:
         """Resolve the host to its IP addresses.
 
         Raises
@@ -52,23 +52,23 @@ class Address(NamedTuple):
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except OSError as error:
             raise MismatchError(f"{self}: unknown host: {error}") from error
-        return [place_of_peer(str(each[4][0])) for each in found]
+        return [parse_ip_address(str(each[4][0])) for each in found]
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
-        return all(place.is_loopback for place in self.places())
+        return all(place.is_loopback for place in self.ip_addresses())
 
     @property
     def is_everywhere(self) -> bool:
         """Whether it denotes all interfaces."""
-        return any(place.is_unspecified for place in self.places())
+        return any(place.is_unspecified for place in self.ip_addresses())
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def place_of_peer(host: str) -> Place:
+def parse_ip_address(host: str) -> IPAddress:
     """Parse an IP address; convert an IPv4-mapped IPv6 address to IPv4."""
     place = ipaddress.ip_address(host.partition("%")[0])
     return getattr(place, "ipv4_mapped", None) or place
