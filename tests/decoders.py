@@ -254,7 +254,7 @@ DECODERS = {
         tuple(encode(1, message) for message in _MESSAGES),
         (
             *(f"live/nodes/messages.py:{name}" for name in ("decode", "_chunk", "_beat", "_end", "<module>")),
-            "live/nodes/relay_session.py:Passing._take_chunk",
+            "live/nodes/relay_client.py:RelayClient._take_chunk",
         ),
         is_json=False,
     ),

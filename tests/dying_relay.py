@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from mdreel.live.nodes import Relay
+from mdreel.live.nodes.inbox import ChunkOrder
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import Chunk, Epoch, decode
-from mdreel.live.nodes.receive_queue import ChunkOrder
-from mdreel.live.nodes.relay_session import Passing
+from mdreel.live.nodes.relay_client import RelayClient
 
 
-def is_later_epoch(_: Passing, received: bytes) -> bool:
+def is_later_epoch(_: RelayClient, received: bytes) -> bool:
     """Whether a message says that another epoch than the first begins."""
     message = decode(received)[1]
     return isinstance(message, Epoch) and message.epoch > 0
@@ -51,7 +51,7 @@ def main(endpoint: str, channel: str, name: str, moment: str, n_before: int) -> 
         return local._last is not None and local._last[0] > 0
 
     moments: dict[str, tuple[type, str, Callable[..., bool]]] = {
-        "behind the message of the epoch": (Passing, "_take", is_later_epoch),
+        "behind the message of the epoch": (RelayClient, "_take", is_later_epoch),
         "within its first frame": (ChunkOrder, "accept", is_in_first_frame),
         "behind the epoch of the local channel": (LocalChannel, "_advance", is_later),
         "behind its first frame": (LocalChannel, "add", has_frames_of_it),

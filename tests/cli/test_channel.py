@@ -95,7 +95,7 @@ def test_followed_file_may_be_written_as_frames_come_as_well(run, adk, tmp_path)
         (["--channel", "run1", "--checkpoint", "kept"], "--checkpoint needs the files of a trajectory"),
         (["--channel", "run1", "--backend", "processes"], "--backend: not for results so far"),
         (["--channel", "run1", "--on-error", "skip"], "--on-error: not for results so far"),
-        (["--channel", "no name"], "a channel is named by"),
+        (["--channel", "no name"], "the name of a channel must be"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(run, adk, options, words):
@@ -142,7 +142,7 @@ def test_channels_are_listed_and_removed(run, adk, folder):
         (["--rate", "0"], "more than 0 frames a second"),
         (["--fsync"], "--fsync: with --staging only"),
         (["--full", "panic"], "--full"),
-        (["--full", "spill"], 'full="spill" needs a staging'),
+        (["--full", "spill"], 'full="spill" requires staging'),
         (["--start", "-1"], "count from the first frame"),
         (["--start", "98"], "no frame is left"),
         (["--slots", "1"], "--slots"),

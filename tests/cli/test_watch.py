@@ -77,9 +77,9 @@ def test_nothing_to_look_at_is_an_error_once(run: Any, folder: Path) -> None:
         (["--listen", "127.0.0.1"], "with --web only"),
         (["--web", "--once"], "without --once"),
         (["--web", "--json"], "without --once"),
-        (["--web", "--listen", "example.com"], "expected an address of this machine"),
+        (["--web", "--listen", "example.com"], "expected an IP address of this machine"),
         (["--web", "--listen", "192.0.2.7"], "192.0.2.7, port 0: "),
-        (["no name"], "a channel is named by"),
+        (["no name"], "the name of a channel must be"),
         (["--interval", "0"], "--interval"),
     ],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mdreel.errors import FormatError
 from mdreel.live.channels.manifest import Manifest
+from mdreel.live.nodes.inbox import ChunkOrder, Inbox
 from mdreel.live.nodes.messages import (
     CHUNK_BYTES,
     ENDS,
@@ -29,7 +30,6 @@ from mdreel.live.nodes.messages import (
     decode,
     encode,
 )
-from mdreel.live.nodes.receive_queue import ChunkOrder, Inbox
 
 word = st.integers(0, 2**64 - 1)
 reason = st.text(max_size=200)

@@ -1,4 +1,4 @@
-"""Channels, engines and tools for simulations that are still running."""
+"""Channels, engines and tools for running simulations."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Incremental runs over the frames that have arrived."""
+"""Run in turns, each over the frames that were published since the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,40 +26,40 @@ from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
 _MOST_TIMED = 10_000
-"""Turns whose spans are kept: a run may go on for weeks."""
+"""Number of turns whose spans are recorded, because a run may take weeks."""
 
 
 class Turns:
-    """Runs analyses over a trajectory that grows, as far as it has grown.
+    """Run analyses over the available frames of a growing trajectory.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        The analyses, of one trajectory. Frames that they need beforehand, such as a reference, are waited for.
+        Analyses of one trajectory. The constructor waits for frames that they need first, such as a reference.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int or None
-        How many threads.
+        Number of threads.
     transformations : sequence of Transformation
-        As of `Analysis.run`.
+        See `Analysis.run`.
     shown : sequence of ResultsView or None
-        What others see of each analysis.
+        Results of each analysis that watchers see.
 
     Attributes
     ----------
     n_frames : int
-        Frames done.
+        Number of analysed frames.
     is_over : bool
-        Whether no more will come.
+        Whether there will be no more frames.
     has_news : bool
-        Whether there are frames that the results do not have.
+        Whether there are analysed frames that the results do not include.
     board : NoticeBoard
-        What others see.
+        Notice board of the run.
 
     Raises
     ------
     UnsupportedError
-        If the trajectory does not grow, or an analysis needs to know how many frames there will be.
+        If the trajectory does not grow, or an analysis needs the number of frames in advance.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class Turns:
         self._executor = Threads(n_workers)
         opened = transformed(leader_of(analyses).open(), transformations)
         if not opened.is_growing:
-            raise UnsupportedError(f"{name_of(opened)}: the trajectory does not grow: run() gives all results at once")
+            raise UnsupportedError(f"{name_of(opened)}: the trajectory does not grow; use run() instead")
         if any(analysis.leaves_file for analysis in analyses):
-            raise UnsupportedError("an analysis that writes a file does that at its end: it has no results before")
+            raise UnsupportedError("an analysis that writes a file has no results before its end; use run()")
         executor_in_order(opened, self._executor, None, has_checkpoint=False)
-        select_frames(opened, *window)  # says what is wrong with them
+        select_frames(opened, *window)  # checks the window
         start, self._stop, step = window
         self._next, self._step = start or 0, 1 if step is None else step
         self._job: Job = job_of(analyses, opened)
@@ -90,7 +90,7 @@ class Turns:
         self._n_turns = 0
         self._waited_ns = self._looked_ns = 0
         self._free_since_ns = self._ended_ns = self._begun_ns + self._opening_ns
-        self._waits: list[tuple[int, int, int]] = []  # start and end of each, and the block that ended it
+        self._waits: list[tuple[int, int, int]] = []  # start, end and following block of each wait
         self._has_results = False
         self._outcome: Outcome | None = None
         self.n_frames = 0
@@ -100,17 +100,17 @@ class Turns:
 
     @property
     def has_all(self) -> bool:
-        """Whether no frame behind those that are done is wanted."""
+        """Whether all frames of the window have been analysed."""
         return self._stop is not None and self._next >= self._stop
 
     @property
     def title(self) -> str:
-        """What is computed."""
+        """Names of the analyses."""
         return ", ".join(dict.fromkeys(type(analysis).__name__ for analysis in self._analyses))
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Where the time went, s: the whole, waiting for frames, and of looking at them the kinds of spans."""
+        """Total time, time waiting for frames, and time of each kind of span, s."""
         if self._has_results and not self.has_news and self._n_turns <= _MOST_TIMED:
             return seconds_of(self._analyses[0].timing)
         shares = shares_of(self._analyses[0].timing) if self._has_results else {}
@@ -119,11 +119,11 @@ class Turns:
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}
 
     def add_wait(self, seconds: float) -> None:
-        """Count time in which nobody has asked for a turn, s, as waiting for frames."""
+        """Count time without a turn, s, as time waiting for frames."""
         self._waited_ns += round(1e9 * seconds)
 
     def turn(self, seconds: float) -> None:
-        """Wait for frames, at most so many s, and look at those that are there."""
+        """Wait up to `seconds` s for frames, and analyse the available ones."""
         source = self._job.source
         begun_ns = perf_counter_ns()
         n_there, is_ended = await_arrival(source, self._next, self._step, seconds)
@@ -132,7 +132,7 @@ class Turns:
         n_frames = len(range(self._next, end, self._step))
         if n_frames:
             if not self.n_frames:
-                self._check.before(self._next)  # it is there
+                self._check.before(self._next)  # the first frame is available
                 self._check.warn()
             self._look_at(FrameSet.range(self._next, self._step, n_frames))
             self._next += n_frames * self._step
@@ -157,7 +157,7 @@ class Turns:
         self._looked_ns += self._free_since_ns - begun_ns
 
     def show(self, is_last: bool) -> None:
-        """Give the analyses the results so far, if there are any that they do not have, and let others see them."""
+        """Update the results of the analyses and publish them on the notice board, if there are new ones."""
         if self.has_news:
             self._take()
         if self.n_frames and (is_last or self.board.is_due):
@@ -167,7 +167,7 @@ class Turns:
             self._warn_of_all()
 
     def _take(self) -> None:
-        so_far = Part.empty(0, self._job.kernel)  # which understands what users' code has made
+        so_far = Part.empty(0, self._job.kernel)  # knows how to decode values of user functions
         so_far.merge(Part.from_bytes(self._whole.to_bytes()))
         outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
@@ -180,10 +180,10 @@ class Turns:
         self.has_news = False
 
     def _with_waits(self, spans: NDArray[np.void]) -> NDArray[np.void]:
-        """Add the time between two turns, in which the workers wait for frames."""
+        """Add the times between turns, in which the workers wait for frames, as spans."""
         waits = self._waits
         if self.is_over and self._n_turns <= _MOST_TIMED:
-            waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # for the news that there are no more
+            waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # the wait for the end of the channel
         starts, stops, blocks = np.array(waits, np.int64).reshape(-1, 3).T
         workers = np.unique(spans["worker"][spans["worker"] != COORDINATOR])
         added = np.zeros((len(workers), len(waits)), SPAN)
@@ -193,14 +193,14 @@ class Turns:
         return np.concatenate([spans, added.ravel()])
 
     def _warn_of_all(self) -> None:
-        """Look at what the analyses have kept of all frames, once."""
+        """Check the results of all frames for periodic boundary problems, once."""
         if self._outcome is not None:
             self._check.after(self._outcome, self._job.kernel)
             self._check.warn()
         self._outcome = None
 
     def end(self) -> None:
-        """Let others see all results; raise if there was no frame at all."""
+        """Publish the complete results; raise an error if there was no frame."""
         if not self.n_frames:
             n_came = self._job.source.n_frames
             message = f"no frame is left: the trajectory has ended with {n_came} frames"

@@ -1,4 +1,4 @@
-"""Live results of analyses while their trajectory grows."""
+"""Intermediate results of analyses over a growing trajectory."""
 
 from collections.abc import Iterator, Sequence
 from time import monotonic
@@ -12,7 +12,7 @@ from mdreel.live.incremental_run import Turns
 from mdreel.trajectory.opener import Trajectory
 
 _WAIT_SECONDS = 1.0
-"""How long a turn waits for a frame where nothing is due before."""
+"""Maximum time that a turn waits for a frame if there are no new results."""
 
 
 def stream_results(
@@ -28,44 +28,45 @@ def stream_results(
     transformations: Sequence[Transformation] = (),
     shown: Sequence[ResultsView] | None = None,
 ) -> Iterator[tuple[Analysis, ...]]:
-    """Run analyses over a trajectory that grows, and stop now and then with the results so far.
+    """Run analyses over a growing trajectory, and yield at intervals with the results so far.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        The analyses, of one trajectory.
+        Analyses of one trajectory.
     start, stop, step : int, optional
-        Which frames, as of `Analysis.run`; not negative.
+        Range of frames; see `Analysis.run`. Negative values are not allowed.
     source : path, Source or Channel, optional
-        What is read from now on instead of the trajectory that the analyses had.
+        Trajectory to read instead of the current one of the analyses.
     every : float
-        At most so often, s: 0 for each time that frames have come.
+        Minimum time between two results, s; 0 yields after every arrival of frames.
     n_workers : int, optional
-        How many threads; by default one for each processor.
+        Number of threads; by default one for each processor.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress on a terminal or in a notebook.
     transformations : sequence of Transformation
-        As of `Analysis.run`.
+        See `Analysis.run`.
     shown : sequence of ResultsView, optional
-        What `mdreel watch` sees of each analysis, if they read a channel; by default `Analysis.columns`.
+        Results of each analysis that `mdreel watch` shows, if they read a channel; by default `Analysis.columns`.
 
     Yields
     ------
     tuple of Analysis
-        The analyses, whose results are those of the frames so far: as of a run over these and no others. The last time
-        all frames are in them, and they are the same, to the bit, as those of `Analysis.run`.
+        The analyses, with the results of a run over the frames so far. The last results include all frames and are bit
+        for bit those of `Analysis.run`.
 
     Raises
     ------
     UnsupportedError
-        If the trajectory does not grow, or an analysis needs to know how many frames there will be.
+        If the trajectory does not grow, or an analysis needs the number of frames in advance.
     MdreelError
-        As of `Analysis.run`, after the results of the frames before have been given. They are there after Ctrl-C, too.
+        If reading or computing fails; see `Analysis.run`. The results of the earlier frames are yielded before, and
+        are also available after Ctrl-C.
 
     Notes
     -----
-    Whoever asks for the next results waits for frames meanwhile, in which Ctrl-C is seen. Results are made anew each
-    time: that takes as long as they are large. Timing has the spans of the first 10,000 times that frames came.
+    The iterator waits for frames, and Ctrl-C interrupts it. Results are created again each time, which takes time in
+    proportion to their size. Timing contains the spans of the first 10,000 arrivals of frames.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Channels of each test are in a folder of its own; programs that know nothing of mdreel."""
+"""Fixtures for channels, hosts, addresses and unmodified programs."""
 
 import socket
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which channels are found by name."""
+    """Use a temporary folder for named channels."""
     place = tmp_path_factory.mktemp("channels")
     place.chmod(0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(place))
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def endpoints() -> tuple[str, str]:
-    """Two addresses on which nobody listens."""
+    """Return two free addresses."""
     with ExitStack() as stack:
         free = [stack.enter_context(socket.socket()) for _ in range(2)]
         for each in free:
@@ -33,13 +33,13 @@ def endpoints() -> tuple[str, str]:
 
 @pytest.fixture
 def endpoint(endpoints: tuple[str, str]) -> str:
-    """An address on which nobody listens."""
+    """Return a free address."""
     return endpoints[0]
 
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
-    """Three hosts with networks and clocks of their own."""
+    """Create three hosts with their own networks and clocks."""
     why_not = why_there_are_none()
     if why_not is not None:
         pytest.skip(why_not)
@@ -49,7 +49,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
 
 @pytest.fixture(scope="session")
 def opening(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program in C that opens files in every way."""
+    """Compile a C program that opens files in every way."""
     program = compiled(tmp_path_factory.mktemp("opening"))
     if program is None:
         pytest.skip("there is no compiler of C")
@@ -58,7 +58,7 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def programs(opening: Path, tmp_path: Path) -> Programs:
-    """How programs are started in a managed directory of the test's own."""
+    """Return a function that starts programs in a temporary managed directory."""
     frames = tmp_path / "frames"
     frames.mkdir(mode=0o700)
     return Programs(opening, frames)

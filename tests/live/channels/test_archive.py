@@ -1,4 +1,4 @@
-"""Archives: the frames of a channel in a file, each once, whoever dies meanwhile."""
+"""Tests of archives, which contain every frame of a channel exactly once."""
 
 import errno
 import os
@@ -35,21 +35,21 @@ def staging(tmp_path: Path) -> Staging:
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """A folder for archives alone, so that what is left behind shows."""
+    """Return an empty folder for archives, in which leftover files are visible."""
     folder = tmp_path / "output"
     folder.mkdir()
     return folder
 
 
 def all_published(staging: Staging | None, first: int = 0, end: int = N_FRAMES, resume_step: int | None = None) -> None:
-    """Publish frames on the channel `run`, of which its ring has the last four."""
+    """Publish frames on the channel `run`, whose ring has four slots."""
     with Producer("run", N_ATOMS, n_slots=4, full="drop-oldest", staging=staging, resume_step=resume_step) as producer:
         for frame in range(first, end):
             publish(producer, frame)
 
 
 def check_frames(path: Path, n_frames: int = N_FRAMES) -> None:
-    """Compare a file that holds positions to the bit with what was published."""
+    """Compare a file with exact positions to the published frames."""
     source = mdreel.read(path)
     assert source.n_frames == n_frames
     reader = source.reader(np.arange(N_ATOMS, dtype=np.uint32), ["positions"])
@@ -139,7 +139,7 @@ def test_retention_waits_for_the_archive(tmp_path: Path, output: Path) -> None:
 
     with Producer("run", N_ATOMS, n_slots=4, full="drop-oldest", staging=staging) as producer:
         publish(producer, 0)
-        with pytest.raises(StreamTimeoutError, match="no frame came within 0 s"):
+        with pytest.raises(StreamTimeoutError, match="no frame within 0 s"):
             mdreel.live.archive("run", output / "run.h5md", timeout=0)
         for frame in range(1, N_FRAMES):
             publish(producer, frame)
@@ -211,7 +211,7 @@ def test_single_frame_is_an_archive_and_none_is_not(staging: Staging, output: Pa
         assert mdreel.read(archived.path).n_frames == archived.n_frames == 1
     with Producer("empty", N_ATOMS):
         pass
-    with pytest.raises(StreamError, match="without a frame"):
+    with pytest.raises(StreamError, match="without a new frame"):
         mdreel.live.archive("empty", output / "empty.xtc")
     assert len(list(output.iterdir())) == len(ENDINGS)
 
@@ -274,7 +274,7 @@ def test_files_that_are_there_are_not_replaced_unless_that_is_wanted(staging: St
     assert mdreel.live.archive("run", path, force=True).n_frames == N_FRAMES
     check_frames(path)
     part_of(output / "other.xtc").write_text("somebody's")
-    with pytest.raises(FileExistsError, match="of which the group knows nothing"):
+    with pytest.raises(FileExistsError, match="that does not belong to the group"):
         mdreel.live.archive("run", output / "other.xtc", group="other")
     assert part_of(output / "other.xtc").read_text() == "somebody's"
     with pytest.raises(FileNotFoundError, match="directory of the output"):
@@ -289,14 +289,14 @@ def test_group_has_one_file_at_a_time(staging: Staging, output: Path) -> None:
             publish(producer, frame)
         with pytest.raises(StreamTimeoutError):
             mdreel.live.archive("run", output / "run.xtc", timeout=0)
-        with pytest.raises(MismatchError, match=r"the group archives to .*run\.xtc, which is not whole"):
+        with pytest.raises(MismatchError, match=r"the group has the incomplete archive .*run\.xtc"):
             mdreel.live.archive("run", output / "other.xtc")
         with pytest.raises(MismatchError, match="was begun with precision None, not 10"):
             mdreel.live.archive("run", output / "run.xtc", precision=10)
         with Consumer("run", group="archive"), pytest.raises(StreamError, match="is there already"):
             mdreel.live.archive("run", output / "run.xtc")
     os.truncate(part_of(output / "run.xtc"), 100)
-    with pytest.raises(FormatError, match=r"bytes that were committed, got 100: the file was changed"):
+    with pytest.raises(FormatError, match=r"committed bytes, got 100: the file was changed"):
         mdreel.live.archive("run", output / "run.xtc")
 
 
@@ -322,7 +322,9 @@ def test_frames_with_other_quantities_are_refused_by_formats_in_which_all_are_al
         producer.publish(positions(0), 0, 0.0, BOX, velocities)
         producer.publish(positions(1), 10, 0.5, BOX)
     for ending in (".nc", ".h5md"):
-        with pytest.raises(MismatchError, match=r"run, step 10: .*expected positions, velocities as of the first"):
+        with pytest.raises(
+            MismatchError, match=r"run, step 10: .*expected positions, velocities as in the first frame"
+        ):
             mdreel.live.archive("run", output / f"run{ending}", group=f"of-{ending[1:]}")
     source = mdreel.read(mdreel.live.archive("run", output / "run.trr").path)
     read = source.reader(np.arange(N_ATOMS, dtype=np.uint32), source.quantities).read(FrameSet.range(0, 1, 2))

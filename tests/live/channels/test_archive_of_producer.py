@@ -1,4 +1,4 @@
-"""Archives that a producer has written beside the simulation."""
+"""Tests of archives that a separate process writes for a producer."""
 
 import os
 import re
@@ -146,7 +146,7 @@ def test_dead_archiver_is_told_once_and_the_simulation_goes_on(tmp_path: Path) -
         process.wait()
         assert producer._archiving is not None
         producer._archiving._looked_at = 0.0
-        with pytest.warns(UserWarning, match=r"not being archived any more: its process was ended by signal 9; `mdr"):
+        with pytest.warns(UserWarning, match=r"no longer being archived: signal 9 ended the process; `mdr"):
             publish(producer, 5)
         for frame in range(6, N_FRAMES):
             publish(producer, frame)
@@ -168,7 +168,7 @@ def test_full_disk_is_told_and_loses_nothing_that_staging_has(tmp_path: Path) ->
                 for frame in range(n_frames):
                     publish(producer, frame)
         (warning,) = told
-        assert re.search(r"not being archived any more: .*run\.h5md: No space left on device", str(warning.message))
+        assert re.search(r"no longer being archived: .*run\.h5md: No space left on device", str(warning.message))
         assert Status.of("run").state == "finished"
         with pytest.raises(OSError, match="No space left on device"):
             mdreel.live.archive("run", disk / "run.h5md")
@@ -181,7 +181,7 @@ def test_archiver_writes_what_it_has_to_say_where_the_channel_is(tmp_path: Path)
     with Producer("run", N_ATOMS, n_slots=4, archive=tmp_path / "run.h5md") as producer:
         publish(producer, 0)
         (tmp_path / "run.h5md").write_text("mine")
-        with pytest.warns(UserWarning, match=r"not being archived any more: .*run\.h5md: the output exists already"):
+        with pytest.warns(UserWarning, match=r"no longer being archived: .*run\.h5md: the output exists already"):
             producer.end()
     assert "the output exists already" in (producer.path / LOG).read_text()
     assert (tmp_path / "run.h5md").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""Boundaries of the periodic cell in trajectories that grow: the first frame is looked at, and what analyses keep."""
+"""Tests of periodic boundary checks on growing trajectories."""
 
 import threading
 import warnings
@@ -22,7 +22,7 @@ N_FRAMES = 8
 
 @pytest.fixture
 def trajectory(tmp_path: Path) -> Path:
-    """A peptide at the corner of the cell, each atom of it moved into the cell; it jumps out of it after frame 3."""
+    """Return a wrapped peptide at the corner of the cell, which jumps after frame 3."""
     positions = peptide_positions()[:N_FRAMES].astype(np.float64)
     positions = (positions - positions.mean(axis=(0, 1))) % CELL
     positions[4:] += [CELL, 0, 0]

@@ -1,4 +1,4 @@
-"""Analyses over channels: the results of the file, to the bit, at the end and on the way."""
+"""Tests that analyses of a channel give bit for bit the results of the file."""
 
 import pickle
 import signal
@@ -38,7 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def replayed(path: Path, **settings: Any) -> Iterator[None]:
-    """Publish a file on the channel `run`, on a thread."""
+    """Publish a file on the channel `run` in a thread."""
     done: list[int] = []
     thread = threading.Thread(target=lambda: done.append(replay(read(path), "run", **settings)))
     thread.start()
@@ -50,7 +50,7 @@ def replayed(path: Path, **settings: Any) -> Iterator[None]:
 
 
 def all_in_ring(path: Path) -> None:
-    """Publish a file on the channel `run`, whose ring has room for all of it."""
+    """Publish a file on the channel `run`, whose ring has a slot for each frame."""
     assert replay(read(path), "run", n_slots=N_FRAMES) == N_FRAMES
 
 
@@ -66,7 +66,7 @@ def test_channel_gives_the_bits_of_the_file(whole: Path, atoms: Any, backend: st
 
 
 class Width(mdreel.AnalysisBase):
-    """An analysis of one's own."""
+    """Analysis defined by a user."""
 
     def _prepare(self) -> None:
         self.results.width = np.zeros(self.n_frames)
@@ -225,7 +225,7 @@ def test_replay_refuses_what_cannot_be_published(whole: Path) -> None:
     with pytest.raises(MismatchError, match="no frame is left"):
         replay(read(whole), "run", start=N_FRAMES)
     for wrong in ({"frames": 0.0}, {"time": -1.0}, {"frames": float("inf")}):
-        with pytest.raises(MismatchError, match="a pace is more than 0"):
+        with pytest.raises(MismatchError, match="a pace must be more than 0"):
             Pace(**wrong)
     assert Pace(frames=2.0).due(3, 100.0) == 1.5
     assert Pace(time=50.0).due(3, 100.0) == 2.0

@@ -1,4 +1,4 @@
-"""Timing of analyses on channels: time without frames is waiting, wherever it is shown."""
+"""Tests of the timing of analyses on channels, which counts time without frames as waiting."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Examples of engines: what comes live is what the engine has written, frame by frame."""
+"""Tests that the engine examples publish the frames that the engine writes."""
 
 import re
 import runpy
@@ -18,7 +18,7 @@ GROMACS_HUB = ROOT / "examples" / "gromacs_hub.py"
 
 
 def said(*command: object) -> str:
-    """What an example says that ends well; else the test fails."""
+    """Run an example and return its output; fail the test if the example fails."""
     done = subprocess.run(
         [sys.executable, *map(str, command)], capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
     )

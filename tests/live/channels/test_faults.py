@@ -1,4 +1,4 @@
-"""Whoever dies, is missing, or has no right to be here: nobody hangs, and nothing is taken for what it is not."""
+"""Tests of channels with dead, missing or unauthorised producers and consumers."""
 
 import os
 import signal
@@ -130,7 +130,7 @@ def test_absent_channel_is_a_missing_file_unless_it_is_waited_for(folder: Path) 
 @pytest.mark.parametrize("name", ["", ".hidden", "a b", "x" * 65, "ö", "-x"])
 def test_names_that_are_no_names_are_refused(name: str) -> None:
     for made in (lambda: Producer(name, 3), lambda: Consumer(name), lambda: Channel(name)):
-        with pytest.raises(MismatchError, match="a channel is named by"):
+        with pytest.raises(MismatchError, match="the name of a channel must be"):
             made()
 
 
@@ -155,7 +155,7 @@ def test_folder_that_others_may_enter_or_have_made_is_refused(folder: Path) -> N
     folder.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(folder, 65534, -1)
-        with pytest.raises(PermissionError, match="expected it to belong to user 0, got 65534; MDREEL_CHANNELS names"):
+        with pytest.raises(PermissionError, match="expected user 0 as the owner, got 65534; set MDREEL_CHANNELS"):
             Producer("run", N_ATOMS).open()
 
 
@@ -181,7 +181,7 @@ def test_channel_is_removed_when_its_producer_has_gone(folder: Path) -> None:
     with Producer("run", N_ATOMS) as producer:
         publish(producer, 0)
         consumer = Consumer("run").open()
-        with pytest.raises(StreamError, match="living producer"):
+        with pytest.raises(StreamError, match="running producer"):
             channel("run").remove()
     channel("run").remove()
     assert list(folder.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Garbage over the real way: a server, a hub, a producer and a page get hundreds of it, and go on to serve others."""
+"""Tests that servers, hubs, producers and pages survive invalid messages."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from imd_client import LONG, ImdClient
 from mdreel.errors import StreamError, StreamTimeoutError, UnansweredRequestWarning
 from mdreel.live.channels.requests import FOLDER
 from mdreel.live.channels.status import Status
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.engines.imd import Hub
 from mdreel.live.nodes import Relay, Server
 from mdreel.live.producers.producer import Producer
@@ -38,7 +38,7 @@ WORST = [
 
 
 def garbage(seed: int = 0) -> list[bytes]:
-    """The same garbage each time: the worst, and noise."""
+    """Return reproducible invalid messages, both crafted and random."""
     noise = random.Random(seed)
     said = [text.encode() for text in WORST]
     return said + [noise.randbytes(noise.randrange(1, 400)) for _ in range(N_MESSAGES - len(said))]
@@ -80,19 +80,19 @@ def test_server_goes_on_after_garbage_and_counts_it(producer: Producer, endpoint
 
 
 def test_dead_server_is_not_taken_for_a_living_one(producer: Producer, endpoint: str) -> None:
-    """A bug that no message can reach is planted: the thread dies, and whoever looks after the server is told."""
+    """Check that an error in the thread of a server is reported."""
     pytest.importorskip("zenoh")
     with Server("run", endpoint) as server:
         server.check()
         server._inbox.put((None, None))  # type: ignore[arg-type]
         assert server._thread is not None
         server._thread.join(LONG)
-        with pytest.raises(StreamError, match="the server has died, and answers no relay: AttributeError"):
+        with pytest.raises(StreamError, match="the server has died and answers no relays: AttributeError"):
             server.check()
 
 
 def test_relay_goes_on_after_garbage_of_a_server(endpoint: str, producer: Producer) -> None:
-    """A relay that is joined gets garbage from somebody else who has the token, and each frame all the same."""
+    """Check that a relay receives every frame despite invalid messages from a peer with the token."""
     pytest.importorskip("zenoh")
     from mdreel.live.nodes.link import connected
     from mdreel.live.nodes.security import Security
@@ -126,7 +126,7 @@ def test_hub_goes_on_after_garbage_and_counts_it(producer: Producer) -> None:
 
 
 def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp_path: Path) -> None:
-    obeying = Obeying(producer, "the test", 10, tmp_path / "checkpoint", None)
+    commands = EngineCommands(producer, "the test", 10, tmp_path / "checkpoint", None)
     folder = producer.path / FOLDER
     folder.mkdir()
     asked = {"kind": "change-stride", "arguments": {"stride": 7}, "epoch": producer.epoch}
@@ -148,15 +148,15 @@ def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp
     (folder / "a-folder.request").mkdir()
     (folder / "a-link.request").symlink_to(folder / "nowhere")
     for _ in range(3):
-        assert not obeying.look(0, lambda path: path.touch())
-    assert obeying.interval == 10
+        assert not commands.look(0, lambda path: path.touch())
+    assert commands.interval == 10
     answers = [json.loads(path.read_text()) for path in folder.glob("*.answer")]
     assert len(answers) == len(contents) + 2
     assert not any(answer["done"] for answer in answers)
     assert list(folder.glob("*.request")) == list(folder.glob("*.taken")) == []
     (folder / "9999.request").write_text(json.dumps(asked))
-    obeying.look(0, lambda path: path.touch())
-    assert obeying.interval == 7
+    commands.look(0, lambda path: path.touch())
+    assert commands.interval == 7
 
 
 def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
@@ -165,12 +165,12 @@ def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
     def fails(path: Path) -> None:
         raise RuntimeError("the engine is at odds with itself")
 
-    obeying = Obeying(producer, "the test", 10, tmp_path / "checkpoint", None)
+    commands = EngineCommands(producer, "the test", 10, tmp_path / "checkpoint", None)
     folder = producer.path / FOLDER
     folder.mkdir()
     for number, kind in enumerate(("checkpoint", "stop")):
         (folder / f"{number}.request").write_text(json.dumps({"kind": kind, "epoch": producer.epoch}))
-    assert not obeying.look(0, fails)
+    assert not commands.look(0, fails)
     for path in folder.glob("*.answer"):
         assert "at odds with itself" in json.loads(path.read_text())["message"]
 
@@ -188,7 +188,7 @@ def test_answer_that_cannot_be_written_does_not_end_a_simulation(producer: Produ
 
 
 def test_relay_that_is_told_nonsense_of_a_channel_says_so(endpoint: str, tmp_path: Path) -> None:
-    """What a server says of its channel is refused before anything is made of it."""
+    """Check that a relay validates the description of a channel before it uses it."""
     zenoh = pytest.importorskip("zenoh")
     from mdreel.live.nodes.link import listening
     from mdreel.live.nodes.local_token import make_token

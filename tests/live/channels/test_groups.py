@@ -1,4 +1,4 @@
-"""Groups, and frames from staging: who comes late finds all, who comes again goes on behind what it has committed."""
+"""Tests of consumer groups and of frames from staging."""
 
 import signal
 import subprocess
@@ -28,7 +28,7 @@ def staging(tmp_path: Path) -> Staging:
 
 
 def all_published(staging: Staging | None, n_frames: int = N_FRAMES) -> None:
-    """Publish all frames on the channel `run`, of which its ring has the last four."""
+    """Publish all frames on the channel `run`, whose ring has four slots."""
     with Producer("run", N_ATOMS, n_slots=4, full="drop-oldest", staging=staging) as producer:
         for frame in range(n_frames):
             publish(producer, frame)

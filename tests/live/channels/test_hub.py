@@ -1,4 +1,4 @@
-"""Hubs over channels that are there: the same frames for each client, however it behaves; nothing for strangers."""
+"""Tests of hubs over existing channels."""
 
 import signal
 import socket
@@ -31,7 +31,7 @@ ENERGIES = {"potential": -5.25, "temperature": 301.5, "of my own": 3.0}
 
 @pytest.fixture
 def said() -> list[str]:
-    """What hubs have reported."""
+    """Return the list of reported lines."""
     return []
 
 
@@ -45,7 +45,7 @@ def publish(producer: Producer, frames: range) -> None:
 
 
 def check(frames: list[Received], expected: range) -> None:
-    """Compare frames of version 3 with those that were published."""
+    """Compare frames of IMD version 3 with the published ones."""
     assert [frame.step for frame in frames] == [10 * i for i in expected]
     for frame, i in zip(frames, expected, strict=True):
         assert np.array_equal(frame.positions, values(i))
@@ -70,7 +70,7 @@ def in_background(read: Callable[[], list[Received]]) -> "tuple[threading.Thread
 
 @pytest.fixture
 def producer(tmp_path: Path) -> Iterator[Producer]:
-    """A channel without staging, whose ring is small, and whose producer waits for nobody for long."""
+    """Check a channel without staging, with a small ring and a short producer timeout."""
     with Producer("run", N_ATOMS, n_slots=8, timeout=LONG, time_step=0.05) as made:
         yield made
 
@@ -125,7 +125,7 @@ def test_version_2_has_steps_and_kilocalories() -> None:
 
 
 def test_session_is_what_vmd_has_of_engines(producer: Producer) -> None:
-    """Message by message: VMD says GO, a rate and forces, and reads headers, energies of 40 bytes and positions."""
+    """Check the messages that VMD sends and reads."""
     with Hub("run", ANYWHERE, version=2) as hub, ImdClient(hub.address) as vmd:
         assert vmd.version == 2  # the handshake, in the order of bytes of the engine, and nothing behind it
         vmd.say(imd_client.GO)
@@ -140,7 +140,7 @@ def test_session_is_what_vmd_has_of_engines(producer: Producer) -> None:
             assert np.array_equal(np.frombuffer(vmd.read(12 * N_ATOMS), "<f4").reshape(-1, 3), values(i))
         vmd.say(imd_client.DISCONNECT)
         assert vmd.next() is None
-        until(lambda: [client.state for client in hub.clients] == ["has left"])
+        until(lambda: [client.state for client in hub.clients] == ["left"])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "type and float64", "xtc"])

@@ -1,4 +1,4 @@
-"""Who may connect to a hub: this user on this machine, hosts that are named, or whoever has the token."""
+"""Tests of the access control of hubs."""
 
 import os
 import socket
@@ -51,14 +51,14 @@ def test_whoever_is_allowed_by_address_may_connect(producer: Producer) -> None:
 def test_hub_that_anybody_could_reach_is_refused(producer: Producer, tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="all interfaces"):
         Hub("run", "0.0.0.0:0")
-    with pytest.raises(MismatchError, match="anybody who reaches this address"):
+    with pytest.raises(MismatchError, match="everyone who can reach this address"):
         Hub("run", "0.0.0.0:0", all_interfaces=True)
     Hub("run", "0.0.0.0:0", all_interfaces=True, allow=["10.0.0.0/24"])
     token = tmp_path / "token"
     token.write_text("a secret of the two of us\n")
     with pytest.raises(PermissionError, match="no rights for others"):
         Hub("run", ANYWHERE, token_file=token)
-    with pytest.raises(MismatchError, match="passes_on needs an engine"):
+    with pytest.raises(MismatchError, match="passes_on requires an engine"):
         Hub("run", ANYWHERE, passes_on=["pause"])
     with Hub("run", ANYWHERE) as hub, pytest.raises(OSError, match="in use"):
         Hub("run", hub.address).open()

@@ -1,4 +1,4 @@
-"""Engines that do not keep to IMD: the hub says what is wrong before it believes it, and consumers see a failure."""
+"""Tests of hubs with engines that violate the IMD protocol."""
 
 import socket
 import struct
@@ -38,19 +38,19 @@ WITH_TIMES = session(1, 0, 0, 1, 0, 0, 0)
 WRONG = {
     "another protocol": (b"HTTP/1.1 400 Bad Request\r\n\r\n", FormatError, "expected the handshake of IMD"),
     "another version": (greeting(7), UnsupportedError, "expected version 2 or 3 of IMD, got 7"),
-    "a session of six": (session(1, 0, 0, 1, 0, 0), FormatError, "expected a session that is told in 7 bytes, got 6"),
+    "a session of six": (session(1, 0, 0, 1, 0, 0), FormatError, "expected session information of 7 bytes, got 6"),
     "no positions": (session(1, 0, 0, 0, 0, 1, 0), UnsupportedError, "the engine sends no positions"),
     "no atoms": (WITH_TIMES + frame(-1), FormatError, "frame 0: expected 1 atom or more, got -1"),
     "too many atoms": (WITH_TIMES + frame(2**31 - 1), MismatchError, "2,147,483,647 atoms would take more than"),
     "other atoms": (WITH_TIMES + frame(3) + frame(4), MismatchError, "frame 1: expected positions of 3 atoms, got 4"),
     "another message": (WITH_TIMES + header(9, 9), FormatError, "expected time, got a message of kind 9 and length 9"),
-    "half a frame": (WITH_TIMES + frame(3) + frame(3)[:40], StreamError, "has ended within a message or a frame"),
+    "half a frame": (WITH_TIMES + frame(3) + frame(3)[:40], StreamError, "ended within a message or a frame"),
 }
 
 
 @contextmanager
 def engine_that_says(said: bytes) -> Iterator[str]:
-    """Give the address of an engine that says this to its client, and then no more."""
+    """Start an engine that sends given bytes and then nothing; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def speak() -> None:

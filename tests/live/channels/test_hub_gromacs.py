@@ -1,4 +1,4 @@
-"""GROMACS under a hub, its only client: what it sends, and who follows its file sees, is what it writes."""
+"""Tests of a hub with GROMACS."""
 
 import signal
 import subprocess
@@ -38,14 +38,14 @@ def engine_at(address: str, gromacs: Gromacs, **how: object) -> Engine:
 
 
 def apart(frame: Frame, written: np.ndarray) -> np.ndarray:
-    """How far positions are apart: what crosses a face of the cell goes on in those that are sent by IMD."""
+    """Return the distances between positions modulo the cell, because IMD sends unwrapped positions."""
     assert frame.positions is not None
     difference = frame.positions.astype(np.float64) - written
     return difference - EDGE * np.round(difference / EDGE)
 
 
 def read_frames(path: Path, n_frames: int) -> "tuple[list[int], list[float], np.ndarray]":
-    """Steps, times and positions of a file."""
+    """Return the steps, times and positions of a file."""
     source = mdreel.read(path)
     assert source.n_frames == n_frames
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), ["positions"])
@@ -112,7 +112,7 @@ def test_follower_of_the_growing_file_sees_the_frames_that_are_sent(gromacs: Gro
 
 
 def test_hub_that_was_killed_is_succeeded_by_one_that_goes_on_with_the_channel(tmp_path: Path) -> None:
-    """GROMACS goes on without a client, and takes another: the frames between them were sent to nobody."""
+    """Check that GROMACS continues without a client and accepts another one later."""
     gromacs = water(tmp_path, 100_000)
     with gromacs.running() as (address, process), ExitStack() as stack:
 
@@ -131,7 +131,10 @@ def test_hub_that_was_killed_is_succeeded_by_one_that_goes_on_with_the_channel(t
         refused = hub()
         assert refused.wait(LONG) == 3
         assert refused.stderr is not None
-        assert "its hub has died: go on with it (resumes, --resume), or remove the channel" in refused.stderr.read()
+        assert (
+            "the hub of this channel has died; continue it (resumes, --resume) or remove the channel"
+            in refused.stderr.read()
+        )
         second = hub("--resume")
         n_before = Status.of("water").n_published
         steps += [frame.step for _, frame in zip(range(n_before + 10), consumer, strict=False)]

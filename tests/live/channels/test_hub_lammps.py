@@ -1,4 +1,4 @@
-"""LAMMPS under a hub, its only client: what it sends is what it writes, and nothing that others do disturbs it."""
+"""Tests of a hub with LAMMPS."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ def until(is_so: Callable[[], object]) -> None:
 
 
 def taken(name: str) -> tuple[threading.Thread, list[Frame]]:
-    """Take all frames of a channel, in the background."""
+    """Take all frames of a channel in the background."""
     frames: list[Frame] = []
 
     def take() -> None:

@@ -1,4 +1,4 @@
-"""Connections that have not shown that they are clients wait apart, not for long, and keep nobody out of a hub."""
+"""Tests of pending connections, which must not block clients of a hub."""
 
 import socket
 import threading
@@ -28,7 +28,7 @@ def producer() -> Iterator[Producer]:
 
 @contextmanager
 def silent(address: str, n: int) -> "Iterator[list[socket.socket]]":
-    """Connections that never say anything, and read nothing."""
+    """Open connections that never send or read anything."""
     host, port = address.rsplit(":", 1)
     with ExitStack() as stack:
         yield [stack.enter_context(socket.create_connection((host, int(port)), LONG)) for _ in range(n)]
@@ -64,7 +64,7 @@ def test_client_beyond_the_last_place_is_told_and_others_stay(
 
 
 class _Requests:
-    """A hub that lets nobody in, and counts."""
+    """Hub that admits no client and counts attempts."""
 
     def __init__(self) -> None:
         self.n_admitted = 0
@@ -80,7 +80,7 @@ class _Requests:
 
 
 def test_silent_connection_is_left_when_its_time_is_up(producer: Producer) -> None:
-    """By a clock of the test's own: nobody waits here."""
+    """Check the timeout with a simulated clock."""
     times = iter([0.0, 0.0, GO_SECONDS - 0.01, GO_SECONDS])
     said: list[str] = []
     requests = _Requests()
@@ -93,7 +93,7 @@ def test_silent_connection_is_left_when_its_time_is_up(producer: Producer) -> No
         other.settimeout(LONG)
         while other.recv(4096):
             pass
-    assert said == [f"{client.name}: refused: it has not said that frames may come"]
+    assert said == [f"{client.name}: refused: it has not requested frames"]
     assert requests.n_admitted == 0
 
 
@@ -145,14 +145,14 @@ def test_rejects_are_counted_and_reported_seldom() -> None:
 
 
 def test_hub_that_has_died_is_not_taken_for_a_living_one(producer: Producer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug that no connection can reach is planted."""
+    """Check that an error in the accepting thread is reported."""
     from mdreel.errors import StreamError
 
     def dies(hub: Hub) -> None:
         raise AssertionError("planted")
 
     monkeypatch.setattr(Hub, "_accept_next", dies)
-    with Hub("run", ANYWHERE) as hub, pytest.raises(StreamError, match="the hub has died, and lets nobody in"):
+    with Hub("run", ANYWHERE) as hub, pytest.raises(StreamError, match="the hub has died and accepts no clients"):
         hub.wait(LONG)
 
 

@@ -1,4 +1,4 @@
-"""LAMMPS as a Python module: what its reporter publishes is what it writes itself, and what it is asked is done."""
+"""Tests of the LAMMPS reporter."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def _needs_lammps() -> None:
 
 
 class Simulation:
-    """LAMMPS in a process of its own, which does what it is told."""
+    """LAMMPS in a separate process that executes commands."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdin is not None
@@ -51,7 +51,7 @@ class Simulation:
         self.said = self._output.readline().strip()
 
     def run(self, n_steps: int) -> tuple[bool, int]:
-        """Have it run so many steps; whether all were done, and where it is."""
+        """Run a number of steps; return whether all were run, and the current step."""
         self.begin(n_steps)
         return self.done()
 
@@ -70,7 +70,7 @@ class Simulation:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start LAMMPS with argon, or another input, on the channel ``argon``."""
+    """Start LAMMPS with argon or another input on the channel ``argon``."""
     with ExitStack() as stack:
 
         def started(
@@ -94,7 +94,7 @@ def asking() -> Iterator[ThreadPoolExecutor]:
 
 
 def asked(asking: ThreadPoolExecutor, kind: str, **arguments: object) -> "Future[Answer]":
-    """Ask, and return when the request lies there."""
+    """Send a request and return when its file exists."""
     channel = Status.of("argon").path
     said = asking.submit(ask, channel, kind, arguments)
     until = monotonic() + LONG
@@ -154,7 +154,7 @@ def test_positions_may_be_those_in_the_cell_and_there_may_be_none(start: Start, 
 
 
 def test_positions_by_fix_external_are_those_that_lammps_writes(tmp_path: Path) -> None:
-    """A callback of LAMMPS's, without a reporter, as the page on engines has it."""
+    """Check a LAMMPS callback without a reporter, as documented on the page on engines."""
     (tmp_path / "in.argon").write_text(argon(tmp_path, INTERVAL).replace("xu yu zu", "x y z"))
     page = (ROOT / "docs" / "engines.md").read_text()
     code = page.partition("```python\n# A callback of LAMMPS's own.\n")[2].partition("```")[0]
@@ -181,10 +181,10 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     assert said.result(LONG).facts == {"checkpoint": str(tmp_path / "argon-15.restart"), "step": 15}
     said = asked(asking, "change-stride", stride=20)
     assert simulation.run(73) == (True, 90)  # at 20, and then at 40, 60, 80
-    assert said.result(LONG).message == "from step 20 on a frame every 20 steps, not 5"
+    assert said.result(LONG).message == "from step 20 a frame every 20 steps instead of 5"
     for kind, arguments, expected in (
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
-        ("dance", {}, "LAMMPS's reporter knows stop, checkpoint and change-stride, not 'dance'"),
+        ("dance", {}, "the reporter of LAMMPS supports stop, checkpoint and change-stride, not 'dance'"),
     ):
         said = asked(asking, kind, **arguments)
         assert simulation.run(20)[0]
@@ -212,7 +212,7 @@ def test_simulation_goes_on_where_no_checkpoint_can_be_written(
     for n, kind in enumerate(("checkpoint", "stop"), 1):
         said = asked(asking, kind)
         assert simulation.run(INTERVAL) == (True, n * INTERVAL)
-        with pytest.raises(StreamError, match=r"no checkpoint could be written: .*No such file or directory"):
+        with pytest.raises(StreamError, match=r"the checkpoint could not be written: .*No such file or directory"):
             said.result(LONG)
     simulation.end()
     assert [frame.step for frame in published()] == [5, 10]
@@ -231,10 +231,10 @@ def test_stop_of_lammps_itself_is_not_taken_for_the_last_step(start: Start, tmp_
     ("before", "after", "settings", "expected"),
     [
         ("units metal", "units lj", {}, "UnsupportedError: .*LAMMPS's units must be metal or real, not lj"),
-        ("atom_style atomic", "atom_style atomic\natom_modify id no", {}, "UnsupportedError: .*not numbered from 1"),
-        ("", "", {"n_atoms": 107}, "MismatchError: .*the channel is of 107 atoms, LAMMPS has 108"),
-        ("", "", {"energies": ["heat"]}, "MismatchError: .*energies of LAMMPS are potential, .*, not heat"),
-        ("", "", {"checkpoint": "argon-*.restart"}, r"MismatchError: .*LAMMPS does not take \* in a path"),
+        ("atom_style atomic", "atom_style atomic\natom_modify id no", {}, "UnsupportedError: .*are not 1 to"),
+        ("", "", {"n_atoms": 107}, "MismatchError: .*the channel has 107 atoms, LAMMPS has 108"),
+        ("", "", {"energies": ["heat"]}, "MismatchError: .*LAMMPS has the energies potential, .*, not heat"),
+        ("", "", {"checkpoint": "argon-*.restart"}, r"MismatchError: .*LAMMPS interprets \* in a path"),
     ],
 )
 def test_what_cannot_be_published_is_refused(

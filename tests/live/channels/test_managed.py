@@ -1,4 +1,4 @@
-"""Managed directories from Python: what is seen is whole, and nobody waits for what will never come."""
+"""Tests of managed directories from Python."""
 
 import errno
 import os
@@ -47,12 +47,12 @@ def publish(producing: Producing, name: str, text: str = "") -> None:
 
 
 def hidden(directory: Path) -> list[str]:
-    """Files that are being written."""
+    """Return the files that are being written."""
     return [path.name for path in directory.iterdir() if path.name.startswith(".mdreel-part")]
 
 
 def writing_process(directory: Path) -> "subprocess.Popen[str]":
-    """A process that has published one file, and is writing another one."""
+    """Start a process that has published one file and is writing another."""
     command = [sys.executable, "-c", WRITING, str(directory)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -181,7 +181,7 @@ def test_file_that_did_not_fit_on_the_disk_is_not_published(tmp_path: Path) -> N
 
 
 def fill(disk: Path) -> Path:
-    """Take all the room of a disk."""
+    """Fill a disk."""
     if not os.path.ismount(disk):
         pytest.skip("a disk that is full needs root, who may mount one")
     path = disk / "filling"
@@ -233,7 +233,7 @@ def test_readers_are_told_of_a_loss_when_the_end_cannot_be_written(tmp_path: Pat
 
 
 def state(disk: Path) -> str:
-    """How it stands with the producers of a directory on a disk."""
+    """Return the state of the producers of a directory on a disk."""
     return ManagedDirectory(disk / "frames").state
 
 
@@ -355,7 +355,7 @@ def test_ctrl_c_ends_waiting(frames: Path, wait: Callable[[ManagedDirectory], ob
 
 
 def test_what_makes_no_sense_is_refused(frames: Path) -> None:
-    with pytest.raises(MismatchError, match=r"the producer has not opened the directory: use `with`"):
+    with pytest.raises(MismatchError, match=r"the producer has not opened the directory; use `with`"):
         Producing(frames).open("a")
     with Producing(frames) as producing:
         for mode in ("r", "a", "x", "r+", "wz"):

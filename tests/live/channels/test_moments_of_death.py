@@ -1,4 +1,4 @@
-"""Producers, consumers and members of groups that die before, within and after a frame or a commit.
+"""Tests of producers, consumers and group members that die before, during and after a frame or a commit.
 
 Within: a process dies by a signal that it causes there. Positions in a file that has been cut off end it (SIGBUS) while
 they are copied into the ring; a limit on the size of files ends it (SIGXFSZ) when half of a record or of a commit is
@@ -58,7 +58,7 @@ def started(code: str, *arguments: str | Path) -> "subprocess.Popen[str]":
 
 
 def published(frame: Frame | None) -> int:
-    """The number of the frame as the simulation counts, if it is as it was published."""
+    """Check the contents of a frame and return its number in the simulation."""
     assert frame is not None
     number = frame.step // 10
     np.testing.assert_array_equal(frame.positions, np.full((N_ATOMS, 3), number, np.float32))

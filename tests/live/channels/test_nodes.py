@@ -1,4 +1,4 @@
-"""Channels across nodes, on the loopback: the same frames, whoever dies, and nobody else gets them."""
+"""Tests of servers and relays at loopback addresses."""
 
 import ctypes
 import os

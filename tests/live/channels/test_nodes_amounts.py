@@ -1,4 +1,4 @@
-"""Channels across nodes, on hosts with networks of their own: what goes over the network, and what programs take."""
+"""Tests of the network traffic and resources of servers and relays on separate hosts."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ N_ATOMS = 23_558
 
 
 def relayed_for(n_consumers: int, far_node: Node, here: Node, name: str) -> tuple[int, dict[str, Any]]:
-    """Relay a channel to consumers of one node; return the bytes that came in, and what the server has done."""
+    """Relay a channel to consumers on one node; return the received bytes and the statistics of the server."""
     producer = far_node.start(far.role("produce", N_FRAMES, N_ATOMS, "finish", name))
     assert far.line_of(producer) == "open"
     address = f"tcp/{far_node.host.address}:{PORT}"

@@ -1,4 +1,4 @@
-"""A relay behind a relay: what is served on the second node is the channel of the first."""
+"""Tests of chains of relays."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def publish(producer: Producer, frames: range) -> None:
 
 
 def take(consumer: Consumer, n: int) -> list[tuple[int, int, int]]:
-    """Number, step and epoch of each of some frames, whose positions are looked at."""
+    """Check the positions of frames and return their sequence numbers, steps and epochs."""
     found = []
     for _ in range(n):
         frame = consumer.next(timeout=LONG)

@@ -1,4 +1,4 @@
-"""A relay that is killed where an epoch begins: nothing is seen twice, and nothing is lost that was not lost before."""
+"""Tests of relays that are killed at the beginning of an epoch."""
 
 import signal
 import subprocess
@@ -33,7 +33,7 @@ def publish(producer: Producer, run: str, frames: range) -> None:
 
 
 def take(consumer: Consumer, run: str, n: int) -> list[tuple[int, int, int]]:
-    """Number, epoch and frame of the run of each of some frames."""
+    """Return the sequence number, the epoch and the number in the run of each frame."""
     found = []
     for _ in range(n):
         frame = consumer.next(timeout=LONG)
@@ -45,7 +45,7 @@ def take(consumer: Consumer, run: str, n: int) -> list[tuple[int, int, int]]:
 
 
 def is_killed_at(moment: str, endpoint: str, n_before: int) -> "AbstractContextManager[subprocess.Popen[str]]":
-    """A relay that is killed at a moment."""
+    """Start a relay that is killed at a given moment."""
     return far.program_of([*far.PYTHON, dying_relay.__file__, endpoint, "run", "there", moment, n_before])
 
 

@@ -1,4 +1,4 @@
-"""Channels across nodes, on hosts with networks and clocks of their own: what cuts and deaths leave behind."""
+"""Tests of network failures and crashes on separate hosts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A server at a loopback address: this user's relays find its token by themselves, other users get nothing."""
+"""Tests of the automatic token of servers at loopback addresses."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ def producer() -> Iterator[Producer]:
 
 
 def asks(endpoint: str, security: Security) -> list[object]:
-    """What somebody is answered who asks for the channel."""
+    """Query the channel and return the answer."""
     with connected(endpoint, security, 0.0) as session:
         return [reply.ok for reply in session.get("mdreel/1/run/join", payload=b"", timeout=LONG)]
 
@@ -38,7 +38,7 @@ def test_other_user_of_this_machine_gets_nothing_of_a_local_server(producer: Pro
         pytest.skip("only root can be another user")
     with far.program("serve", "run", "--listen", endpoint) as server:
         far.says(server, "served at")
-        with without_privilege(), pytest.raises(StreamTimeoutError, match="refuses our token"):
+        with without_privilege(), pytest.raises(StreamTimeoutError, match="refuses the token"):
             asks(endpoint, Security())
         assert len(asks(endpoint, Security())) == 1, "the user is answered"
 
@@ -91,7 +91,7 @@ def test_wrong_token_of_the_user_is_refused_at_a_local_server(
     wrong = tmp_path / "wrong"
     wrong.touch(0o600)
     wrong.write_text("w" * 32)
-    with Server("run", endpoint), pytest.raises(StreamTimeoutError, match="refuses our token"):
+    with Server("run", endpoint), pytest.raises(StreamTimeoutError, match="refuses the token"):
         asks(endpoint, Security(wrong))
 
 

@@ -1,4 +1,4 @@
-"""Who is let in to a channel of another node, and where nobody listens."""
+"""Tests of the authentication between servers and relays."""
 
 import subprocess
 from pathlib import Path
@@ -25,9 +25,9 @@ def publish(producer: Producer, frames: range) -> None:
 def test_nobody_listens_everywhere_or_to_everybody_unasked(place: str) -> None:
     with pytest.raises(MismatchError, match="all interfaces"):
         Server("run", f"tcp/{place}:7447", without_authentication=True)
-    with pytest.raises(MismatchError, match="anybody who reaches this address"):
+    with pytest.raises(MismatchError, match="everyone who can reach this address"):
         Server("run", f"tcp/{place}:7447", all_interfaces=True)
-    with pytest.raises(MismatchError, match="anybody who reaches this address"):
+    with pytest.raises(MismatchError, match="everyone who can reach this address"):
         Server("run", "tcp/10.1.2.3:7447")
     Server("run", f"tcp/{place}:7447", all_interfaces=True, without_authentication=True)
 
@@ -50,7 +50,7 @@ def test_token_lets_in_who_has_it_and_nobody_else(endpoint: str, tmp_path: Path)
     producer = Producer("run", N_ATOMS).open()
     with Server("run", endpoint, Security(right)):
         for security in (Security(wrong), Security()):
-            with pytest.raises(StreamTimeoutError, match="refuses our token"):
+            with pytest.raises(StreamTimeoutError, match="refuses the token"):
                 Relay(endpoint, "run", "there", security).start()
         with Relay(endpoint, "run", "there", Security(right)) as relay:
             publish(producer, range(2))
@@ -65,7 +65,7 @@ def test_token_lets_in_who_has_it_and_nobody_else(endpoint: str, tmp_path: Path)
 
 
 def certificates(folder: Path, authority: str, name: str) -> Security:
-    """A certificate for 127.0.0.1, by an authority that is made if it is not there."""
+    """Create a certificate for 127.0.0.1, and its authority if necessary."""
 
     def openssl(*words: object) -> None:
         subprocess.run(["openssl", *map(str, words)], cwd=folder, check=True, capture_output=True)
@@ -102,5 +102,5 @@ def test_certificates_let_in_those_of_the_same_authority_and_nobody_else(endpoin
             relay.wait(LONG)
     assert Status.of("there").n_published == 2
     for wrong in (Security(None, here.certificate), Security()):
-        with pytest.raises(MismatchError, match=r"TLS needs|certificates go with"):
+        with pytest.raises(MismatchError, match=r"TLS requires|certificates require"):
             Server("run", endpoint, wrong, without_authentication=True)

@@ -1,4 +1,4 @@
-"""What a server sends to a relay that joins again while something is on its way to it."""
+"""Tests of servers whose relay joins again while messages are in transit."""
 
 import threading
 from pathlib import Path
@@ -18,7 +18,7 @@ N_FRAMES = 8
 
 
 class Impatient:
-    """A relay that takes all, and joins again while the n-th message is on its way to it."""
+    """Relay that takes all messages and joins again while the n-th message is in transit."""
 
     def __init__(self, path: Path, n_th: int) -> None:
         self.n_th = n_th
@@ -42,7 +42,7 @@ class Impatient:
 
 
 def numbers(messages: list[Message]) -> list[int]:
-    """The numbers of the whole frames of a session, whose pieces are to be in order and counted from its beginning."""
+    """Check the order of the chunks of a session and return the sequence numbers of its complete frames."""
     found, number, offset = [], 0, 0
     for message in messages:
         match message:

@@ -1,4 +1,4 @@
-"""The example: OpenMM simulates in one process, its RMSD and helix eigenvalues come out in another."""
+"""Tests of the OpenMM example."""
 
 import re
 import runpy
@@ -31,13 +31,13 @@ def _needs_both() -> None:
 
 
 def start(part: str, folder: Path, n_frames: int = ENDLESS) -> "AbstractContextManager[subprocess.Popen[str]]":
-    """Start the simulation or the analyses, each in a process of its own."""
+    """Start the simulation or the analyses in a separate process."""
     command = [sys.executable, EXAMPLE, part, folder, "--frames", str(n_frames), "--interval", str(INTERVAL)]
     return running(command)
 
 
 def await_frames(folder: Path, n_frames: int) -> int:
-    """Wait until so many frames were published; return how many."""
+    """Wait until a number of frames were published; return the actual number."""
     until = monotonic() + LONGEST_SECONDS
     while monotonic() < until:
         try:

@@ -1,4 +1,4 @@
-"""Programs that know nothing of mdreel: what they write is seen when it is whole, and what they open is waited for."""
+"""Tests of managed directories with unmodified programs."""
 
 import errno
 import os
@@ -347,7 +347,7 @@ def test_environment_says_what_the_library_needs(tmp_path: Path, monkeypatch: py
     assert Path(library).stat().st_size > 10_000
     with pytest.raises(MismatchError, match="timeout must be a time in seconds"):
         managed_environment(tmp_path / "a", -1)
-    with pytest.raises(UnsupportedError, match="with a colon"):
+    with pytest.raises(UnsupportedError, match="must not contain a colon"):
         managed_environment(tmp_path / "a:b")
     with pytest.raises(PermissionError, match="no rights for others"):
         managed_environment(_open_to_others(tmp_path / "others"))

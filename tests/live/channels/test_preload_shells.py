@@ -1,4 +1,4 @@
-"""Shells, Python and small tools in managed directories: whose output is published, and what waits for it."""
+"""Tests of shells, Python and small tools in managed directories."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Unmodified programs on a full disk: whatever they write with, a file that lacks something is not published."""
+"""Tests that files with failed writes of unmodified programs are not published."""
 
 import re
 import shutil
@@ -74,7 +74,7 @@ NAMES = re.compile(
 
 @pytest.fixture(scope="session")
 def writing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program in C that writes in every way, and cares for no error."""
+    """Compile a C program that writes in every way and ignores errors."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no compiler of C")
@@ -85,7 +85,7 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(programs: Programs, tmp_path: Path) -> Iterator[Programs]:
-    """A managed directory on a disk for a quarter of what is written."""
+    """Create a managed directory on a disk with room for a quarter of the data."""
     with full_disk(tmp_path) as disk:
         frames = disk / "frames"
         frames.mkdir(mode=0o700, exist_ok=True)
@@ -93,7 +93,7 @@ def small(programs: Programs, tmp_path: Path) -> Iterator[Programs]:
 
 
 def source_beside(programs: Programs) -> Path:
-    """Return a file of as many bytes as are written, which takes no room on the disk."""
+    """Return a sparse file with the size of the data."""
     path = programs.frames.parent / "source"
     with path.open("wb") as file:
         file.truncate(N_BYTES)
@@ -149,7 +149,7 @@ def test_file_is_not_published_when_the_disk_breaks(
 
 
 def compiled_library(folder: Path) -> Path:
-    """Compile what stands for a disk that breaks."""
+    """Compile a library that simulates a failing disk."""
     library = folder / "breaking.so"
     source = Path(__file__).parent / "breaking.c"
     command = ["cc", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
@@ -224,7 +224,7 @@ def test_copies_of_programs_are_not_published_when_the_disk_is_full(
 
 
 def exported(library: Path) -> set[str]:
-    """Return the functions that a library offers."""
+    """Return the exported functions of a library."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("there is no nm, which lists the functions of a library")
@@ -234,7 +234,7 @@ def exported(library: Path) -> set[str]:
 
 
 def c_library() -> Path:
-    """Return the C library that this process has loaded."""
+    """Return the path of the C library of this process."""
     maps = Path("/proc/self/maps").read_text().splitlines()
     return next(Path(line.split()[-1]) for line in maps if re.search(r"/libc\.so\.6$|/libc-2\.\d+\.so$", line))
 

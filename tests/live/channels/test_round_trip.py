@@ -1,4 +1,4 @@
-"""What is published is what consumers see, where it lies, and as long as they look at it."""
+"""Tests that consumers receive the published frames unchanged and without copies."""
 
 import gc
 import os
@@ -116,7 +116,7 @@ def test_atoms_with_types_are_published_as_they_are() -> None:
         producer.publish(np.repeat(atoms, 2)[::2], 2, 1.0)
         with pytest.raises(MismatchError, match=rf"expected atoms of shape \({N_ATOMS},\), got \({N_ATOMS - 1},\)"):
             producer.publish(atoms[1:], 3, 1.5)
-        with pytest.raises(MismatchError, match="no types beside atoms"):
+        with pytest.raises(MismatchError, match="no types, because the atoms"):
             producer.publish(atoms, 3, 1.5, types=np.arange(N_ATOMS))
     with Consumer("run") as consumer:
         for frame in consumer:

@@ -1,4 +1,4 @@
-"""No room on the disk or in memory, consumers that are slow, and two who want the same name."""
+"""Tests of full disks, full memory, slow consumers and name conflicts."""
 
 import errno
 import subprocess

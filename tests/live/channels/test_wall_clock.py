@@ -1,4 +1,4 @@
-"""A wall clock that is set while channels are in use: nobody hangs, nothing is lost, nothing goes too early."""
+"""Tests of changes of the wall clock while channels are in use."""
 
 import time
 from collections.abc import Iterator

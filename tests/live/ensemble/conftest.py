@@ -1,4 +1,4 @@
-"""An ensemble of walks, and what the same analyses make of the trajectories that the walks have written themselves."""
+"""Fixtures for ensembles of random walks and their expected results."""
 
 import csv
 import json
@@ -38,13 +38,13 @@ select = "all"
 
 
 def words(*more: str | int) -> str:
-    """The command of a walk, as TOML has it."""
+    """Return the command of a walk in TOML."""
     each = [sys.executable, str(WALK), "{channel}", "--seed", "{seed}", *map(str, more)]
     return json.dumps(each)
 
 
 class Walks:
-    """An ensemble of walks in a folder.
+    """Ensemble of walks in a folder.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Walks:
         return self.folder / "walk"
 
     def say(self, replicas: int, frames: int, *how: str | int, settings: str = "", staging: bool = False) -> None:
-        """Write the file of the ensemble."""
+        """Write the ensemble file."""
         staged = ("--staging", "{staging}") if staging else ()
         again = words("--frames", frames, "--restart", "{checkpoint}", *staged, *how)
         self.write(
@@ -81,13 +81,13 @@ class Walks:
         (self.folder / "e.toml").write_text(content)
 
     def start(self, *options: str, python: str = sys.executable) -> "subprocess.Popen[str]":
-        """Start a run; what it says is to be read."""
+        """Start a run whose output can be read."""
         command = [python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes)
 
     def run(self, *options: str, code: int = 0) -> str:
-        """Run it to its end, and return what it says."""
+        """Run the ensemble to its end and return its output."""
         with self.start(*options, python=forked_python()) as process:
             _, said = process.communicate(timeout=LONGEST_SECONDS)
         assert process.returncode == code, said
@@ -100,19 +100,19 @@ class Walks:
         return found
 
     def events(self, label: str) -> list[str]:
-        """What has happened to a replica, by its journal; that it was about to start is not told."""
+        """Return the events in the journal of a replica, except for ``starting``."""
         lines = (self.place / ".ensemble" / f"{label}.jsonl").read_text().splitlines()
         events = [json.loads(line)["event"] for line in lines]
         assert events.count("starting") >= events.count("started")
         return [event for event in events if event != "starting"]
 
     def process(self, label: str) -> int:
-        """The process that was started last of a replica."""
+        """Return the process of a replica that was started last."""
         lines = map(json.loads, (self.place / ".ensemble" / f"{label}.jsonl").read_text().splitlines())
         return int([line["process"] for line in lines if "process" in line][-1])
 
     def check(self, labels: Sequence[str], frames: int) -> None:
-        """Check that results are those of the trajectories that the walks have written, to the bit."""
+        """Check that the results are bit for bit those of the trajectories that the walks have written."""
         joined: dict[str, list[np.ndarray]] = {}
         for label in labels:
             positions = trajectory_of(self.place / label / "own.f32")
@@ -138,7 +138,7 @@ class Walks:
                 np.testing.assert_array_equal(self.table(f"{name}.csv"), np.concatenate(each))
 
     def table(self, name: str) -> np.ndarray:
-        """The numbers in a table of results, shape (n_rows, n_columns)."""
+        """Return the numbers in a results table, shape (n_rows, n_columns)."""
         with (self.place / "results" / name).open() as file:
             head, *rows = csv.reader(file)
         kept = [place for place, column in enumerate(head) if column not in ("segment", "resname")]
@@ -146,7 +146,7 @@ class Walks:
 
 
 def wait_for(find: Callable[[], Any], what: str) -> Any:
-    """Ask until there is an answer; return it."""
+    """Poll a function until it returns a true value; return the value."""
     until = monotonic() + LONGEST_SECONDS
     while not (found := find()):
         assert monotonic() < until, f"waited for {what}"
@@ -156,7 +156,7 @@ def wait_for(find: Callable[[], Any], what: str) -> Any:
 
 @pytest.fixture
 def walks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Walks:
-    """An ensemble in a folder of its own, whose channels are there, too."""
+    """Create an ensemble in a temporary folder that also contains its channels."""
     channels = tmp_path / "channels"
     channels.mkdir(mode=0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(channels))

@@ -1,4 +1,4 @@
-"""Ensembles whose manager was killed, interrupted or told to end are run again, and go on."""
+"""Tests of ensembles that are run again after their manager was killed or interrupted."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 def published(walks: Walks, label: str) -> int:
-    """Frames on the channel of a replica."""
+    """Return the number of frames on the channel of a replica."""
     try:
         return Status.of(walks.folder / "channels" / f"walk-{label}").n_published
     except (MdreelError, FileNotFoundError):
@@ -33,12 +33,12 @@ def published(walks: Walks, label: str) -> int:
 
 
 def processes(walks: Walks) -> list[Process]:
-    """Those of replicas that run."""
+    """Return the processes of running replicas."""
     return [Process.of(one["process"]) for one in walks.status() if one["process"] is not None]
 
 
 def is_standing(number: int | None) -> bool:
-    """Whether a process has stopped itself."""
+    """Return whether a process has stopped itself."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
     except FileNotFoundError:
@@ -58,9 +58,9 @@ def test_manager_that_was_killed_is_followed_by_one_that_goes_on(walks: Walks, s
     assert len(left) == 1
     before = (walks.place / "results" / "000" / "rmsd.csv").stat().st_mtime_ns
     said = walks.run()
-    assert "1 of 3 replicas have been done before" in said
-    assert ("001 goes on from its checkpoint; its analyses begin again" in said) == staging
-    assert ("001 begins anew" in said) != staging
+    assert "1 of 3 replicas were done before" in said
+    assert ("001 continues from its checkpoint; its analyses start again" in said) == staging
+    assert ("001 starts again" in said) != staging
     assert not left[0].is_alive
     walks.check(REPLICAS, FRAMES)
     assert (walks.place / "results" / "000" / "rmsd.csv").stat().st_mtime_ns == before
@@ -172,7 +172,7 @@ def test_program_is_found_whose_manager_was_killed_before_it_could_say_its_proce
         assert ended.wait(LONGEST_SECONDS) == -signal.SIGKILL
         assert left.poll() is None
         left.kill()
-    assert "000 begins anew" in said
+    assert "000 starts again" in said
     walks.check(["000"], FRAMES)
     assert walks.events("000") == ["interrupted", "started", "observed", "finished"]
 

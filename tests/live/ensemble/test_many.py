@@ -1,4 +1,4 @@
-"""64 replicas, of which a tenth is killed: all finish, results are complete, and memory stays small."""
+"""Test of 64 replicas, a tenth of which is killed."""
 
 import os
 import random
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 def proportional_bytes(process: int) -> int:
-    """What a process takes of the memory, what it shares with others in proportion."""
+    """Return the proportional set size of a process, bytes."""
     found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE)
     assert found is not None
     return 1024 * int(found[1])
 
 
 def ring_bytes(channel: Path) -> int:
-    """What a channel takes of shared memory; nothing if it is removed at this moment."""
+    """Return the shared memory of a channel, bytes; 0 if it is being removed."""
     try:
         return Status.of(channel).n_bytes
     except FileNotFoundError:

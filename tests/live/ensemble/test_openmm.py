@@ -1,4 +1,4 @@
-"""OpenMM as the engine of an ensemble: results are those of each replica's archive, also of one that was killed."""
+"""Test of an ensemble of OpenMM simulations."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_replicas_of_openmm_have_the_results_of_their_archives(walks: Walks, exa
         _, said = manager.communicate(timeout=LONGEST_SECONDS)
     assert manager.returncode == 0, said
     assert n_frames < FRAMES
-    assert "001 goes on from its checkpoint" in said
+    assert "001 continues from its checkpoint" in said
     assert [one["n_deaths"] for one in walks.status()] == [0, 1]
     atoms = mda.Universe(str(topology)).atoms
     for label in ("000", "001"):

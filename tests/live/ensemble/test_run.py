@@ -1,4 +1,4 @@
-"""Ensembles run: results are those of each replica's own trajectory, whoever dies, hangs or fails."""
+"""Tests of runs of ensembles with replicas that die, hang or fail."""
 
 import random
 from collections import Counter
@@ -35,7 +35,7 @@ def test_finished_ensemble_does_nothing_when_it_is_run_again(walks: Walks) -> No
     walks.say(2, FRAMES)
     walks.run()
     before = {path: path.stat().st_mtime_ns for path in walks.place.glob("00*/*")}
-    assert "2 of 2 replicas have been done before" in walks.run()
+    assert "2 of 2 replicas were done before" in walks.run()
     assert {path: path.stat().st_mtime_ns for path in walks.place.glob("00*/*")} == before
     walks.check(labels(2), FRAMES)
 
@@ -60,7 +60,7 @@ def test_simulation_that_fails_goes_on_with_staging_and_else_begins_anew(walks: 
     walks.say(1, FRAMES, "--fail-at", 57, staging=staging)
     said = walks.run()
     assert "ended with exit status 1, its channel failed, after 58 frames" in said
-    assert ("its analyses begin again, from staging" if staging else "begins anew") in said
+    assert ("its analyses start again from staging" if staging else "starts again") in said
     walks.check(["000"], FRAMES)
     assert "frame 57 was too much" in (walks.place / "000" / "output.log").read_text()
 
@@ -68,15 +68,15 @@ def test_simulation_that_fails_goes_on_with_staging_and_else_begins_anew(walks: 
 def test_simulation_whose_staging_has_not_all_frames_begins_anew(walks: Walks) -> None:
     walks.say(1, FRAMES, "--fail-at", 97, "--keep", 20, staging=True)
     said = walks.run()
-    assert "still to be in staging, got step" in said
-    assert said.index("its analyses begin again, from staging") < said.index("000 begins anew")
+    assert "in staging, got step" in said
+    assert said.index("its analyses start again from staging") < said.index("000 starts again")
     walks.check(["000"], FRAMES)
 
 
 def test_replica_that_hangs_is_ended_and_started_again(walks: Walks) -> None:
     walks.say(2, FRAMES, "--hang-at", 33, "--only", 2, settings="patience = 15")
     said = walks.run()
-    assert "nothing was published for 15 s: it was ended" in said
+    assert "it was ended because it published no frame for 15 s" in said
     assert walks.events("001")[:3] == ["started", "observed", "hung"]
     walks.check(labels(2), FRAMES)
 
@@ -86,7 +86,7 @@ def test_replica_that_dies_too_often_has_failed_and_the_others_go_on(walks: Walk
     said = walks.run(code=4)
     assert "1 of 4 replicas have failed (--retry tries them again)" in said
     assert "replica 001: ended with signal 9 (SIGKILL), its channel lost" in said
-    assert f"it was started again 2 times; what it has said: {walks.place / '001' / 'output.log'}" in said
+    assert f"it was restarted 2 times; see its output in {walks.place / '001' / 'output.log'}" in said
     walks.check(["000", "002", "003"], FRAMES)
     events = walks.events("001")
     assert (Counter(events)["started"], Counter(events)["died"], events[-1]) == (3, 3, "failed")
@@ -94,7 +94,7 @@ def test_replica_that_dies_too_often_has_failed_and_the_others_go_on(walks: Walk
     assert set(walks.table("rmsd.csv")[:, 0]) == {0, 2, 3}
     assert walks.table("replicas.csv")[:, 1].tolist() == [1, 0, 1, 1]
 
-    assert "4 of 4 replicas have been done before" in walks.run(code=4)  # nobody has asked for more
+    assert "4 of 4 replicas were done before" in walks.run(code=4)  # nobody has asked for more
     walks.say(4, FRAMES, settings="restarts = 2")
     walks.run("--retry")
     walks.check(labels(4), FRAMES)
@@ -126,7 +126,7 @@ def test_ensemble_that_has_begun_is_not_taken_for_another(walks: Walks) -> None:
     content = (walks.folder / "e.toml").read_text()
     walks.write(content.replace('select = "all"', 'select = "name CA"', 1))
     said = walks.run(code=3)
-    assert f"{walks.place}: the ensemble there is another one: analysis was" in said
+    assert f"{walks.place}: this folder belongs to another ensemble: analysis was" in said
     walks.say(2, FRAMES)  # one more is none
     walks.run()
     walks.check(labels(2), FRAMES)
@@ -137,7 +137,7 @@ def test_directory_in_use_is_refused(walks: Walks) -> None:
     (walks.place / "001").mkdir(parents=True)
     (walks.place / "001" / "mine").touch()
     said = walks.run(code=3)
-    assert f"{walks.place / '001'}: expected nothing to be there for a new replica" in said
+    assert f"{walks.place / '001'}: a new replica needs an empty directory" in said
     assert not (walks.place / "000").exists()
 
 
@@ -152,7 +152,7 @@ def test_simulation_with_other_atoms_than_the_topology_has_failed(walks: Walks) 
 def test_simulation_that_does_not_wait_for_its_analyses_has_failed_and_not_fewer_frames(walks: Walks) -> None:
     walks.say(1, 10_000, "--no-wait")
     said = walks.run(code=4)
-    assert "frames were overwritten before the analyses came: let the simulation wait for them" in said
+    assert "frames were overwritten before the analyses joined; let the simulation wait for them" in said
 
 
 def test_simulation_runs_on_when_no_more_frames_of_it_are_wanted(walks: Walks) -> None:

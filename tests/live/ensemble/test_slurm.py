@@ -1,4 +1,4 @@
-"""An ensemble as an array of jobs of a real Slurm, whose nodes are all this machine."""
+"""Test of an ensemble as a job array of a local Slurm installation."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    """The environment of the tests, as one that a job can be told of."""
+    """Return the environment of the tests for a job."""
     folder = tmp_path / "environment"
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "activate").write_text(f"export PATH={folder / 'bin'}:$PATH\n")
@@ -39,7 +39,7 @@ def environment(tmp_path: Path) -> Path:
 
 
 def script_of(walks: Walks) -> Path:
-    """Have the script written."""
+    """Write the batch script."""
     command = [sys.executable, "-m", "mdreel.cli", "ensemble", "slurm", "e.toml", "-o", "job.sh"]
     done = subprocess.run(command, cwd=walks.folder, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Files of ensembles that make no sense are refused, with file, name, what was expected and what was got."""
+"""Tests of the validation of ensemble files."""
 
 import json
 import subprocess
@@ -83,7 +83,7 @@ def test_bad_file_is_refused(walks: Walks, good: str, bad: str, expected: str) -
 
 
 def refused(walks: Walks) -> str:
-    """What is said of a file, by the command in this process: a hundred interpreters would take a minute."""
+    """Run the command on a file in this process and return its output."""
     from mdreel.cli.errors import CommandError, ExitCode
     from mdreel.cli.live.ensemble_file import inquiry_of, read_ensemble
 

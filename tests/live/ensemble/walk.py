@@ -1,4 +1,4 @@
-"""A simulation for tests of ensembles: a walk of a few atoms, each frame of which is known from its seed and number.
+"""Simulation for tests of ensembles, a random walk that is reproducible from its seed.
 
 It publishes on a channel, writes each frame that it publishes into a trajectory of its own, as float32, and a
 checkpoint every few frames. It may kill itself, or stand still, at a frame: once, as a file beside it tells.
@@ -25,18 +25,18 @@ BOX = np.diag([30.0, 31.0, 32.0])
 
 
 def frame_of(seed: int, frame: int) -> NDArray[np.float32]:
-    """Positions of all atoms, shape (N_ATOMS, 3), Å."""
+    """Return the positions of all atoms, shape (N_ATOMS, 3), Å."""
     random = np.random.default_rng([seed, frame])
     return (random.normal(size=(N_ATOMS, 3)) * 3 + 0.1 * frame).astype(np.float32)
 
 
 def trajectory_of(path: Path) -> NDArray[np.float32]:
-    """What a simulation has written into its own trajectory."""
+    """Return the frames that a simulation has written to its own trajectory."""
     return np.fromfile(path, np.float32).reshape(-1, N_ATOMS, 3)
 
 
 class Walk:
-    """A walk in its directory, which is the working directory."""
+    """Run a walk in the working directory."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options

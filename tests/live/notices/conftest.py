@@ -1,4 +1,4 @@
-"""A folder of channels for each test, and the directory of a channel in it."""
+"""Fixtures for folders of channels."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which channels are found by name."""
+    """Use a temporary folder for named channels."""
     place = tmp_path_factory.mktemp("channels")
     place.chmod(0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(place))
@@ -16,7 +16,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def channel(folder: Path) -> Path:
-    """A directory, as that of a channel."""
+    """Return a directory like that of a channel."""
     place = folder / "run1"
     place.mkdir(mode=0o700)
     return place

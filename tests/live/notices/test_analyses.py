@@ -1,4 +1,4 @@
-"""What analyses on a channel leave beside it: rows as they come, how they have ended, and nothing in their way."""
+"""Tests of the notices of analyses on a channel."""
 
 import threading
 from pathlib import Path
@@ -26,14 +26,14 @@ def atoms() -> MDAnalysis.AtomGroup:
 
 
 def notices(channel: Path) -> list[Notice]:
-    """What the analyses on a channel say."""
+    """Return the notices of the analyses on a channel."""
     found = [NoticeReader(path).read() for path in notices_of(channel)]
     assert None not in found
     return [notice for notice in found if notice is not None]
 
 
 def publish_all(n_frames: int, **settings: Any) -> None:
-    """Publish at most 16 frames on the channel `run1`, whose ring has room for all."""
+    """Publish at most 16 frames on the channel `run1`, whose ring has a slot for each."""
     with Producer("run1", N_ATOMS, n_slots=16, **settings) as producer:
         for frame in range(n_frames):
             publish(producer, frame)
@@ -96,7 +96,7 @@ def test_analyses_of_one_pass_have_a_notice_each(folder: Path, atoms: Any) -> No
 
 
 class Named(mdreel.RMSD):
-    """An analysis that says itself what is seen of it."""
+    """Analysis with its own columns."""
 
     def columns(self) -> list[Any]:
         from mdreel.results.column import Column
@@ -112,7 +112,7 @@ def test_own_analysis_says_what_is_seen_of_it(folder: Path, atoms: Any) -> None:
 
 
 class Broken(mdreel.RMSD):
-    """An analysis that cannot say what is seen of it."""
+    """Analysis whose columns raise an error."""
 
     def columns(self) -> list[Any]:
         raise RuntimeError("nothing to see")

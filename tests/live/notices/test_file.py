@@ -1,4 +1,4 @@
-"""Notices as files: whole lines, a bounded size, and nothing that stays in the way."""
+"""Tests of notice files."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from told_notices import Series, Told
 
 
 def check(told: Told, n_frames: int) -> None:
-    """What is read is what was written, every n-th frame and the last."""
+    """Check that a notice contains every n-th frame and the last one."""
     notice = told.reader.read()
     assert notice is not None
     assert notice.n_frames == n_frames
@@ -214,7 +214,7 @@ os._exit(9)
 
 
 def die(channel: Path, name: str) -> None:
-    """Have a process leave a notice, and die."""
+    """Start a process that writes a notice and dies."""
     assert subprocess.run([sys.executable, "-c", DYING, channel, name]).returncode == 9
 
 

@@ -1,4 +1,4 @@
-"""Rows that are thinned out: which are kept, whatever their number, and however they come."""
+"""Tests of the downsampling of rows."""
 
 import numpy as np
 import pytest

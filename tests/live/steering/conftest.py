@@ -1,4 +1,4 @@
-"""The command, and a system of which every frame is known."""
+"""Fixtures for steering, with a system whose frames are known."""
 
 import json
 import os
@@ -34,18 +34,18 @@ def run_steer(folder: Path, *words: str | Path) -> "subprocess.CompletedProcess[
 
 
 def lines_of(log: Path) -> list[dict[str, Any]]:
-    """The lines of an audit log."""
+    """Return the lines of an audit log."""
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
 def events(log: Path) -> list[tuple[Any, ...]]:
-    """What happened: event, rule, action and frame of each line."""
+    """Return event, rule, action and frame of each line."""
     return [(line["event"], line["rule"], line["action"], line["sequence"]) for line in lines_of(log)]
 
 
 @pytest.fixture
 def atoms() -> Any:
-    """Two atoms, without names."""
+    """Create a topology of two atoms without names."""
     import MDAnalysis
 
     with warnings.catch_warnings():
@@ -55,7 +55,7 @@ def atoms() -> Any:
 
 @pytest.fixture
 def channel(tmp_path: Path) -> Callable[[Sequence[float]], Path]:
-    """Publish frames of two atoms, at these distances, on a channel that then is finished; return its directory."""
+    """Publish frames of two atoms at given distances on a channel and finish it; return its directory."""
 
     def publish(distances: Sequence[float]) -> Path:
         path = tmp_path / "run1"

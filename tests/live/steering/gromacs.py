@@ -1,4 +1,4 @@
-"""A box of water for GROMACS, in which each frame takes a while."""
+"""Box of water for GROMACS with slow frames."""
 
 import shutil
 import subprocess
@@ -57,14 +57,14 @@ RUN = ("gmx", "-quiet", "mdrun", "-deffnm", "md", "-nt", "1")
 
 
 def structure() -> Path | None:
-    """The 216 molecules of water that come with GROMACS; None without it."""
+    """Return the file with 216 water molecules of GROMACS; None if GROMACS is not installed."""
     program = shutil.which("gmx")
     path = None if program is None else Path(program).parents[1] / "share/gromacs/top/spc216.gro"
     return path if path is not None and path.exists() else None
 
 
 def gmx(folder: Path, *words: str, given: str = "") -> str:
-    """Run a command of GROMACS; return what it says."""
+    """Run a GROMACS command; return its output."""
     command = ["gmx", "-quiet", *words]
     done = subprocess.run(
         command, cwd=folder, input=given, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
@@ -74,7 +74,7 @@ def gmx(folder: Path, *words: str, given: str = "") -> str:
 
 
 def prepare(folder: Path, steps: int, stride: int) -> None:
-    """Make the input of a run of water, and the settings of a fork of it."""
+    """Write the input of a run of water and the settings of a fork."""
     source = structure()
     assert source is not None
     (folder / "conf.gro").write_bytes(source.read_bytes())

@@ -1,4 +1,4 @@
-"""``mdreel steer`` on a channel: values are those of the tables, wherever the log is, and however it ends."""
+"""Tests of ``mdreel steer`` on a channel."""
 
 import csv
 import json
@@ -103,7 +103,7 @@ def column(path: Path, name: str) -> list[float]:
 
 
 def first(values: list[float], is_met: Callable[[float], bool], n_frames: int = 1, n_needed: int = 1) -> int:
-    """The first frame at which so many of the last frames meet a condition."""
+    """Return the first frame at which enough of the last frames meet a condition."""
     ends = range(n_frames, len(values) + 1)
     return next(end - 1 for end in ends if sum(map(is_met, values[end - n_frames : end])) >= n_needed)
 
@@ -153,7 +153,7 @@ def test_rules_see_the_values_of_the_tables(tmp_path: Path, folder: Path) -> Non
 
 
 def waiting(path: Path, n_lines: int) -> list[dict[str, object]]:
-    """Wait until a log has so many lines."""
+    """Wait until a log has a number of lines."""
     until = monotonic() + LONGEST_SECONDS
     while monotonic() < until:
         if path.exists() and len(found := path.read_text().splitlines()) >= n_lines:
@@ -209,4 +209,4 @@ def test_log_that_cannot_be_made_is_an_error_of_output(tmp_path: Path) -> None:
     # A stop that comes too late has failed, and the exit code says so.
     done = run_steer(tmp_path, *words[:-1], "log.jsonl", "-q")
     assert (done.returncode, done.stderr) == (4, "mdreel: error: log.jsonl: 1 actions have failed\n")
-    assert "the simulation has ended (finished)" in lines_of(tmp_path / "log.jsonl")[2]["message"]
+    assert "the simulation ended (finished)" in lines_of(tmp_path / "log.jsonl")[2]["message"]

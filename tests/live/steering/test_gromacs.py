@@ -1,4 +1,4 @@
-"""GROMACS is stopped by rule within two frames, with a checkpoint from which it goes on, and from which a fork does."""
+"""Tests of the steering of GROMACS."""
 
 import warnings
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _needs_gromacs() -> Iterator[None]:
 
 
 def trajectory(folder: Path, name: str) -> list[tuple[float, np.ndarray, np.ndarray | None]]:
-    """Time, positions and velocities of all frames."""
+    """Return times, positions and velocities of all frames."""
     import MDAnalysis
 
     universe = MDAnalysis.Universe(folder / "conf.gro", folder / name)

@@ -1,4 +1,4 @@
-"""LAMMPS is stopped by rule within two frames, with a restart file from which it and a fork go on."""
+"""Tests of the steering of LAMMPS."""
 
 import json
 import sys
@@ -64,7 +64,7 @@ def _needs_lammps() -> None:
 
 
 def steered(folder: Path, n_frames: int, pace: float, *words: str) -> "list[dict[str, object]]":
-    """Steer the example, which simulates so many frames unless it is stopped; the lines of the log."""
+    """Steer the example for a maximum number of frames; return the lines of the log."""
     own = [sys.executable, str(EXAMPLE), "--simulate", str(folder), f"--interval={INTERVAL}", f"--pace={pace}"]
     rules = RULES.format(words=", ".join(map(json.dumps, own)), n_frames=FORK_FRAMES)
     (folder / "rules.toml").write_text(rules)
@@ -79,7 +79,7 @@ def steered(folder: Path, n_frames: int, pace: float, *words: str) -> "list[dict
 
 
 def positions_of(path: Path) -> np.ndarray:
-    """Positions of all atoms in all frames, float32."""
+    """Return the positions of all atoms in all frames, float32."""
     source = mdreel.read(path)
     frames = mdreel._core.FrameSet.range(0, 1, source.n_frames)
     return source.read(frames, np.arange(source.n_atoms, dtype=np.uint32)).positions

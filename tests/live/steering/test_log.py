@@ -1,4 +1,4 @@
-"""The audit log: one line of JSON for each event, there at once, behind what was there."""
+"""Tests of the audit log."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""OpenMM is stopped by rule within two frames, and a fork goes on from its checkpoint; what its reporter obeys."""
+"""Tests of the steering of OpenMM and of its reporter."""
 
 import json
 import runpy
@@ -39,7 +39,7 @@ def example() -> dict[str, Any]:
 
 
 def positions_of(path: Path) -> np.ndarray:
-    """Positions of all atoms in all frames, float32."""
+    """Return the positions of all atoms in all frames, float32."""
     source = mdreel.read(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     frames = mdreel._core.FrameSet.range(0, 1, source.n_frames)
@@ -118,7 +118,7 @@ def asking() -> Iterator[ThreadPoolExecutor]:
 
 
 def balls(tmp_path: Path, **settings: Any) -> tuple[Any, mdreel.live.Producer, mdreel.live.OpenMMReporter]:
-    """Two balls on a spring, and their reporter."""
+    """Create a simulation of two particles on a spring with its reporter."""
     import openmm
     from openmm import app, unit
 
@@ -143,7 +143,7 @@ def balls(tmp_path: Path, **settings: Any) -> tuple[Any, mdreel.live.Producer, m
 def asked(
     producer: mdreel.live.Producer, asking: ThreadPoolExecutor, kind: str, **arguments: object
 ) -> "Future[Answer]":
-    """Ask, and return when the request lies there."""
+    """Send a request and return when its file exists."""
     said = asking.submit(ask, producer.path, kind, arguments)
     until = monotonic() + LONGEST_SECONDS
     while not list((producer.path / FOLDER).glob("*.request")):
@@ -167,7 +167,7 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(tmp_path: Path, as
         assert answer.facts == {"checkpoint": str(tmp_path / "state-30.chk"), "step": 30}
         said = asked(producer, asking, "change-stride", stride=20)
         assert reporter.run(simulation, 65)  # at 40, and then at 60, 80, 100
-        assert said.result(LONGEST_SECONDS).message == "from step 40 on a frame every 20 steps, not 10"
+        assert said.result(LONGEST_SECONDS).message == "from step 40 a frame every 20 steps instead of 10"
         assert reporter.interval == 20
         said = asked(producer, asking, "stop")
         assert not reporter.run(simulation, 1000)
@@ -196,7 +196,7 @@ def test_stop_without_run_leaves_by_its_exception(tmp_path: Path, asking: Thread
     [
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
         ("change-stride", {"stride": "7"}, "expected a stride of 1 step or more, got '7'"),
-        ("dance", {}, "knows stop, checkpoint and change-stride, not 'dance'"),
+        ("dance", {}, "supports stop, checkpoint and change-stride, not 'dance'"),
     ],
 )
 def test_reporter_refuses_what_it_cannot_do(
@@ -219,7 +219,7 @@ def test_simulation_goes_on_where_no_checkpoint_can_be_written(tmp_path: Path, a
         for kind in ("checkpoint", "stop"):
             said = asked(producer, asking, kind)
             assert simulation.reporters[0].run(simulation, 10)
-            with pytest.raises(StreamError, match="no checkpoint could be written"):
+            with pytest.raises(StreamError, match="the checkpoint could not be written"):
                 said.result(LONGEST_SECONDS)
     assert published_steps(producer) == [10, 20]
 
@@ -279,5 +279,5 @@ def test_reporter_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(MismatchError, match=expected):
         mdreel.live.OpenMMReporter(mdreel.live.Producer(tmp_path / "run1", 2), *arguments, **settings)
-    with pytest.raises(MismatchError, match="energies of OpenMM are potential and kinetic, not total"):
+    with pytest.raises(MismatchError, match="OpenMM has the energies potential and kinetic, not total"):
         mdreel.live.OpenMMReporter(mdreel.live.Producer(tmp_path / "run1", 2, energies=["total"]), 1, "a")

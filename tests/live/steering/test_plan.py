@@ -1,4 +1,4 @@
-"""Files of rules: what is wrong with them is said in one line, before anything is opened; their schema."""
+"""Tests of the validation and the schema of rule files."""
 
 import json
 import tomllib

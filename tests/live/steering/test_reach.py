@@ -1,4 +1,4 @@
-"""Signals reach the process that is meant, and no other; its end and its checkpoint are waited for."""
+"""Tests of engines that are controlled by signals."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ def test_stop_waits_for_the_end_and_the_checkpoint(
     (tmp_path / "pid").write_text(f"{process.pid}\n")
     named = {"process": process, "number": process.pid, "file": tmp_path / "pid"}[how]
     done = BySignal(named, checkpoint).stop(never)
-    expected = f"process {process.pid} has ended after SIGTERM with the checkpoint {checkpoint}"
+    expected = f"process {process.pid} ended after SIGTERM with the checkpoint {checkpoint}"
     assert done == Done(expected, str(checkpoint))
     assert checkpoint.read_text() == "SIGTERM"
     assert process.wait() == 1
@@ -75,7 +75,7 @@ def test_checkpoint_of_before_does_not_count(checkpoint: Path) -> None:
     checkpoint.write_text("old")
     os.utime(checkpoint, (time.time() + 3600,) * 2)  # whatever the clock says: it is not written now
     process = started(ENGINE)
-    with pytest.raises(StreamError, match="has not written this checkpoint"):
+    with pytest.raises(StreamError, match="without writing this checkpoint"):
         BySignal(process, checkpoint).stop(never)
     assert process.wait() == 1
 
@@ -83,9 +83,9 @@ def test_checkpoint_of_before_does_not_count(checkpoint: Path) -> None:
 def test_engine_that_does_not_end_is_waited_for_as_long_as_is_said(checkpoint: Path) -> None:
     process = started(DEAF)
     try:
-        with pytest.raises(StreamTimeoutError, match=r"has not ended within 0\.2 s"):
+        with pytest.raises(StreamTimeoutError, match=r"did not end within 0\.2 s"):
             BySignal(process, checkpoint, timeout=0.2).stop(never)
-        with pytest.raises(StreamError, match="nobody waits for its end any more"):
+        with pytest.raises(StreamError, match="the wait for its end was cancelled"):
             BySignal(process, checkpoint).stop(lambda: True)
         assert process.poll() is None
     finally:
@@ -97,25 +97,25 @@ def test_process_that_has_ended_is_sent_nothing(process: Process) -> None:
     number = process.pid
     process.terminate()
     process.wait()
-    with pytest.raises(StreamError, match="had ended already"):
+    with pytest.raises(StreamError, match="has already ended"):
         BySignal(process).stop(never)
-    with pytest.raises(StreamError, match=rf"there is no process {number} \(any more\)"):
+    with pytest.raises(StreamError, match=rf"process {number} does not exist \(any more\)"):
         BySignal(number).stop(never)
 
 
 @pytest.mark.parametrize("content", ["", "1", "-4711", "four", "4711 4712", "0"])
 def test_file_without_the_number_of_a_process_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "pid").write_text(content)
-    with pytest.raises(FormatError, match="expected the number of a process"):
+    with pytest.raises(FormatError, match="expected a process ID"):
         BySignal(tmp_path / "pid").stop(never)
     with pytest.raises(FileNotFoundError):
         BySignal(tmp_path / "none").stop(never)
 
 
 def test_fork_takes_the_last_checkpoint_of_the_engine(checkpoint: Path) -> None:
-    with pytest.raises(MismatchError, match="there is no checkpoint"):
+    with pytest.raises(MismatchError, match="the checkpoint of the engine is unknown"):
         BySignal(None).last_checkpoint(never)
-    with pytest.raises(FileNotFoundError, match="has written no checkpoint yet"):
+    with pytest.raises(FileNotFoundError, match="has not written a checkpoint yet"):
         BySignal(None, checkpoint).last_checkpoint(never)
     checkpoint.touch()
     assert BySignal(None, checkpoint).last_checkpoint(never).checkpoint == str(checkpoint)
@@ -123,9 +123,9 @@ def test_fork_takes_the_last_checkpoint_of_the_engine(checkpoint: Path) -> None:
 
 def test_signals_can_do_nothing_else() -> None:
     for ask in (lambda: BySignal(None).checkpoint(never), lambda: BySignal(None).change_stride(7, never)):
-        with pytest.raises(UnsupportedError, match="reached by signals"):
+        with pytest.raises(UnsupportedError, match="controlled by signals"):
             ask()
-    with pytest.raises(MismatchError, match="there is no process to be stopped"):
+    with pytest.raises(MismatchError, match="there is no process to stop"):
         BySignal(None).stop(never)
 
 

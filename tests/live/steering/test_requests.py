@@ -1,4 +1,4 @@
-"""Requests reach a producer between two frames, once, and are answered, refused, withdrawn or void."""
+"""Tests of requests to a producer."""
 
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +23,7 @@ def asking() -> ThreadPoolExecutor:
 
 
 def taken(producer: mdreel.live.Producer) -> list[Request]:
-    """Look for requests until there are some."""
+    """Poll for requests until there are some."""
     until = monotonic() + LONGEST_SECONDS
     while monotonic() < until:
         if found := producer.requests():
@@ -33,7 +33,7 @@ def taken(producer: mdreel.live.Producer) -> list[Request]:
 
 
 def begun(channel: Path, n_requests: int) -> None:
-    """Wait until so many requests lie there."""
+    """Wait until a number of request files exist."""
     until = monotonic() + LONGEST_SECONDS
     while len(list((channel / FOLDER).glob("*.request"))) < n_requests:
         assert monotonic() < until
@@ -74,18 +74,20 @@ def test_refusal_is_an_error_with_its_reason(tmp_path: Path, asking: ThreadPoolE
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         said = asking.submit(ask, producer.path, "dance")
         taken(producer)[0].refuse("never learnt it")
-        with pytest.raises(StreamError, match="the simulation refuses: never learnt it"):
+        with pytest.raises(StreamError, match="the simulation refused the request: never learnt it"):
             said.result(LONGEST_SECONDS)
         assert left(producer.path) == []
 
 
 def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
-        with pytest.raises(StreamTimeoutError, match=r"has not answered within 0\.05 s: it has not looked at it"):
+        with pytest.raises(
+            StreamTimeoutError, match=r"has not answered within 0\.05 s: it has not claimed the request"
+        ):
             ask(producer.path, "stop", timeout=0.05)
         assert left(producer.path) == []
         assert producer.requests() == []
-        with pytest.raises(StreamError, match="nobody waits for the answer any more"):
+        with pytest.raises(StreamError, match="the request was cancelled"):
             ask(producer.path, "stop", is_given_up=lambda: True)
         assert producer.requests() == []
 
@@ -114,7 +116,7 @@ def test_request_that_was_taken_is_said_to_have_begun(tmp_path: Path, asking: Th
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         said = asking.submit(ask, producer.path, "stop", timeout=0.5)
         taken(producer)
-        with pytest.raises(StreamTimeoutError, match="it has begun with it"):
+        with pytest.raises(StreamTimeoutError, match="it has claimed the request"):
             said.result(LONGEST_SECONDS)
 
 
@@ -124,7 +126,7 @@ def test_request_to_a_simulation_that_ends_is_void(tmp_path: Path, asking: Threa
     said = asking.submit(ask, producer.path, "stop")
     begun(producer.path, 1)
     producer.end(how, "for a reason")
-    with pytest.raises(StreamError, match=rf"the simulation has ended \({how}\) before it answered"):
+    with pytest.raises(StreamError, match=rf"the simulation ended \({how}\) before it answered"):
         said.result(LONGEST_SECONDS)
     assert left(producer.path) == []
 
@@ -149,7 +151,7 @@ def test_request_to_a_producer_before_is_not_for_the_next(tmp_path: Path, asking
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         assert producer.requests() == []
         assert left(producer.path) == ["1.answer"]
-        assert "the simulation before" in (folder / "1.answer").read_text()
+        assert "an earlier simulation" in (folder / "1.answer").read_text()
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "\0"])
@@ -158,7 +160,7 @@ def test_file_that_is_no_request_does_not_end_a_simulation(tmp_path: Path, conte
         (producer.path / FOLDER).mkdir()
         (producer.path / FOLDER / "1.request").write_text(content)
         assert producer.requests() == []
-        assert "no request" in (producer.path / FOLDER / "1.answer").read_text()
+        assert "invalid request" in (producer.path / FOLDER / "1.answer").read_text()
 
 
 def test_channel_with_requests_and_an_audit_log_is_read_listed_and_removed(tmp_path: Path) -> None:

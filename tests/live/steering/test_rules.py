@@ -1,4 +1,4 @@
-"""Rules agree with slow, obvious loops over all values, whichever values come."""
+"""Tests of rules against simple reference implementations."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def rule(**settings: object) -> Rule:
 
 
 def slow(values: list[float], is_met: Callable[[float], bool], n_frames: int, n_hundredths: int) -> list[bool]:
-    """Whether at least so many hundredths of the last frames meet a condition, at each frame."""
+    """Return at each frame whether at least a given percentage of the last frames meets a condition."""
     found = []
     for end in range(1, len(values) + 1):
         last = values[max(0, end - n_frames) : end]
@@ -68,7 +68,7 @@ def test_needed_frames_are_those_of_decimal_numbers(n_frames: int, n_hundredths:
 
 
 def slow_effective(values: list[float]) -> float:
-    """n / (1 + 2 sum (1 - m/n) r_m), up to where r first is not positive."""
+    """Return n / (1 + 2 sum (1 - m/n) r_m), truncated at the first r that is not positive."""
     n = len(values)
     mean = sum(values) / n
     deviations = [value - mean for value in values]
@@ -159,16 +159,16 @@ def test_rule_that_may_not_fire_still_counts_frames() -> None:
         ({"above": 1.0, "below": 2.0}, "got above and below"),
         ({"inside": (2.0, 1.0)}, "inside: expected a lower and an upper limit, got 2 and 1"),
         ({"outside": (math.nan, 1.0)}, "outside: expected a lower and an upper limit, got nan and 1"),
-        ({"around": 2.0}, "around and percent go together"),
-        ({"above": 2.0, "percent": 5.0}, "around and percent go together"),
+        ({"around": 2.0}, "around and percent require each other"),
+        ({"above": 2.0, "percent": 5.0}, "around and percent require each other"),
         ({"around": 2.0, "percent": -5.0}, "percent must be 0 or more, not -5"),
         ({"above": math.inf}, "above must be a finite number, not inf"),
         ({"above": 1.0, "share": 0.0}, "share must be more than 0 and at most 1, not 0"),
         ({"above": 1.0, "share": 80.0}, "share must be more than 0 and at most 1, not 80"),
-        ({"effective_samples": 5.0, "frames": 4}, "at most the 4 frames that are looked at, not 5"),
-        ({"effective_samples": 1.0}, "needs 2 frames or more"),
-        ({"effective_samples": 5.0, "frames": 40, "share": 0.5}, "share is for conditions that single frames meet"),
-        ({"above": 1.0, "actions": ()}, "expected an action or more"),
+        ({"effective_samples": 5.0, "frames": 4}, "at most the 4 checked frames, not 5"),
+        ({"effective_samples": 1.0}, "requires 2 frames or more"),
+        ({"effective_samples": 5.0, "frames": 40, "share": 0.5}, "share is not allowed with effective-samples"),
+        ({"above": 1.0, "actions": ()}, "expected at least one action"),
         ({"above": 1.0, "cool_down_seconds": math.inf}, "cool-down-seconds must be a finite number"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Steering frame by frame: which rule fires where, what is done then, and what the log says of it."""
+"""Tests of steering frame by frame."""
 
 import json
 import sys
@@ -86,7 +86,7 @@ def test_what_follows_a_failed_action_is_not_done(atoms: Any, channel: Publish, 
     failed = [line for line in lines_of(path / "steering.jsonl") if line["event"] == "failed"]
     assert [line["action"] for line in failed] == ["fails", "never", "stop"]
     assert failed[0]["message"].endswith("ended with exit status 7")
-    assert failed[1]["message"] == "not done, as 'fails' has failed"
+    assert failed[1]["message"] == "skipped because 'fails' failed"
     assert not (tmp_path / "never").exists()
 
 
@@ -95,10 +95,10 @@ def test_what_follows_a_failed_action_is_not_done(atoms: Any, channel: Publish, 
     [
         (command("/no/such/program"), "No such file or directory: '/no/such/program'"),
         (command("sleep", "600", timeout=0.1), "was ended: it took more than 0.1 s"),
-        (command("echo", "{checkpoint}", placeholders=True), "the command wants checkpoint, which is not known"),
+        (command("echo", "{checkpoint}", placeholders=True), "the command needs checkpoint, which is unknown"),
         (command("sh", "-c", "kill -9 $$"), "ended with signal 9"),
-        (Action(type="fork", name="say", command=("true",)), "the simulation has ended (finished)"),
-        (Action(type="change-stride", name="say", stride=7), "the simulation has ended (finished)"),
+        (Action(type="fork", name="say", command=("true",)), "the simulation ended (finished)"),
+        (Action(type="change-stride", name="say", stride=7), "the simulation ended (finished)"),
     ],
 )
 def test_action_that_fails_says_why_and_steering_goes_on(
@@ -191,7 +191,7 @@ def test_stop_that_failed_may_be_tried_again(atoms: Any, channel: Publish) -> No
     with AuditLog(path / "steering.jsonl") as log:
         *_, found = steer(turns, [one], plan, BySignal(None), log)
     assert found.n_fired == found.n_failed >= 1
-    assert "there is no process to be stopped" in lines_of(path / "steering.jsonl")[2]["message"]
+    assert "there is no process to stop" in lines_of(path / "steering.jsonl")[2]["message"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_several_columns_want_a_name(atoms: Any, channel: Publish) -> None:
     one = observed(atoms, channel([1, 2]))
     both = Observed("distance", one.analysis, lambda done: {"d": done.results.timeseries, "e": [1, 2]})
     plan = Plan(rule=(rule(actions=("stop",)),))
-    with AuditLog(Path("/dev/null")) as log, pytest.raises(MismatchError, match="must be named: d, e"):
+    with AuditLog(Path("/dev/null")) as log, pytest.raises(MismatchError, match="set column to one of: d, e"):
         list(steer(mdreel.live.stream_results([one.analysis], every=0), [both], plan, BySignal(None), log))
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser, while a real simulation and a real analysis run: curves grow, and nothing is wrong."""
+"""Tests of the page in a browser during a simulation and an analysis."""
 
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(opened: Browser) -> Browser:
-    """The browser, with no page that asks a server of before, and nothing to say of one."""
+    """Return the browser without an open page or messages of earlier tests."""
     opened.visit("about:blank")
     opened.log()
     return opened
@@ -62,7 +62,7 @@ def browser(opened: Browser) -> Browser:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Start commands of mdreel; they are ended with the test."""
+    """Return a function that starts mdreel commands, which are ended with the test."""
     with ExitStack() as stack:
 
         def start(*arguments: str | Path) -> "subprocess.Popen[str]":
@@ -82,7 +82,7 @@ def address_of(watching: "subprocess.Popen[str]") -> str:
 
 
 def eventually(browser: Browser, script: str, is_so: Callable[[Any], bool]) -> Any:
-    """Run a script again and again until its answer is as it should be."""
+    """Run a script repeatedly until its result meets a condition."""
     until = monotonic() + PATIENCE_SECONDS
     while True:
         found = browser.run(script)

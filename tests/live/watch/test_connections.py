@@ -1,4 +1,4 @@
-"""Connections that say nothing, little, or too much do not keep the page from others."""
+"""Tests of slow, silent and oversized connections to the page."""
 
 import http.client
 import socket
@@ -49,7 +49,7 @@ def test_connections_that_never_finish_do_not_keep_the_page_from_others(
 
 
 class Trickle:
-    """A connection on which a byte comes at a time, each after a while by the clock of the test."""
+    """Connection that delivers one byte at a time on a simulated clock."""
 
     def __init__(self, content: bytes, seconds: float) -> None:
         self._content = iter(content)
@@ -93,7 +93,7 @@ def test_head_of_a_request_that_is_too_large_is_refused(server: Server) -> None:
 
 
 def _until_closed(connection: socket.socket, first: bytes, again: bytes) -> bytes:
-    """Say more and more, until the other side has enough."""
+    """Send data until the other side closes the connection."""
     heard = b""
     receive: Callable[[], bytes] = lambda: connection.recv(4096)  # noqa: E731
     try:

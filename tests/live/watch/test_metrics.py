@@ -1,4 +1,4 @@
-"""Metrics, read as strictly as Prometheus reads them."""
+"""Tests of metrics with a strict parser of the Prometheus format."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _SAMPLE = re.compile(
 
 
 def parsed(text: str) -> tuple[Samples, dict[str, str]]:
-    """Samples and types; https://prometheus.io/docs/instrumenting/exposition_formats/, and a little stricter."""
+    """Parse samples and types; see https://prometheus.io/docs/instrumenting/exposition_formats/."""
     assert not text or text.endswith("\n")
     samples: Samples = {}
     types: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The server of the page: who is answered, what, and that nothing else is."""
+"""Tests of the server of the page."""
 
 import http.client
 import json
@@ -35,7 +35,7 @@ def server(folder: Path) -> Iterator[Server]:
 
 
 def ask(server: Server, path: str, method: str = "GET", host: str | None = None, **heads: str) -> Answer:
-    """Ask for something; of the token nothing is added."""
+    """Send a request without adding a token."""
     place = urlsplit(server.url)
     connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=30)
     try:
@@ -178,7 +178,7 @@ def many_connections(host: str, port: int, n_connections: int) -> Iterator[None]
 
 
 def until_answered(server: Server) -> None:
-    """Ask until there is an answer: who hangs up is noticed soon."""
+    """Send requests until one is answered, after another client has disconnected."""
     for _ in range(200):
         try:
             if ask(server, f"/state?token={server.token}")[0] == 200:
@@ -189,7 +189,7 @@ def until_answered(server: Server) -> None:
 
 
 def test_addresses_that_are_none_and_ports_that_are_taken_are_refused(server: Server) -> None:
-    with pytest.raises(MismatchError, match="expected an address of this machine"):
+    with pytest.raises(MismatchError, match="expected an IP address of this machine"):
         Server(Watcher(), "example.com")
     port = int(urlsplit(server.url).port or 0)
     with pytest.raises(OSError, match="in use") as caught:

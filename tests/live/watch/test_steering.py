@@ -1,4 +1,4 @@
-"""The log of steering: its last lines, whatever is wrong with it."""
+"""Tests of the reader of the steering log."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The view on a terminal: everything that matters is in it, and it is no larger than the terminal."""
+"""Tests of the terminal view."""
 
 import io
 from dataclasses import replace
@@ -19,7 +19,7 @@ from mdreel.live.watch.terminal import Room, view
 
 
 def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> Seen:
-    """A channel with analyses of 300 frames."""
+    """Return a channel with analyses of 300 frames."""
     rows = np.column_stack([np.arange(300.0), 0.5 * np.arange(300.0), np.linspace(0, 4.25, 300)])
     columns = (("frame", ""), ("time", "ps"), ("rmsd", "Å"))
     seconds = {"wall": 10.0, "wait": 8.0, "read": 0.5, "compute": 1.0}
@@ -61,9 +61,9 @@ def test_failure_says_why() -> None:
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
-    seen = Seen(Path("/channels/theirs"), "unreadable", "expected it to belong to user 0, got 1")
+    seen = Seen(Path("/channels/theirs"), "unreadable", "expected user 0 as the owner, got 1")
     assert "unreadable" in drawn([seen])[1]
-    assert "belong to user 0" in drawn([seen])[1]
+    assert "expected user 0" in drawn([seen])[1]
     assert "no channels yet" in drawn([])[0]
 
 

@@ -1,4 +1,4 @@
-"""The watcher: what it sees of channels that come, go, belong to others or are damaged."""
+"""Tests of the watcher with new, removed, foreign and damaged channels."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Archives: the frames of channels in files of the usual formats, each once, whoever dies meanwhile."""
+"""Archives, trajectory files that contain every frame of a channel exactly once."""
 
 from mdreel.live.archives.archive import Archived, archive
 

@@ -1,4 +1,4 @@
-"""Archiving of a channel to a file, each frame once and in order."""
+"""Archives of channels, which contain every frame exactly once and in order, also after restarts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mdreel.live.archives.archiver import Archiver, Choices
 from mdreel.live.archives.options import GROUP
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.trajectory.output_file import check_settings
 
@@ -21,16 +21,16 @@ _MISSED = ("raise", "skip")
 
 @dataclass(frozen=True)
 class Archived:
-    """An archive that is whole.
+    """A complete archive.
 
     Attributes
     ----------
     path : Path
         The file.
     n_frames : int
-        Frames in it.
+        Number of frames in the file.
     n_missed : int
-        Frames that could not be had any more, and are not in it.
+        Number of frames that were overwritten before they were archived.
     """
 
     path: Path
@@ -57,34 +57,34 @@ def archive(
     force: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Archived:
-    """Write each frame of a channel to a file, as they come, until the simulation ends.
+    """Write each frame of a channel to a file as it is published, until the simulation ends.
 
     Parameters
     ----------
     channel : str or path
-        The channel's name, or its directory; see `mdreel.live.channel`.
+        Name or directory of the channel; see `mdreel.live.channel`.
     path : path
-        The file; its ending is its format. It appears when the simulation has finished or was stopped; until then it
-        has a hidden name beside that.
+        The file, whose suffix selects the format. It has a hidden name until the simulation has finished or was
+        stopped.
     precision : float, optional
-        For XTC: integers per nm; by default 1000.
+        Precision of XTC files, integers per nm; by default 1000.
     group : str
-        The group of the channel that remembers which frames are in the file. A second archive needs one of its own.
+        Consumer group that records which frames are in the file. Each archive of a channel needs its own group.
     timeout : float, optional
-        For how long a frame may be waited for, s; by default as long as the producer lives.
+        Maximum time to wait for a frame, s; by default as long as the producer is alive.
     wait : float
-        For how long the channel may not be there, or another process may write this archive, s.
+        Maximum time to wait for the channel, and for another process that writes this archive, s.
     restart : float
-        For how long a producer that was lost may be away, s.
+        Maximum time to wait for a lost producer to restart, s.
     on_missed : {"raise", "skip"}
-        What is done about frames that were overwritten before they were archived: it is an error, or goes on.
+        Whether to fail or continue if frames were overwritten before they were archived.
     finish : bool
-        Whether the file ends with what there is where the simulation has failed or was lost.
+        Whether to finish the file with the available frames if the simulation has failed or was lost.
     force : bool
-        Whether an existing file may be replaced, and a file that is not whole of an earlier run. The existing one stays
-        until the new one is whole.
+        Whether to replace an existing file or an incomplete file of an earlier run. The existing file remains until the
+        new one is complete.
     progress : callable, optional
-        Called with the number of frames in the file, after each.
+        Callable that receives the number of frames in the file after each frame.
 
     Returns
     -------
@@ -94,32 +94,32 @@ def archive(
     Raises
     ------
     StreamError
-        If the simulation has failed or was lost, unless `finish`; if frames were missed, or none came. What is in the
-        file stays under its hidden name.
+        If the simulation has failed or was lost and `finish` is not set, if frames were missed, or if there were no
+        frames. The incomplete file keeps its hidden name.
     StreamTimeoutError
-        If no frame came in time, or another process writes this archive.
+        If no frame was published in time, or another process writes this archive.
     MismatchError
-        If the format cannot hold a frame; if the group has another file, or the file another precision; if a new run
-        has begun, whose frames are not of this file.
+        If the format cannot store a frame, if the group belongs to another file, if the precision has changed, or if a
+        new run has begun.
     UnsupportedError
-        If no format has the ending of `path`, or it is one of H5MD's and h5py is not installed.
+        If no format has the suffix of `path`, or if h5py is not installed for H5MD.
     FileNotFoundError
-        If there is no such channel.
+        If the channel does not exist.
     FileExistsError
-        If the file exists and is not to be replaced.
+        If the file exists and `force` is not set.
     OSError
-        If it cannot be written, as on a full disk: what was committed stays.
+        If the file cannot be written, for example on a full disk. Committed frames are kept.
 
     Notes
     -----
-    Who is killed, at whatever moment, and starts again with the same arguments, ends with the same bytes as one who was
-    not: each commit has the length of the file and the place in the stream in one, and what is behind it is cut off and
-    written again. For that the frames behind the last commit must still be there: with a staging they are, as its
-    retention waits for the group.
+    If the process is killed at any moment and started again with the same arguments, the file has the same bytes as
+    without the interruption. Each commit contains both the length of the file and the position in the stream; data
+    after the last commit is truncated and written again. The frames after the last commit must still be available.
+    Staging guarantees this, because its retention waits for the group.
 
-    Steps are archived once, and in order, also where a simulation was restarted. Positions, velocities and forces are
-    archived as float32, as far as the format holds them; energies are not. H5MD keeps steps, times and numbers to the
-    bit, DCD and NetCDF positions.
+    Each step is archived once and in order, also if the simulation was restarted. Positions, velocities and forces are
+    archived as float32, if the format supports them; energies are not archived. H5MD stores steps, times and quantities
+    exactly; DCD and NetCDF store positions exactly.
 
     Examples
     --------
@@ -143,12 +143,12 @@ def archive_with(
     progress: Callable[[int], object] | None = None,
     joined: Callable[[], object] | None = None,
 ) -> Archived:
-    """As `archive`; `joined` is called when the group is there, so that no frame can go before it was archived."""
+    """Archive a channel; see `archive`. Call `joined` when the group exists and therefore retains new frames."""
     place = place_of(channel)
     check_settings(path, choices.precision)
-    check_target(path, force=True)  # whether it may be there is seen when it is known what was committed
+    check_target(path, force=True)  # whether it may exist depends on what was committed
     until = monotonic() + wait
-    when_there(lambda: Status.of(place), wait)
+    wait_until_available(lambda: Status.of(place), wait)
     with PartFile(path, max(0.0, until - monotonic())) as part, Consumer(place, restart=restart, group=group) as frames:
         archiver = Archiver(part, frames, choices)
         if not archiver.is_done:

@@ -1,4 +1,4 @@
-"""Archiver, which writes frames and commits its position in the stream."""
+"""Archiver, a member of a consumer group that commits frames together with the length of its file."""
 
 import errno
 from collections.abc import Callable
@@ -19,29 +19,30 @@ from mdreel.live.channels.status import Status
 from mdreel.trajectory.output_file import H5MD, find_format
 
 COMMIT_SECONDS = 1.0
-"""A commit is made when the last is so long ago, s, or so many bytes have come; what is behind it is done again."""
+"""Maximum time between two commits."""
 
 COMMIT_BYTES = 64 << 20
+"""Maximum amount of data between two commits."""
 
 _OF_ATOMS = ("positions", "velocities", "forces")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What of an archive can be chosen; see `mdreel.live.archives.archive`.
+    """Options of an archive; see `mdreel.live.archives.archive`.
 
     Attributes
     ----------
     precision : float or None
-        Integers per nm, for XTC.
+        Precision of XTC files, integers per nm.
     timeout : float or None
-        For how long a frame may be waited for, s.
+        Maximum time to wait for a frame, s.
     bears_missed : bool
-        Whether frames may be missed.
+        Whether to continue if frames were missed.
     finishes : bool
-        Whether the file ends where the simulation has failed or was lost.
+        Whether to finish the file if the simulation has failed or was lost.
     force : bool
-        Whether what is there may be replaced.
+        Whether to replace existing files.
     """
 
     precision: float | None = None
@@ -52,34 +53,34 @@ class Choices:
 
 
 class Archiver:
-    """Writes the frames of a consumer to a file.
+    """Write the frames of a consumer to a file.
 
     Parameters
     ----------
     part : PartFile
-        The file under its hidden name.
+        The incomplete file.
     consumer : Consumer
-        A member of a group, which has joined.
+        Consumer that has joined as a member of a group.
     choices : Choices
-        What was chosen.
+        Options of the archive.
 
     Attributes
     ----------
     is_done : bool
-        Whether the file is whole, has its name, and no frame has come since.
+        Whether the file is complete and no frame has been published since.
     n_frames : int
-        Frames in the file.
+        Number of frames in the file.
     n_missed : int
-        Frames that could not be had.
+        Number of frames that were overwritten before they were archived.
 
     Raises
     ------
     FileExistsError
-        If there is such a file.
+        If the file exists and may not be replaced.
     MismatchError
-        If the group has another file that is not whole.
+        If the group has another incomplete file.
     FormatError
-        If somebody has changed the file.
+        If the incomplete file was changed.
     """
 
     def __init__(self, part: PartFile, consumer: Consumer, choices: Choices) -> None:
@@ -89,7 +90,7 @@ class Archiver:
         self._manifest = consumer.manifest
         self._new = Committed(str(part.path), choices.precision)
         self._peeked: Frame | None = None
-        self._last: Frame | None = None  # that is in the file
+        self._last: Frame | None = None  # last frame in the file
         self._has_taken = False
         self._settled: _Settled | None = None
         self._committed_at, self._committed_bytes = monotonic(), 0
@@ -110,43 +111,43 @@ class Archiver:
         self._resume(before)
 
     def take_all(self, progress: Callable[[int], object] | None = None) -> None:
-        """Take frames until the simulation ends.
+        """Archive frames until the simulation ends.
 
         Raises
         ------
         StreamError
-            If it has failed or was lost, or frames were missed.
+            If the simulation has failed or was lost, or frames were missed.
         StreamTimeoutError
-            If no frame came in time.
+            If no frame was published in time.
         MismatchError
-            If the format cannot hold a frame, or a new run has begun.
+            If the format cannot store a frame, or a new run has begun.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         try:
             while (frame := self._next()) is not None:
                 self._take(frame)
-                del frame  # its place in the ring is the producer's again
+                del frame  # frees its slot in the ring
                 if progress is not None:
                     progress(self.n_frames)
         except (StreamError, MismatchError, OSError):
-            with suppress(OSError):  # what was said first is what matters
+            with suppress(OSError):  # report the first error
                 self._commit(self._settled)
             raise
 
     def finish(self) -> None:
-        """Give the file its name.
+        """Complete the file and give it its final name.
 
         Raises
         ------
         StreamError
-            If there is no frame in it.
+            If the file contains no frame.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = self._consumer.path
         if not self.n_frames:
-            raise StreamError(f"{path}: it has ended without a frame that is not archived: no file is made")
+            raise StreamError(f"{path}: the channel has ended without a new frame; no file is written")
         assert self._last is not None
         self._coder.complete()
         self._commit(_Settled(self._last, self._part.n_bytes, self._coder.n_frames), is_whole=True)
@@ -155,7 +156,7 @@ class Archiver:
         self._coder.clear()
 
     def _resume(self, before: Committed) -> None:
-        """Go on behind what was committed."""
+        """Continue after the last commit."""
         self.n_frames = before.n_frames
         if before.last is not None:
             sequence, epoch, step = before.last
@@ -170,30 +171,30 @@ class Archiver:
             self._coder = EncodedFrames(self._part, self._choices.precision, n_atoms, quantities, state)
 
     def _begin(self) -> None:
-        """Begin the file."""
+        """Begin a new file."""
         self._check_free()
         if self._part.n_bytes and not self._choices.force:
-            message = "a file that is not whole is there, of which the group knows nothing"
+            message = "an incomplete file exists that does not belong to the group; remove it or use force"
             raise FileExistsError(errno.EEXIST, message, str(self._part.hidden))
         self._part.resume(0)
         self._resume(self._new)
         self._settled, self._committed_bytes = None, 0
-        # A frame that was taken is not in the file, so that what is committed ends before it.
+        # A frame that was already taken is not in the file, so commit only up to the frame before it.
         self._consumer.commit(self._new.state(), self._last if self._has_taken else None)
         self._last = None
 
     def _is_named(self, before: Committed) -> bool:
-        """Do what was left to do by a process that was killed behind its last commit; return whether there was any."""
+        """Finish the work of a process that was killed after its last commit; return whether there was any."""
         if not self._part.n_bytes or self._part.n_bytes != before.n_bytes:
             return False
         if self._coder.whole.exists():
             self._part.name(self._coder.whole, self._choices.force)
-        self._part.remove()  # what an H5MD file was made of
+        self._part.remove()  # the source of an H5MD file
         self._coder.clear()
         return True
 
     def _has_ended(self) -> bool:
-        """Whether no frame will come that is not archived."""
+        """Return whether the channel has ended and all frames are archived."""
         if Status.of(self._consumer.path).state == "running":
             return False
         try:
@@ -204,7 +205,7 @@ class Archiver:
         return self._peeked is None
 
     def _next(self) -> Frame | None:
-        """Return the next frame; None at the end. While none comes, what has come is committed."""
+        """Return the next frame; None at the end. Commit pending frames while waiting."""
         frame, self._peeked = self._peeked, None
         if frame is not None:
             return frame
@@ -216,12 +217,12 @@ class Archiver:
             except StreamTimeoutError:
                 self._commit(self._settled)
                 if timeout is not None and monotonic() - began >= timeout:
-                    raise StreamTimeoutError(f"{self._consumer.path}: no frame came within {timeout:g} s") from None
+                    raise StreamTimeoutError(f"{self._consumer.path}: no frame within {timeout:g} s") from None
             except StreamError as error:
                 if self._choices.finishes:
                     return None
                 kept = f"{self.n_frames:,} frames are kept in {self._part.hidden}"
-                raise StreamError(f"{error}; {kept}, until the archive goes on or is finished") from error
+                raise StreamError(f"{error}; {kept} until you continue or finish the archive") from error
 
     def _take(self, frame: Frame) -> None:
         """Append a frame."""
@@ -232,10 +233,10 @@ class Archiver:
         self.n_missed, self._has_taken = missed, True
         last = self._last
         if last is not None and last.epoch != frame.epoch and frame.step <= last.step:
-            # Of a simulation that was restarted, steps that were seen do not come again.
+            # A consumer of a restarted simulation skips known steps, so an earlier step means a new run.
             if not self._choices.force:
-                message = f"a new run has begun, but the archive is at step {last.step} of the run before: finish it"
-                raise StreamError(f"{path}, step {frame.step}: {message}, or replace it (force)")
+                message = f"a new run has begun, but the archive is at step {last.step} of the previous run"
+                raise StreamError(f"{path}, step {frame.step}: {message}; finish it or replace it (force)")
             self._begin()
         try:
             is_settled = self._coder.append(ArchivedFrame.of(frame))
@@ -251,7 +252,7 @@ class Archiver:
             self._commit(self._settled)
 
     def _commit(self, settled: "_Settled | None", is_whole: bool = False) -> None:
-        """Commit frames that are in the file, unless none has come since."""
+        """Commit the frames in the file, if there are new ones."""
         self._committed_at = monotonic()
         if settled is None:
             return
@@ -270,12 +271,12 @@ class Archiver:
 
     def _check_same(self, before: Committed) -> None:
         if before.file != self._new.file:
-            message = f"the group archives to {before.file}, which is not whole, not to {self._new.file}"
+            message = f"the group has the incomplete archive {before.file}, not {self._new.file}"
         elif before.precision != self._new.precision:
             message = f"{self._new.file} was begun with precision {before.precision}, not {self._new.precision}"
         else:
             return
-        raise MismatchError(f"{self._consumer.path}: {message}: go on with that, or name another group")
+        raise MismatchError(f"{self._consumer.path}: {message}; continue that archive or choose another group")
 
     def _check_free(self) -> None:
         if self._part.path.exists() and not self._choices.force:
@@ -283,7 +284,7 @@ class Archiver:
 
 
 class _Settled(NamedTuple):
-    """Frames that are in the file: the last, bytes and frames up to it."""
+    """Last frame in the file, with the number of bytes and frames up to it."""
 
     last: Frame
     n_bytes: int

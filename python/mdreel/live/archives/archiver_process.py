@@ -1,4 +1,4 @@
-"""Archiver process of a producer."""
+"""Control of the process that writes the archive of a running simulation."""
 
 import os
 import pickle
@@ -13,13 +13,13 @@ from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.options import Archive, is_left
 
 JOINED = b"joined\n"
-"""What the process says when no frame from now on can go before it was archived."""
+"""Message of the process when it has joined, so that new frames are retained until they are archived."""
 
 DONE = b"done\n"
-"""What it says when a process of before had left the file whole, so that it has not joined."""
+"""Message of the process if an earlier process had already completed the file."""
 
 LOG = "archive.log"
-"""The file in the channel's directory for what it says besides."""
+"""Log file of the process in the channel's directory."""
 
 _PROGRAM = "mdreel.live.archives.process"
 _LEAVE_SECONDS = 10.0
@@ -27,16 +27,16 @@ _LOOK_SECONDS = 1.0
 
 
 class Archiving:
-    """The process that writes the archive of a channel.
+    """Process that writes the archive of a channel.
 
-    It outlives the simulation: what that has published before it died is archived, and Ctrl-C is not for it.
+    It outlives the simulation and ignores Ctrl-C, so that all published frames are archived.
 
     Parameters
     ----------
     channel : Path
-        The channel's directory.
+        Directory of the channel.
     archive : Archive
-        What is to be written.
+        Options of the archive.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -47,26 +47,26 @@ class Archiving:
         self._looked_at = 0.0
 
     def is_wanted(self) -> bool:
-        """Return whether a process is to be started, before the channel is opened.
+        """Return whether a process must be started, before the channel is opened.
 
-        That of a producer that has died takes the loss for the end of its work, and is waited for. Who does not leave
-        has more patience, and goes on.
+        The process of a producer that has died normally ends when the producer is lost; this method waits for it. If it
+        waits for a restart instead, it continues to archive.
 
         Raises
         ------
         OSError
-            If the file exists and is not to be replaced, or cannot be made.
+            If the file exists and may not be replaced, or cannot be created.
         """
         check_target(self._path, self._archive.force)
         return is_left(self._path, _LEAVE_SECONDS)
 
     def start(self) -> None:
-        """Start the process, and wait until it has joined the channel.
+        """Start the process and wait until it has joined the channel.
 
         Raises
         ------
         MdreelError, OSError
-            As of `mdreel.live.archives.archive`, if the archive cannot be begun.
+            If the archive cannot be started; see `mdreel.live.archives.archive`.
         """
         said = DONE
         while said == DONE:
@@ -74,16 +74,16 @@ class Archiving:
         if said != JOINED:
             code = self._ended()
             if said:
-                raise pickle.loads(said)  # noqa: S301 (our own process has made it)
-            raise StreamError(f"{self._path}: its archive could not be begun: {self._last_word(code)}")
+                raise pickle.loads(said)  # noqa: S301 (sent by our own process)
+            raise StreamError(f"{self._path}: the archive could not be started: {self._last_word(code)}")
 
     def check(self) -> None:
-        """Warn, once, if the process has ended while the simulation goes on.
+        """Warn once if the process has ended while the simulation is running.
 
         Warns
         -----
         UserWarning
-            If it has.
+            If the process has ended.
         """
         now = monotonic()
         if self._process is None or now - self._looked_at < _LOOK_SECONDS:
@@ -93,17 +93,17 @@ class Archiving:
             self._warn(self._ended())
 
     def end(self, is_failure: bool) -> None:
-        """Wait until the file is whole, when the channel has ended.
+        """Wait until the file is complete, after the channel has ended.
 
         Parameters
         ----------
         is_failure : bool
-            Whether the simulation has failed: then the file is not to get its name.
+            Whether the simulation has failed. The file then keeps its hidden name.
 
         Warns
         -----
         UserWarning
-            If it could not be written.
+            If the file could not be written.
         """
         if self._process is None:
             return
@@ -136,7 +136,7 @@ class Archiving:
             raise
 
     def _ended(self) -> int:
-        """Return how the process has ended, once."""
+        """Wait for the process and return its exit code."""
         assert self._process is not None
         code = self._process.wait()
         self._process = None
@@ -144,17 +144,17 @@ class Archiving:
 
     def _last_word(self, code: int) -> str:
         if code < 0:
-            return f"its process was ended by signal {-code}"
+            return f"signal {-code} ended the process"
         try:
             lines = (self._channel / LOG).read_text(errors="replace").splitlines()
         except OSError:
             lines = []
-        return lines[-1] if lines else f"its process has ended with exit code {code}"
+        return lines[-1] if lines else f"the process ended with exit code {code}"
 
     def _warn(self, code: int) -> None:
         command = f"mdreel archive {self._channel} -o {self._path}"
         warnings.warn(
-            f"{self._path} is not being archived any more: {self._last_word(code)}; `{command}` goes on with it, with "
-            "frames that staging still has",
+            f"{self._path} is no longer being archived: {self._last_word(code)}; run `{command}` to continue with the "
+            "frames that staging still contains",
             stacklevel=4,
         )

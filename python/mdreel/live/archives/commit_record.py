@@ -1,4 +1,4 @@
-"""Commit records of an archive: file length and position in the stream."""
+"""State that an archive commits, with the length of its file and its position in the stream."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -13,24 +13,24 @@ _MOST_PATH = 4096
 
 @dataclass(frozen=True)
 class Committed:
-    """How far an archive has come.
+    """Committed state of an archive.
 
     Attributes
     ----------
     file : str
-        The file, as an absolute path.
+        Absolute path of the file.
     precision : float or None
-        Integers per nm that were asked for.
+        Requested precision of XTC files, integers per nm.
     n_bytes : int
-        Length of the file under its hidden name.
+        Length of the incomplete file, bytes.
     n_frames : int
-        Frames in it.
+        Number of frames in the file.
     last : tuple of int, or None
-        Number, epoch and step of the last of them.
+        Sequence number, epoch and step of the last frame.
     is_whole : bool
-        Whether the file is whole: all that may be missing is its name.
+        Whether the contents are complete, so that at most the final name is missing.
     coder : dict
-        What the format needs to go on.
+        State of the format.
     """
 
     file: str
@@ -43,12 +43,12 @@ class Committed:
 
     @classmethod
     def of(cls, state: bytes | None) -> Self | None:
-        """Return what was committed, if anything was.
+        """Parse a committed state; return None if there is none.
 
         Raises
         ------
         FormatError
-            If it is not what an archive commits.
+            If it is not a state of an archive.
         """
         if not state:
             return None
@@ -59,10 +59,10 @@ class Committed:
             case [int(sequence), int(epoch), int(step)]:
                 last = (sequence, epoch, step)
             case other:
-                raise FormatError(f"expected number, epoch and step of a frame, got {shown(other)}")
+                raise FormatError(f"expected sequence number, epoch and step of a frame, got {shown(other)}")
         coder, is_whole = found.get("coder", {}), found.get("is_whole", False)
         if not isinstance(coder, dict) or not isinstance(is_whole, bool):
-            raise FormatError(f"expected what an archive commits, got {shown(found)}")
+            raise FormatError(f"expected the state of an archive, got {shown(found)}")
         return cls(
             text(found, "file", _MOST_PATH),
             None if found.get("precision") is None else number(found, "precision"),
@@ -74,5 +74,5 @@ class Committed:
         )
 
     def state(self) -> bytes:
-        """Return it as bytes, to be committed."""
+        """Encode the state as JSON."""
         return json.dumps(asdict(self)).encode()

@@ -1,4 +1,4 @@
-"""Archives in the formats that the core encodes."""
+"""Archives in formats that the core encodes frame by frame."""
 
 import warnings
 from dataclasses import asdict
@@ -11,28 +11,29 @@ from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.encoder_outline import Outline
 from mdreel.trajectory.output_file import find_format
 
-_ALIKE = "NCDF"  # holds several quantities, the same in each frame
+_ALIKE = "NCDF"  # stores several quantities, the same in each frame
 
 
 class EncodedFrames:
-    """Appends frames to a file as the core encodes them.
+    """Encode frames with the core and append them to a file.
 
     Parameters
     ----------
     part : PartFile
-        The file, as long as was committed.
+        The incomplete file, truncated to the committed length.
     precision : float, optional
-        Integers per nm, for XTC.
+        Precision of XTC files, integers per nm.
     n_atoms : int
         Number of atoms.
     quantities : list of str
-        What frames may have.
+        Quantities that frames may have.
     state : dict, optional
-        What was committed.
+        Committed state.
 
     Notes
     -----
-    Formats with one interval for all times say it in front of the first frame: that is kept until there are two.
+    Some formats store a constant time interval before the first frame. For these, the first frame is held back until
+    the second one is known.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class EncodedFrames:
 
     @property
     def whole(self) -> Path:
-        """Where the whole file is when it has been made."""
+        """Path of the complete file before it is renamed."""
         return self._part.hidden
 
     def append(self, frame: ArchivedFrame) -> bool:
@@ -68,9 +69,9 @@ class EncodedFrames:
         Raises
         ------
         MismatchError
-            If the format cannot hold the frame.
+            If the format cannot store the frame.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         if self._encoder is None:
             if self._waiting is None and not self._format.keeps_times:
@@ -81,7 +82,7 @@ class EncodedFrames:
         return True
 
     def complete(self) -> None:
-        """Write what the format says of all frames, and have the disk take it."""
+        """Write the fields that depend on all frames, and sync the file."""
         if self._waiting is not None:
             self._start(self._waiting, self._waiting)
         if self._encoder is not None:
@@ -90,14 +91,14 @@ class EncodedFrames:
         self._part.sync()
 
     def state(self) -> dict[str, object]:
-        """Return what is needed to go on."""
+        """Return the state that is needed to continue."""
         return {"outline": None if self._outline is None else asdict(self._outline)}
 
     def clear(self) -> None:
-        """Remove what is left when the file has its name: nothing here, as it is the same file."""
+        """Do nothing: these formats need no other files."""
 
     def _start(self, first: ArchivedFrame, second: ArchivedFrame) -> None:
-        """Write what stands in front of the first frame, and that if it was kept."""
+        """Write the header of the file, and the first frame if it was held back."""
         outline = Outline(
             n_atoms=self._n_atoms,
             quantities=list(first.quantities) if self._format.name == _ALIKE else self._quantities,

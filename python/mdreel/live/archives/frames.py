@@ -1,4 +1,4 @@
-"""Conversion of frames to float32 for archives."""
+"""Frames in float32, as archives store them."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -12,18 +12,18 @@ from mdreel.live.channels.frame import Frame
 
 @dataclass(frozen=True)
 class ArchivedFrame:
-    """What of a frame is archived.
+    """Archived part of a frame.
 
     Attributes
     ----------
     step : int
-        The step of the simulation.
+        Step of the simulation.
     time : float
         Time, ps.
     cell : ndarray, shape (9,), float32, or None
-        The row vectors of the cell, one after the other, Å.
+        Concatenated row vectors of the cell, Å.
     quantities : dict of str to ndarray, shape (n_atoms, 3), float32
-        Positions (Å), velocities (Å/ps), forces (kJ/(mol Å)), as far as it has them.
+        Positions (Å), velocities (Å/ps) and forces (kJ/(mol Å)), if present.
     """
 
     step: int
@@ -33,7 +33,7 @@ class ArchivedFrame:
 
     @classmethod
     def of(cls, frame: Frame) -> Self:
-        """Return what is archived of a frame; arrays that need no conversion are the frame's."""
+        """Convert a frame; float32 arrays are not copied."""
         given = {"positions": frame.positions, "velocities": frame.velocities, "forces": frame.forces}
         quantities = {
             name: np.ascontiguousarray(values, np.float32) for name, values in given.items() if values is not None
@@ -42,33 +42,33 @@ class ArchivedFrame:
         return cls(frame.step, frame.time, cell, quantities)
 
     def copy(self) -> "ArchivedFrame":
-        """Return the same in memory of its own."""
+        """Return a copy with its own arrays."""
         quantities = {name: values.copy() for name, values in self.quantities.items()}
         return ArchivedFrame(self.step, self.time, self.cell, quantities)
 
 
 class Codec(Protocol):
-    """How frames become the bytes of a file under its hidden name, and these the whole file."""
+    """Encoder of frames into an incomplete file, which it finally completes."""
 
     def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame; return whether all frames so far are in the file, so that they can be committed."""
+        """Append a frame; return whether all frames so far are in the file and can be committed."""
 
     def complete(self) -> None:
-        """Make the whole file, synced; `whole` is where it is then."""
+        """Complete and sync the file at the path `whole`."""
 
     def state(self) -> dict[str, object]:
-        """Return what is needed to go on behind the frames so far, for JSON."""
+        """Return the JSON-compatible state that is needed to continue."""
 
 
 def check_alike(expected: list[str], frame: ArchivedFrame, name: str) -> None:
-    """Refuse a frame that has other quantities than the first, in formats that cannot say so.
+    """Check that a frame has the same quantities as the first one, for formats that require it.
 
     Raises
     ------
     MismatchError
-        If it has.
+        If the quantities differ.
     """
     got = list(frame.quantities)
     if got != expected:
-        message = f"expected {', '.join(expected)} as of the first frame, got {', '.join(got) or 'nothing'}"
-        raise MismatchError(f"{message}: frames of {name} are alike; those of TRR need not be")
+        message = f"expected {', '.join(expected)} as in the first frame, got {', '.join(got) or 'nothing'}"
+        raise MismatchError(f"{message}; all frames of {name} need the same quantities, unlike those of TRR")

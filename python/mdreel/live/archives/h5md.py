@@ -1,6 +1,6 @@
-"""Archives in H5MD.
+"""Archives in H5MD, which are written at the end from a file of records.
 
-A file of HDF5 whose writer is killed cannot be read any more, and how it looks depends on when it was flushed.
+An HDF5 file becomes unreadable if its writer is killed, and its bytes depend on when it was flushed.
 """
 
 from pathlib import Path
@@ -16,16 +16,16 @@ from mdreel.trajectory.output_file import H5MD, find_h5py
 
 
 class H5mdFrames:
-    """Appends frames to a file of records, and makes an H5MD file of them.
+    """Append frames to a file of records, and convert it to an H5MD file at the end.
 
     Parameters
     ----------
     part : PartFile
-        The file of records, as long as was committed.
+        The file of records, truncated to the committed length.
     n_atoms : int
         Number of atoms.
     state : dict
-        What was committed.
+        Committed state.
     """
 
     def __init__(self, part: PartFile, n_atoms: int, state: dict[str, Any]) -> None:
@@ -37,7 +37,7 @@ class H5mdFrames:
 
     @property
     def whole(self) -> Path:
-        """Where the whole file is when it has been made."""
+        """Path of the complete file before it is renamed."""
         return self._part.hidden.with_name(f"{self._part.hidden.name}.h5")
 
     def append(self, frame: ArchivedFrame) -> bool:
@@ -46,14 +46,14 @@ class H5mdFrames:
         Returns
         -------
         bool
-            True: it is in the file.
+            True, because the frame is always in the file.
 
         Raises
         ------
         MismatchError
-            If it has other quantities than the first.
+            If the frame has other quantities than the first one.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         if self._quantities is None:
             self._quantities = list(frame.quantities)
@@ -70,7 +70,7 @@ class H5mdFrames:
         return True
 
     def complete(self) -> None:
-        """Make the H5MD file, in the chunks of `convert`: whole frames, as many as make 1 MiB."""
+        """Write the H5MD file with the chunks of `convert`, whole frames of about 1 MiB in total."""
         h5py = find_h5py(self._part.path)
         self._part.sync()
         self.clear()
@@ -87,11 +87,11 @@ class H5mdFrames:
                 sink.write(first, records["step"], records["time"], cells, chunks)
 
     def state(self) -> dict[str, object]:
-        """Return what is needed to go on."""
+        """Return the state that is needed to continue."""
         return {"quantities": self._quantities, "has_cells": self._has_cells}
 
     def clear(self) -> None:
-        """Remove what a process left behind that was killed while it made the file."""
+        """Remove temporary files of a process that was killed while it wrote the H5MD file."""
         for left in self.whole.parent.iterdir():
             if left.name.startswith(f".{self.whole.name}.") and left.suffix == ".part":
                 left.unlink()
@@ -106,7 +106,7 @@ class H5mdFrames:
 
 
 def _chunk(values: NDArray[np.float32], n_frames: int) -> NDArray[np.uint8]:
-    """Return the bytes of a chunk; behind the last frame there are zeros."""
+    """Return the bytes of a chunk, padded with zeros after the last frame."""
     chunk = np.zeros((n_frames, *values.shape[1:]), "<f4")
     chunk[: len(values)] = values
     return chunk.reshape(-1).view(np.uint8)

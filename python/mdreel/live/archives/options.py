@@ -1,4 +1,4 @@
-"""Archive options of a producer."""
+"""Options for the archive of a producer."""
 
 import fcntl
 import os
@@ -8,30 +8,30 @@ from pathlib import Path
 from time import monotonic, sleep
 
 GROUP = "archive"
-"""The group of a channel whose member writes its archive, where nobody says another."""
+"""Default consumer group of archives."""
 
 _LOOK_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
 class Archive:
-    """The file in which the frames of a producer are kept, written by a process of its own beside the simulation.
+    """File to which a separate process writes the frames of a producer.
 
     Attributes
     ----------
     path : path
-        The file; its ending is its format. It appears when the simulation has ended.
+        The file, whose suffix selects the format. It has a hidden name until the simulation has ended.
     precision : float, optional
-        For XTC: integers per nm; by default 1000.
+        Precision of XTC files, integers per nm; by default 1000.
     group : str
-        The group of the channel that remembers which frames are in the file.
+        Consumer group that records which frames are in the file.
     force : bool
-        Whether an existing file may be replaced. It stays until the new one is whole.
+        Whether to replace an existing file. It remains until the new one is complete.
 
     Notes
     -----
-    H5MD keeps positions, velocities and forces to the bit, as float32, with steps and times; so do DCD and NetCDF for
-    positions, with less exact times. TRR and XTC keep nm: TRR rounds the last bit of a number, XTC to its precision.
+    H5MD stores float32 positions, velocities and forces exactly, with steps and times. DCD and NetCDF store positions
+    exactly, with less precise times. TRR and XTC store nm: TRR rounds the last bit of a number, XTC to its precision.
     """
 
     path: str | PathLike[str]
@@ -41,7 +41,7 @@ class Archive:
 
 
 def part_of(path: Path) -> Path:
-    """Return the name under which a file is while it is not whole: a hidden one beside it.
+    """Return the hidden path of an incomplete archive, in the folder of the file.
 
     Parameters
     ----------
@@ -53,19 +53,19 @@ def part_of(path: Path) -> Path:
 
 
 def is_left(path: Path, seconds: float) -> bool:
-    """Wait until nobody writes an archive.
+    """Wait until no process writes an archive.
 
     Parameters
     ----------
     path : Path
-        Its file.
+        File of the archive.
     seconds : float
-        For how long, s.
+        Maximum time to wait, s.
 
     Returns
     -------
     bool
-        Whether nobody does.
+        Whether no process writes it.
     """
     until = monotonic() + seconds
     while True:

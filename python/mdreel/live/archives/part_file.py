@@ -1,4 +1,4 @@
-"""Partial archive files."""
+"""Incomplete file of an archive, which is truncated to its committed length on restart."""
 
 import errno
 import fcntl
@@ -20,30 +20,30 @@ T = TypeVar("T")
 
 
 class PartFile:
-    """A file under a hidden name, which one process has alone, by a lock that the kernel drops with it.
+    """File under a hidden name, which one process owns through a kernel lock.
 
     Parameters
     ----------
     path : Path
-        The name that it is to get.
+        Final path of the file.
     wait : float
-        For how long another process may have it, s.
+        Maximum time to wait for the lock, s.
 
     Attributes
     ----------
     path : Path
-        The name that it is to get, without symbolic links.
+        Final path, without symbolic links.
     hidden : Path
-        The name that it has.
+        Current path.
     n_bytes : int
-        Its length.
+        Length of the file.
 
     Raises
     ------
     StreamTimeoutError
-        If another process has it for longer.
+        If another process holds the lock for longer.
     OSError
-        If it cannot be made.
+        If the file cannot be created.
     """
 
     def __init__(self, path: Path, wait: float) -> None:
@@ -53,16 +53,16 @@ class PartFile:
         self.n_bytes = os.fstat(self._file).st_size
 
     def resume(self, n_bytes: int) -> None:
-        """Go on behind so many bytes.
+        """Truncate the file to its committed length.
 
         Raises
         ------
         FormatError
-            If there are fewer.
+            If the file is shorter.
         """
         if self.n_bytes < n_bytes:
-            message = f"expected {n_bytes:,} bytes that were committed, got {self.n_bytes:,}: the file was changed"
-            raise FormatError(f"{self.hidden}: {message}; an archive in another group begins anew")
+            message = f"expected {n_bytes:,} committed bytes, got {self.n_bytes:,}: the file was changed"
+            raise FormatError(f"{self.hidden}: {message}; use another group to start a new archive")
         self._do(os.ftruncate, self._file, n_bytes)
         self.n_bytes = n_bytes
 
@@ -84,7 +84,7 @@ class PartFile:
         Raises
         ------
         FormatError
-            If there are fewer.
+            If the file is too short.
         """
         parts = []
         while n_bytes:
@@ -96,33 +96,33 @@ class PartFile:
         return b"".join(parts)
 
     def sync(self) -> None:
-        """Have the disk take all of it."""
+        """Sync the file to disk."""
         self._do(os.fdatasync, self._file)
 
     def name(self, whole: Path, force: bool) -> None:
-        """Give the whole file its name: this one, or what was made of it. Nothing of it is left under a hidden name.
+        """Rename the complete file to its final name and remove hidden files.
 
         Parameters
         ----------
         whole : Path
-            Where the whole file is.
+            Path of the complete file.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
         """
         if self.path.exists():
-            if not force:  # it came into being meanwhile
+            if not force:  # another process created it meanwhile
                 raise FileExistsError(errno.EEXIST, "the output exists already", str(self.path))
             shutil.copymode(self.path, whole)
         give_name(whole, self.path)
         self.remove()
 
     def remove(self) -> None:
-        """Remove what is under the hidden name, unless that is somebody else's by now."""
+        """Remove the hidden file, unless another process has replaced it."""
         if _is_at(self._file, self.hidden):
             self.hidden.unlink()
 
     def close(self) -> None:
-        """Let others have it. One without a byte is removed."""
+        """Release the lock, and remove an empty file."""
         if self._file < 0:
             return
         if not os.fstat(self._file).st_size:
@@ -131,7 +131,7 @@ class PartFile:
         os.close(file)
 
     def _do(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Act on the file; an error names it as it will be called."""
+        """Call a function on the file; report errors with its final name."""
         try:
             return act(*arguments)
         except OSError as error:
@@ -147,13 +147,13 @@ class PartFile:
 
 
 def _locked(hidden: Path, wait: float) -> int:
-    """Open the file, alone."""
+    """Open the file and lock it."""
     until = monotonic() + wait
     while True:
         file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who had it before may have given it its name.
+            # The previous owner may have renamed the file meanwhile.
             if _is_at(file, hidden):
                 return file
         except BlockingIOError:
@@ -168,7 +168,7 @@ def _locked(hidden: Path, wait: float) -> int:
 
 
 def _is_at(file: int, path: Path) -> bool:
-    """Whether an open file has this name."""
+    """Return whether a path refers to an open file."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Main program of the archiver process.
+"""Process that writes the archive of a producer; `mdreel.live.archives.archiver_process` starts it.
 
-``python -m mdreel.live.archives.process CHANNEL FILE PRECISION GROUP FORCE`` says on its output when it has joined the
-channel, or the error, pickled, that keeps it from that; what comes later is said on its error output, in one line.
+``python -m mdreel.live.archives.process CHANNEL FILE PRECISION GROUP FORCE`` writes a message to standard output when
+it has joined the channel, or a pickled exception if it cannot. It reports later errors in one line on standard error.
 """
 
 import pickle
@@ -16,12 +16,12 @@ from mdreel.live.archives.archiver import Choices
 from mdreel.live.archives.archiver_process import DONE, JOINED
 
 WAIT_SECONDS = 60.0
-"""For how long a process of before may still write the archive."""
+"""Maximum time to wait for an earlier process that still writes the archive."""
 
 
 def main(channel: str, path: str, precision: str, group: str, force: str) -> None:
-    """Archive a channel; leave with 0 when the file is whole, else with 1."""
-    # Ctrl-C is for the simulation, which says how the channel ends.
+    """Archive a channel; exit with 0 if the file is complete, and with 1 after an error."""
+    # Ctrl-C stops the simulation, which then ends the channel.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr, flush=True)
     has_joined = False
@@ -38,7 +38,7 @@ def main(channel: str, path: str, precision: str, group: str, force: str) -> Non
     choices = Choices(float(precision) if precision else None, force=force == "force")
     try:
         archive_with(Path(channel), Path(path), choices, group=group, wait=WAIT_SECONDS, restart=0.0, joined=joined)
-    except Exception as error:  # noqa: BLE001 (whatever it is, the producer must be told)
+    except Exception as error:  # noqa: BLE001 (the producer must receive any error)
         if not has_joined:
             say(pickle.dumps(error))
         print(_one_line(error), file=sys.stderr, flush=True)

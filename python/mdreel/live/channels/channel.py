@@ -1,4 +1,4 @@
-"""Channels as trajectories for analyses and consumers."""
+"""References to channels, from which analyses and consumers are opened."""
 
 import errno
 import shutil
@@ -10,8 +10,8 @@ from mdreel._core import Source, channel_source
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MismatchError, StreamError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Consumer, Start, begin_of
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.consumer import Consumer, Start, parse_start
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice_board import NoticeBoard
 
@@ -29,38 +29,38 @@ def channel(
     on_missed: str = "raise",
     memory: str | int = "256M",
 ) -> "Channel":
-    """Say which channel is meant, and how it is to be read. Nothing is opened yet.
+    """Return a reference to a channel, without opening it.
 
     Parameters
     ----------
     channel : str or path
-        The channel's name, of letters, digits, ``.``, ``_`` and ``-``; or its directory: a path, or a text with a
-        slash. Names are found in ``/dev/shm/mdreel-<user number>``, or in the folder that ``MDREEL_CHANNELS`` names.
+        Name of the channel (letters, digits, ``.``, ``_`` and ``-``), or its directory as a path object or a string
+        with a slash. Named channels are in ``/dev/shm/mdreel-<user ID>``, or in the folder set by ``MDREEL_CHANNELS``.
     start : {"earliest", "latest"} or (str, float)
-        The first frame: the first that there still is, in staging or in the ring; the next to come; or the first of
-        this number, step or time (ps) or a later one: ``("sequence", 7)``, ``("step", 1000)``, ``("time", 2.0)``.
+        First frame: the oldest frame still available in staging or in the ring; the next frame to be published; or
+        the first frame at or after a sequence number, step or time (ps), such as ``("sequence", 7)``,
+        ``("step", 1000)`` or ``("time", 2.0)``.
     timeout : float, optional
-        For how long a frame may be waited for, s; by default as long as the producer lives.
+        Maximum time to wait for a frame, s; by default as long as the producer is alive.
     wait : float
-        For how long the channel may not be there, s.
+        Maximum time to wait for the channel to be created, s.
     restart : float
-        For how long a producer that was lost may be away, s. One that comes back goes on without a repeated step.
+        Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
     on_missed : {"raise", "skip"}
-        What an analysis does about frames that were overwritten before it took them, where the producer may do so: it
-        fails, or goes on without them.
+        Whether an analysis fails or continues if the producer has overwritten frames that it has not read yet.
     memory : str or int
-        About how much an analysis keeps of frames that have come and are still wanted, in bytes or as ``"256M"``; 96
-        MiB and 32 frames in any case. Nothing more is taken from the ring while so much is kept.
+        Approximate limit for frames that an analysis has taken from the ring and still needs, in bytes or as
+        ``"256M"``; at least 96 MiB and 32 frames. At the limit, the analysis takes no more frames from the ring.
 
     Returns
     -------
     Channel
-        To be given to analyses, or to be asked for a consumer.
+        A trajectory for analyses, which can also create a consumer.
 
     Raises
     ------
     MismatchError
-        If the name is none, or an argument makes no sense.
+        If the name or another argument is invalid.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def channel(
 
 
 class Channel:
-    """A channel of this user, and how it is to be read; see `channel`.
+    """Reference to a channel of this user, with options for reading it; see `channel`.
 
     Attributes
     ----------
     path : Path
-        Its directory, which need not be there.
+        Directory of the channel; it need not exist.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Channel:
             raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")
         self.path: Path = place_of(channel)
         self._start = start
-        self._begin = begin_of(start)
+        self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
         self._restart = restart
@@ -105,35 +105,34 @@ class Channel:
 
     @property
     def name(self) -> str:
-        """The channel's name."""
+        """Name of the channel."""
         return self.path.name
 
     def source(self) -> Source:
-        """Join the channel, and return its frames as a trajectory that grows.
+        """Join the channel and return its frames as a growing trajectory.
 
         Returns
         -------
         Source
-            The trajectory, to be read by one run: what is taken from the ring now counts as its first frame, whatever
-            number it has there.
+            The trajectory, for a single run. Its frame 0 is the first frame that is taken from the ring, whatever its
+            sequence number is.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such channel.
+            If the channel does not exist.
         PermissionError
-            If the directory belongs to somebody else, or others may enter.
+            If another user owns the directory or may enter it.
         FormatError
-            If what is there is no channel.
+            If the directory does not contain a channel.
         StreamError
-            If the channel has 64 consumers already.
+            If the channel already has 64 consumers.
 
         Notes
         -----
-        Frames that are read are the bits that were published, as float32. A run over them ends when the simulation
-        does, and raises `StreamError` if that has failed or was lost, and `StreamTimeoutError` if a frame is late.
-        Frames that have gone by cannot be read again, nor can other processes read them: executors are threads, or
-        serial.
+        The frames are bit for bit those that were published, as float32. A run ends when the simulation ends. It
+        raises `StreamError` if the simulation failed or was lost, and `StreamTimeoutError` if a frame is late. Frames
+        cannot be read twice or by other processes, so only the serial and the threads executor are possible.
         """
 
         def join() -> Source:
@@ -141,37 +140,37 @@ class Channel:
                 self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed
             )
 
-        return when_there(join, self._wait)
+        return wait_until_available(join, self._wait)
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> NoticeBoard:
         """Return the notice board on which a run over the channel publishes its progress and results."""
         return NoticeBoard(source, views)
 
     def consumer(self) -> Consumer:
-        """Return a consumer of one's own, which takes frames one by one."""
+        """Return a consumer that takes frames one by one."""
         return Consumer(self.path, start=self._start, timeout=self._timeout, wait=self._wait, restart=self._restart)
 
     def status(self) -> Status:
-        """Look at the channel, without taking part."""
+        """Return the status of the channel, without joining it."""
         return Status.of(self.path)
 
     def remove(self) -> None:
-        """Remove the channel and what is in its ring. Consumers that are there see what is left to its end.
+        """Remove the channel and its ring. Consumers that have joined can still read the remaining frames.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such channel.
+            If the channel does not exist.
         StreamError
-            If its producer lives.
+            If its producer is alive.
         """
         if self.status().state == "running":
-            raise StreamError(f"{self.path}: the channel has a living producer: it is not removed")
+            raise StreamError(f"{self.path}: the channel has a running producer; end the simulation first")
         for n_left in reversed(range(_MOST_TRIES)):
             try:
                 shutil.rmtree(self.path)
             except OSError as error:
-                # An analysis that was on the channel may have put its last notice there meanwhile.
+                # An analysis may have written its last notice meanwhile.
                 if not n_left or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                     raise
             else:

@@ -10,57 +10,57 @@ from weakref import WeakSet
 
 from mdreel._core import ChannelConsumer
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
 
 Start: TypeAlias = str | tuple[str, int | float]
-"""Where a consumer begins: ``earliest``, ``latest``, or ``sequence``, ``step`` or ``time`` (ps) with a number."""
+"""Start of a consumer: ``earliest``, ``latest``, or ``sequence``, ``step`` or ``time`` (ps) with a number."""
 
 
 class Consumer:
-    """Takes each frame of a channel, in order: an iterator, which ends when the simulation does.
+    """Iterate over the frames of a channel in order, until the simulation ends.
 
     Parameters
     ----------
     channel : str or path
-        The channel's name, or its directory; see `mdreel.live.channel`.
+        Name or directory of the channel; see `mdreel.live.channel`.
     start : {"earliest", "latest"} or (str, float)
-        The first frame: the first that there still is, in staging or in the ring; the next to come; or the first of
-        this number, step or time (ps) or a later one: ``("sequence", 7)``, ``("step", 1000)``, ``("time", 2.0)``.
+        First frame: the oldest frame still available in staging or in the ring; the next frame to be published; or
+        the first frame at or after a sequence number, step or time (ps), such as ``("sequence", 7)``,
+        ``("step", 1000)`` or ``("time", 2.0)``.
     timeout : float, optional
-        For how long a frame may be waited for, s; by default as long as the producer lives.
+        Maximum time to wait for a frame, s; by default as long as the producer is alive.
     wait : float
-        For how long the channel may not be there, s.
+        Maximum time to wait for the channel to be created, s.
     restart : float
-        For how long a producer that was lost may be away, s. One that comes back goes on without a repeated step.
+        Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
     group : str, optional
-        The group to join: then `commit` says which frames are done, and who joins again under the same name goes on
-        behind its last commit.
+        Consumer group to join. A member records processed frames with `commit`; a member that joins again under the
+        same name continues after its last commit.
     member : str
-        The name in the group.
+        Name of this member in the group.
     share : bool
-        Whether each step goes to one member of the group, and not to each.
+        Whether each frame goes to one member of the group instead of to all members.
 
     Attributes
     ----------
     path : Path
-        The channel's directory.
+        Directory of the channel.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense.
+        If an argument is invalid.
 
     Notes
     -----
-    Frames lie in the ring, and are not copied. Those over which there are arrays are left alone by the producer: as
-    many as the ring has slots may be in use at a time, so that a loop that still has the frame before is no fault, and
-    one that keeps all frames is told so by a `MismatchError`. Meanwhile the producer has less room. `Frame.copy` makes
-    a frame one's own.
+    Frames are views of the ring, not copies. The producer does not overwrite a slot while arrays refer to it, so frames
+    in use reduce the free slots. If frames in use occupy all slots, `next` raises `MismatchError`. Use `Frame.copy` for
+    frames that you keep.
 
-    A frame that is there is taken in about a microsecond, without system call. Frames that the ring does not have any
-    more come from staging, if the channel has one, as copies.
+    Taking an available frame takes about a microsecond and no system call. Frames that have left the ring are copied
+    from staging, if the channel has one.
 
     Examples
     --------
@@ -83,18 +83,18 @@ class Consumer:
         share: bool = False,
     ) -> None:
         self.path: Path = place_of(channel)
-        self._begin = begin_of(start)
+        self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
         self._restart = restart
         if share and group is None:
-            raise MismatchError("share=True needs a group: its members share the frames")
+            raise MismatchError("share=True requires a group, whose members share the frames; set group=")
         self._group = None if group is None else (group, member, share)
         self._core: ChannelConsumer | None = None
         self._handed_out: WeakSet[Frame] = WeakSet()
 
     def open(self) -> Self:
-        """Join the channel, if that has not been done.
+        """Join the channel, if the consumer has not joined yet.
 
         Returns
         -------
@@ -104,43 +104,43 @@ class Consumer:
         Raises
         ------
         FileNotFoundError
-            If there is no such channel.
+            If the channel does not exist.
         PermissionError
-            If the directory belongs to somebody else, or others may enter.
+            If another user owns the directory or may enter it.
         FormatError
-            If what is there is no channel.
+            If the directory does not contain a channel.
         StreamError
-            If the channel has 64 consumers already, or the group a member of this name.
+            If the channel already has 64 consumers, or the group already has a member of this name.
         MismatchError
-            If the group shares and this member does not, or the other way round.
+            If this member and the group differ in `share`.
         """
         if self._core is None:
-            self._core = when_there(self._join, self._wait)
+            self._core = wait_until_available(self._join, self._wait)
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:
-        """Take the next frame, and wait for it if need be.
+        """Return the next frame, and wait for it if necessary.
 
         Parameters
         ----------
         timeout : float, optional
-            For how long, s; by default as was said when the consumer was made.
+            Maximum time to wait, s; by default the timeout of the consumer.
 
         Returns
         -------
         Frame or None
-            The frame; None if the simulation has finished, or was stopped. A member that shares, and has frames that it
-            has not committed, is told so at once: there may be more when it has, as other members may die.
+            The frame; None if the simulation has finished or was stopped. A sharing member with uncommitted frames
+            receives None immediately. More frames may follow after its commit if another member dies.
 
         Raises
         ------
         StreamError
-            If the producer was lost, or says that the simulation has failed. It may be called again, for one that comes
-            back.
+            If the producer was lost, or reported that the simulation failed. You may call the method again to wait for
+            a restarted producer.
         StreamTimeoutError
-            If no frame came in time. It may be called again.
+            If no frame was published in time. You may call the method again.
         MismatchError
-            If all slots of the ring hold frames over which there are arrays.
+            If frames in use occupy all slots of the ring.
         """
         self.open()
         core = self._opened()
@@ -152,69 +152,69 @@ class Consumer:
         return frame
 
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:
-        """Commit frames that were taken as a member of a group, and the state of a result that has them, in one.
+        """Commit the frames taken by this member of a group, together with the state of its result.
 
-        When this returns, both are there, on the level of the channel: its staging's, or that of the ring. A member
-        that dies goes on behind its last commit, from the state that was committed with it: nothing is in that state
-        twice, and nothing is missing. What was done besides, as a line in a file, is done again.
+        The commit is atomic and as durable as the channel (its ring or its staging). A member that restarts continues
+        after its last commit from the committed state, so that the state contains every frame exactly once. Other side
+        effects, such as lines written to a file, may be repeated.
 
         Parameters
         ----------
         state : bytes
-            What is needed to go on, at most 64 KiB.
+            State from which the member can continue, at most 64 KiB.
         through : Frame, optional
-            The last frame that the state has; by default the last that was taken.
+            Last frame that the state includes; by default the last frame that was taken.
 
         Raises
         ------
         MismatchError
-            If the consumer is in no group, the state is too long, or the frame was not taken.
+            If the consumer has no group, the state is too long, or the frame was not taken.
         OSError
-            If it cannot be written; then the commit before holds.
+            If the commit cannot be written; the previous commit then remains valid.
         """
-        which = None if through is None else (through.epoch, through.sequence, through.step)
-        self._opened().commit(state, which)
+        frame = None if through is None else (through.epoch, through.sequence, through.step)
+        self._opened().commit(state, frame)
 
     @property
     def committed(self) -> bytes | None:
-        """The state that this member has committed last, now or before it died; None if it never has."""
+        """State of the last commit of this member, also from before a restart; None if it has never committed."""
         return self._opened().committed()
 
     def members(self) -> dict[str, bytes | None]:
-        """Return what each member of the group has committed last: what a result that was shared is made of."""
+        """Return the last committed state of each member of the group, to be combined into a shared result."""
         return dict(self._opened().members())
 
     def close(self) -> None:
-        """Leave the channel. Frames that were handed out stay, as copies.
+        """Leave the channel. Frames in use remain valid as copies.
 
         Warns
         -----
         UserWarning
-            If somebody has arrays of such frames besides, which cannot be replaced, while the simulation goes on: it
-            waits for them when its ring is full.
+            If arrays of such frames are still referenced elsewhere while the simulation is running. The simulation
+            waits for these arrays when its ring is full.
         """
         n_held = self._leave()
         if n_held:
             warnings.warn(
-                f"{self.path}: arrays over {n_held} frames are still in use after their consumer was closed: the "
-                "simulation waits for them when its ring is full; copy what is to be kept",
+                f"{self.path}: arrays over {n_held} frames are still in use after their consumer was closed; the "
+                "simulation waits for them when its ring is full, so copy arrays that you keep",
                 stacklevel=2,
             )
 
     @property
     def manifest(self) -> Manifest:
-        """What holds for all frames."""
+        """Properties common to all frames."""
         self.open()
         return Manifest.of(self._opened().manifest)
 
     @property
     def missed(self) -> int:
-        """Frames that were overwritten before they were taken, as the producer may, and that staging has not."""
+        """Number of frames that were overwritten before they were taken and that staging does not contain."""
         return self._opened().missed
 
     @property
     def end(self) -> str | None:
-        """How the channel ended: ``finished``, ``stopped`` or ``failed``; None as long as that has not been met."""
+        """End of the channel: ``finished``, ``stopped`` or ``failed``; None until the consumer has reached it."""
         end = self._opened().end
         return None if end is None else end[0]
 
@@ -222,7 +222,7 @@ class Consumer:
         return ChannelConsumer(self.path, self._begin, self._restart, self._group)
 
     def _leave(self) -> int:
-        """Leave the channel; return over how many frames there are arrays for which a simulation may have to wait."""
+        """Leave the channel; return the number of frames whose arrays can still block the simulation."""
         core, self._core = self._core, None
         if core is None:
             return 0
@@ -235,7 +235,7 @@ class Consumer:
 
     def _opened(self) -> ChannelConsumer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the consumer has not joined the channel: use `with`, or open()")
+            raise MismatchError(f"{self.path}: the consumer has not joined the channel; use `with` or call open()")
         return self._core
 
     def __iter__(self) -> Iterator[Frame]:
@@ -256,19 +256,19 @@ class Consumer:
         if error is None:
             self.close()
         else:
-            self._leave()  # whoever looks at the error still has the arrays
+            self._leave()  # the traceback of the error still refers to the arrays
 
     def __repr__(self) -> str:
         return f"<Consumer of {self.path}>"
 
 
-def begin_of(start: Start) -> tuple[str, float | None]:
-    """Return where a consumer begins, as the core wants it.
+def parse_start(start: Start) -> tuple[str, float | None]:
+    """Parse the start of a consumer for the core.
 
     Raises
     ------
     MismatchError
-        If it is neither a word nor a word with a number.
+        If it is none of the forms of `Start`.
     """
     match start:
         case "earliest" | "latest":

@@ -1,4 +1,4 @@
-"""Directories and names of channels."""
+"""Names and directories of channels."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from typing import TypeVar
 from mdreel.errors import MismatchError
 
 VARIABLE = "MDREEL_CHANNELS"
-"""The folder of channels, where it is not the usual one."""
+"""Environment variable that overrides the default folder of channels."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LOOK_SECONDS = 0.05
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 def folder_of_channels() -> Path:
-    """Return the folder of channels that have names: ``MDREEL_CHANNELS``, or one of the user's in shared memory."""
+    """Return the folder of named channels: ``MDREEL_CHANNELS``, or a folder of the user in shared memory."""
     chosen = os.environ.get(VARIABLE)
-    # Memory, and nothing but memory: what is there is never written to a disk.
+    # Files in /dev/shm are never written to a disk.
     return Path(chosen) if chosen else Path(f"/dev/shm/mdreel-{os.geteuid()}")  # noqa: S108
 
 
@@ -33,34 +33,34 @@ def place_of(channel: str | PathLike[str]) -> Path:
     Parameters
     ----------
     channel : str or path
-        Its name, of at most 64 letters, digits, ``.``, ``_`` and ``-``, that begins with a letter or digit; or its
-        directory: any path object, and a text with a slash.
+        Name of the channel (at most 64 letters, digits, ``.``, ``_`` and ``-``, starting with a letter or digit), or
+        its directory as a path object or a string with a slash.
 
     Returns
     -------
     Path
-        The directory, which need not be there.
+        The directory; it need not exist.
 
     Raises
     ------
     MismatchError
-        If it is no name.
+        If the name is invalid.
     """
     if not isinstance(channel, str) or "/" in channel:
         return Path(channel)
     if not _NAME.fullmatch(channel):
-        allowed = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, or a path with a slash"
-        raise MismatchError(f"a channel is named by {allowed}, not {channel!r}")
+        allowed = "1 to 64 letters, digits, '.', '_' and '-', starting with a letter or digit, or a path with a slash"
+        raise MismatchError(f"the name of a channel must be {allowed}, not {channel!r}")
     return folder_of_channels() / channel
 
 
 def make_folder_for(place: Path) -> None:
-    """Make the folder of channels, if a channel is to be made in it and it is not there.
+    """Create the folder of named channels, if the channel belongs there and the folder does not exist.
 
     Raises
     ------
     PermissionError
-        If it is not the user's, or others may enter.
+        If another user owns the folder or may enter it.
     """
     folder = folder_of_channels()
     if place.parent != folder:
@@ -70,17 +70,17 @@ def make_folder_for(place: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that nobody else has made the folder of channels, nor may enter: its name is known to all on this machine.
+    """Check that no other user owns the folder of channels or may enter it, as its name is predictable.
 
     Raises
     ------
     PermissionError
-        If somebody has, or may.
+        If another user owns the folder or may enter it.
     """
     facts = folder.lstat()
     user = os.geteuid()
     if facts.st_uid != user:
-        found = f"expected it to belong to user {user}, got {facts.st_uid}; {VARIABLE} names another folder"
+        found = f"expected user {user} as the owner, got {facts.st_uid}; set {VARIABLE} to another folder"
     elif facts.st_mode & 0o077:
         found = f"expected no rights for others, got mode {facts.st_mode & 0o7777:o}"
     else:
@@ -88,15 +88,15 @@ def check_folder(folder: Path) -> None:
     raise PermissionError(errno.EACCES, found, str(folder))
 
 
-def when_there(join: Callable[[], T], seconds: float) -> T:
-    """Join a channel as soon as it is there.
+def wait_until_available(join: Callable[[], T], seconds: float) -> T:
+    """Join a channel as soon as it exists.
 
     Parameters
     ----------
     join : callable
-        Joins it; raises FileNotFoundError as long as it is not there, or not whole.
+        Function that joins the channel, and raises FileNotFoundError until the channel is complete.
     seconds : float
-        For how long it may not be, s.
+        Maximum time to wait, s.
     """
     until = monotonic() + seconds
     while True:

@@ -1,24 +1,24 @@
-"""Description of frames that an encoder needs before the first one."""
+"""Properties of the frames that an encoder needs before the first frame."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What formats say before the first frame; the names are the core's.
+    """Properties that file formats store before the first frame; the names are those of the core.
 
     Attributes
     ----------
     n_atoms : int
         Number of atoms.
     quantities : list of str
-        What frames may have.
+        Quantities that frames may have.
     has_unit_cell : bool
-        Whether frames have a cell.
+        Whether frames have a unit cell.
     first_step, steps_per_frame : int
-        The first step, and how many there are between two frames.
+        First step, and number of steps between two frames.
     first_time, interval : float
-        The time of the first frame, and between two, ps.
+        Time of the first frame, and time between two frames, ps.
     """
 
     n_atoms: int
@@ -30,7 +30,7 @@ class Outline:
     interval: float
 
     def is_due(self, n_frames: int, time: float) -> bool:
-        """Return whether a frame behind `n_frames` others has the time (ps) that the file says."""
+        """Return whether the frame after `n_frames` others has the time (ps) that the file implies."""
         expected = self.first_time + n_frames * self.interval
-        # Times may come from float32, and 0.1 % of an interval is nothing to anybody.
+        # Times may have been rounded to float32; 0.1 % of an interval is negligible.
         return abs(time - expected) <= 1e-6 * abs(expected) + 1e-3 * abs(self.interval)

@@ -1,4 +1,4 @@
-"""Frames that a consumer has taken."""
+"""Frames that a consumer takes from a channel."""
 
 from typing import Any, Self
 
@@ -10,20 +10,19 @@ from mdreel.live.channels.sections import arrays_of
 
 
 class Frame:
-    """A frame of a simulation, whose arrays lie in the memory that the producer has written.
+    """Frame of a simulation, whose arrays are views of the ring.
 
-    The producer leaves them as they are while the frame, or any array made of its arrays, is there. So it cannot use
-    their place: `copy` what is to be kept for longer than the ring has slots. Positions that were compressed as XTC are
-    an array of their own.
+    The producer does not overwrite the slot while the frame, or any array derived from its arrays, exists. Use `copy`
+    for frames that you keep for longer. Positions that were compressed as XTC are decompressed into a separate array.
 
     Attributes
     ----------
     sequence : int
-        Its number in the stream.
+        Number of the frame in the stream.
     epoch : int
-        The incarnation of the producer.
+        Number of earlier producers of the channel.
     step : int
-        The step of the simulation.
+        Step of the simulation.
     time : float
         Time, ps.
     box : ndarray, shape (3, 3), float64, or None
@@ -50,7 +49,7 @@ class Frame:
 
     @classmethod
     def of(cls, core: ChannelFrame) -> Self:
-        """Return a frame whose arrays lie where the core has it."""
+        """Return a frame whose arrays are views of the memory of a frame of the core."""
         cell = core.cell
         box = None if cell is None else np.array(cell).reshape(3, 3)
         arrays: dict[str, NDArray[Any]] = {}
@@ -81,22 +80,22 @@ class Frame:
 
     @property
     def types(self) -> NDArray[Any] | None:
-        """The type of each atom, shape (n_atoms,), int32, read only, in the layout of 28 bytes an atom; else None."""
+        """Atom types, shape (n_atoms,), int32, read only; None unless the data type is "type and float64"."""
         return None if self.atoms is None else self.atoms["type"]
 
     @property
     def atoms(self) -> NDArray[Any] | None:
-        """Types and positions in one, shape (n_atoms,), fields ``type`` and ``position``, read only; None if apart."""
+        """Types and positions, shape (n_atoms,), fields ``type`` and ``position``, read only; None without types."""
         return self._arrays.get("atoms")
 
     def copy(self) -> "Frame":
-        """Return the same frame in memory of its own, which may be kept and written to."""
+        """Return a copy of the frame, which you may keep and modify."""
         arrays = {name: array.copy() for name, array in self._arrays.items()}
         return Frame(self.sequence, self.epoch, self.step, self.time, self.box, arrays)
 
     def keep(self) -> None:
-        """Replace its arrays by copies. Those that somebody else has stay where they are."""
+        """Replace the arrays of this frame with copies. Arrays that were referenced before remain views of the ring."""
         self._arrays = {name: array.copy() for name, array in self._arrays.items()}
 
     def __repr__(self) -> str:
-        return f"<frame {self.sequence}: step {self.step}, {self.time:g} ps, {', '.join(self._arrays) or 'nothing'}>"
+        return f"<frame {self.sequence}: step {self.step}, {self.time:g} ps, {', '.join(self._arrays) or 'no arrays'}>"

@@ -1,4 +1,4 @@
-"""Manifests of channels."""
+"""Manifests of channels, with the properties common to all frames."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,27 +9,27 @@ UNITS = (("length", "angstrom"), ("time", "ps"), ("energy", "kJ/mol"), ("angle",
 
 @dataclass(frozen=True)
 class Manifest:
-    """What holds for all frames of a channel.
+    """Properties common to all frames of a channel.
 
     Attributes
     ----------
     n_atoms : int
         Number of atoms.
     stream : int
-        The number of the stream, by which frames of different channels are told apart.
+        Number of the stream, which distinguishes the frames of different channels.
     sections : tuple of (str, str)
-        What frames have, and as which numbers: positions, velocities, forces, energies; float32, float64, xtc,
-        type and float64.
+        Name (positions, velocities, forces or energies) and data type (float32, float64, xtc, or type and float64) of
+        each section.
     energies : tuple of str
         Names of the energies, in order.
     time_step : float
-        Time between two steps, ps; 0 where nobody has said.
+        Time between two steps, ps; 0 if unknown.
     stride : int
-        Steps between two frames; 0 where nobody has said.
+        Number of steps between two frames; 0 if unknown.
     topology_hash : bytes
-        32 bytes by which a user knows the topology; zeros where nobody has said.
+        32 bytes that identify the topology; zeros if unknown.
     units : tuple of (str, str)
-        Units by what they are of.
+        Unit of each dimension.
     """
 
     n_atoms: int
@@ -43,6 +43,6 @@ class Manifest:
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Self:
-        """Return what the core says of a channel."""
+        """Return the manifest that the core has read."""
         lists = {name: tuple(said[name]) for name in ("sections", "energies", "units")}
         return cls(**{**said, **lists})

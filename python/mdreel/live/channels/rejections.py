@@ -1,4 +1,4 @@
-"""Counts and rate-limited reports of refused messages and connections."""
+"""Counts and rate-limited reports of rejected messages and connections."""
 
 import threading
 from collections.abc import Callable
@@ -8,25 +8,25 @@ from time import monotonic
 from mdreel.foundation.printable import printable
 
 _FIRST = 5
-"""So many are reported one by one."""
+"""Number of rejections that are reported individually."""
 _LEAST_SECONDS = 10.0
-"""Later ones are reported no more often than this."""
+"""Minimum interval between two later reports."""
 
 
 class Rejects:
-    """Counts what was refused, and reports it: the first few at once, all others now and then with their number.
+    """Count rejections and report them: the first few individually, later ones at intervals with their number.
 
     Parameters
     ----------
     report : callable
-        Called with a line of text that cannot control a terminal. An error that it raises is suppressed.
+        Callable that receives a line of text without terminal control characters. Its exceptions are suppressed.
     clock : callable
-        Returns the monotonic time, s.
+        Callable that returns the monotonic time, s.
 
     Attributes
     ----------
     n : int
-        How many were refused so far.
+        Number of rejections so far.
     """
 
     def __init__(self, report: Callable[[str], object], clock: Callable[[], float] = monotonic) -> None:
@@ -38,7 +38,7 @@ class Rejects:
         self._lock = threading.Lock()
 
     def note(self, line: str) -> None:
-        """Count one that was refused; report it if that is due."""
+        """Count a rejection, and report it if a report is due."""
         with self._lock:
             self.n += 1
             now = self._clock()
@@ -50,11 +50,11 @@ class Rejects:
             self.say(f"{line} ({n_silent:,} more were refused before)" if n_silent else line)
 
     def say(self, line: str) -> None:
-        """Report a line, whatever becomes of that: nobody ends because nobody reads."""
+        """Report a line, and suppress the errors of the report."""
         with suppress(Exception):
             self._report(printable(line))
 
     def say_number(self, what: str) -> None:
-        """Report how many were refused, if any were."""
+        """Report the number of rejections, if there were any."""
         if self.n:
             self.say(f"{what}: {self.n:,} refused")

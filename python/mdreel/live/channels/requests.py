@@ -1,7 +1,8 @@
-"""Requests to a running simulation: stop, checkpoint, change stride.
+"""Requests to a running simulation, such as stopping it or writing a checkpoint.
 
-A request is a file in the folder ``requests`` of the channel's directory, and so is its answer. Both appear by a
-rename, whole. A producer takes a request by a rename, too, so that who has asked can withdraw it until then.
+A request and its answer are files in the folder ``requests`` of the channel's directory. Both are written under a
+temporary name and then renamed, so that readers never see a partial file. The producer checks for requests between two
+frames and claims each by renaming it; until then, the sender can withdraw the request.
 """
 
 import json
@@ -21,7 +22,7 @@ from mdreel.foundation.untrusted_input import content_of, object_of, shown, text
 from mdreel.live.channels.status import Status
 
 FOLDER = "requests"
-"""Where in the directory of a channel requests are."""
+"""Folder of the requests in the directory of a channel."""
 
 _REQUEST, _TAKEN, _ANSWER = ".request", ".taken", ".answer"
 _LOOK_SECONDS = 0.01
@@ -29,21 +30,21 @@ _STATUS_SECONDS = 0.25
 _MOST_KIND = 64
 _MOST_MESSAGE = 4096
 _MOST_AT_ONCE = 256
-"""So many requests are looked at between two frames; others wait for the next frame."""
+"""Maximum number of requests read between two frames; others wait for the next frame."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a simulation is asked to do; it must be answered or refused.
+    """Request to a simulation. The simulation must answer or refuse it.
 
     Attributes
     ----------
     kind : str
-        What: ``stop``, ``checkpoint``, ``change-stride``, or whatever the two sides have agreed on.
+        Kind of request: ``stop``, ``checkpoint``, ``change-stride``, or another word that both sides know.
     arguments : dict
-        Numbers and texts that belong to it. Their types and ranges are for the simulation to check.
+        Arguments of the request. The simulation must check their types and ranges.
     epoch : int
-        The epoch of the producer that is asked.
+        Epoch of the producer that the request is addressed to.
     """
 
     kind: str
@@ -52,23 +53,23 @@ class Request:
     epoch: int = field(default=0, repr=False)
 
     def answer(self, message: str, **facts: Any) -> None:
-        """Say that it was done.
+        """Report that the request was carried out.
 
         Parameters
         ----------
         message : str
-            What was done, for people.
+            Human-readable result.
         **facts
-            Numbers and texts for programs, such as ``checkpoint``, a path.
+            Machine-readable results, such as ``checkpoint``, a path.
         """
         self._say({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
     def refuse(self, message: str) -> None:
-        """Say why it was not done."""
+        """Refuse the request and give the reason."""
         self._say({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
     def _say(self, answer: dict[str, Any]) -> None:
-        """Write the answer. A simulation does not end because it cannot: who has asked waits for a timeout then."""
+        """Write the answer. If this fails, the simulation continues and the sender waits until its timeout."""
         try:
             _appear(self._taken.with_suffix(_ANSWER), answer)
             _remove(self._taken)
@@ -79,14 +80,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a simulation has done.
+    """Answer of a simulation to a request.
 
     Attributes
     ----------
     message : str
-        What it says, for people.
+        Human-readable result.
     facts : dict
-        Numbers and texts.
+        Machine-readable results.
     """
 
     message: str
@@ -94,19 +95,19 @@ class Answer:
 
 
 class Requests:
-    """The requests to a producer.
+    """Requests to a producer.
 
     Parameters
     ----------
     channel : Path
-        The channel's directory.
+        Directory of the channel.
     epoch : int
-        That of the producer: what others were asked is refused.
+        Epoch of the producer. Requests to other epochs are refused.
 
     Attributes
     ----------
     n_refused : int
-        Files that were no requests, or were requests to another producer.
+        Number of invalid requests, and of requests to another producer.
     """
 
     def __init__(self, channel: Path, epoch: int) -> None:
@@ -116,14 +117,14 @@ class Requests:
         self.n_refused = 0
 
     def take(self) -> list[Request]:
-        """Return what was asked since, the oldest first. What is no request is refused; nothing of it raises."""
+        """Claim and return new requests, oldest first. Invalid requests are refused and raise no exception."""
         try:
             names = [path.name for path in self._folder.iterdir()]
         except OSError:
             return []
         if not self._has_swept:
             self._has_swept = True
-            for name in names:  # of producers before
+            for name in names:  # left by earlier producers
                 if name.endswith((_TAKEN, _ANSWER)):
                     with suppress(OSError):
                         _remove(self._folder / name)
@@ -134,7 +135,7 @@ class Requests:
             try:
                 path.rename(taken)
             except OSError:
-                continue  # it was withdrawn, or cannot be taken
+                continue  # the sender has withdrawn it, or it cannot be renamed
             try:
                 request = _request_of(taken)
             except OSError as error:  # a FormatError is one
@@ -143,7 +144,7 @@ class Requests:
             if request.epoch == self._epoch:
                 found.append(request)
             else:
-                self._refuse(request, "it was made to the simulation before, which has ended")
+                self._refuse(request, "the request was addressed to an earlier simulation, which has ended")
         return found
 
     def _refuse(self, request: Request, why: str) -> None:
@@ -157,7 +158,7 @@ def _request_of(path: Path) -> Request:
     Raises
     ------
     FormatError
-        If the file holds anything else.
+        If the file does not contain a request.
     OSError
         If it cannot be read.
     """
@@ -168,7 +169,7 @@ def _request_of(path: Path) -> Request:
             raise FormatError(f"expected an object of arguments, got {shown(arguments)}")
         return Request(text(asked, "kind", _MOST_KIND), arguments, path, whole(asked, "epoch"))
     except FormatError as error:
-        raise FormatError(f"{path}: no request: {error}") from None
+        raise FormatError(f"{path}: invalid request: {error}") from None
 
 
 def ask(
@@ -179,40 +180,40 @@ def ask(
     timeout: float | None = None,
     is_given_up: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Ask the simulation behind a channel to do something, and wait until it has.
+    """Send a request to the simulation behind a channel, and wait for its answer.
 
     Parameters
     ----------
     channel : Path
-        The channel's directory.
+        Directory of the channel.
     kind : str
-        What it is to do.
+        Kind of request.
     arguments : mapping, optional
-        Numbers and texts that belong to it.
+        Arguments of the request.
     timeout : float, optional
-        For how long to wait, s; by default as long as it runs.
+        Maximum time to wait, s; by default as long as the simulation runs.
     is_given_up : callable
-        Is asked now and then whether nobody wants the answer any more.
+        Callable that returns True to cancel the request; it is polled while waiting.
 
     Returns
     -------
     Answer
-        What it says.
+        Answer of the simulation.
 
     Raises
     ------
     StreamTimeoutError
-        If it did not answer in time. What it had not begun with is withdrawn.
+        If the simulation did not answer in time. A request that it has not claimed is withdrawn.
     StreamError
-        If it refuses, or has ended.
+        If the simulation refuses the request or has ended.
     FormatError
-        If what it answers is no answer.
+        If the answer is invalid.
     OSError
         If the request could not be written.
 
     Notes
     -----
-    The simulation looks at requests when it publishes; one that has none of `Producer.requests` never does.
+    The simulation checks for requests when it publishes, and only if its code calls `Producer.requests`.
     """
     epoch = Status.of(channel).epoch
     folder = channel / FOLDER
@@ -227,17 +228,17 @@ def ask(
         if now - looked_at >= _STATUS_SECONDS:
             looked_at = now
             is_over, why = _is_over(channel, epoch)
-        # After the look at the channel: what was answered before its end counts.
+        # Read the answer after the status, because an answer from before the end of the simulation is valid.
         answer = _answer(request)
         if answer is not None:
             return answer
         if is_over or is_given_up():
             _withdraw(request)
-            message = why or "nobody waits for the answer any more"
+            message = why or "the request was cancelled"
             raise StreamError(f"{channel}: {kind}: {message}")
         if until is not None and now >= until:
             has_begun = not _withdraw(request)
-            state = "it has begun with it" if has_begun else "it has not looked at it, and is not asked any more"
+            state = "it has claimed the request" if has_begun else "it has not claimed the request, which is withdrawn"
             message = f"{kind}: the simulation has not answered within {timeout:g} s: {state}"
             raise StreamTimeoutError(f"{channel}: {message}")
         sleep(_LOOK_SECONDS)
@@ -262,9 +263,9 @@ def answer_of(path: Path) -> Answer:
     Raises
     ------
     StreamError
-        If the simulation refuses.
+        If the simulation refused the request.
     FormatError
-        If the file holds anything else than an answer.
+        If the file does not contain an answer.
     OSError
         If it cannot be read.
     """
@@ -272,16 +273,16 @@ def answer_of(path: Path) -> Answer:
         said = object_of(content_of(path))
         message, facts = printable(text(said, "message", _MOST_MESSAGE, least=0)), said.get("facts", {})
         if not isinstance(facts, dict) or not isinstance(said.get("done"), bool):
-            raise FormatError(f"expected what was done, and facts, got {shown(said)}")
+            raise FormatError(f"expected the keys done and facts, got {shown(said)}")
     except FormatError as error:
-        raise FormatError(f"{path}: no answer: {error}") from None
+        raise FormatError(f"{path}: invalid answer: {error}") from None
     if not said["done"]:
-        raise StreamError(f"the simulation refuses: {message}")
+        raise StreamError(f"the simulation refused the request: {message}")
     return Answer(message, facts)
 
 
 def _remove(path: Path) -> None:
-    """Remove what is there, whatever it is."""
+    """Remove a file or a folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -294,14 +295,14 @@ def _is_over(channel: Path, epoch: int) -> tuple[bool, str]:
     except FileNotFoundError:
         return True, "the channel was removed"
     if status.epoch != epoch:
-        return True, "the simulation was started again before it answered"
+        return True, "the simulation was restarted before it answered"
     if status.state != "running":
-        return True, f"the simulation has ended ({status.state}) before it answered"
+        return True, f"the simulation ended ({status.state}) before it answered"
     return False, ""
 
 
 def _withdraw(request: Path) -> bool:
-    """Take a request back; return whether it was there to be taken back."""
+    """Withdraw a request; return False if the simulation has already claimed it."""
     try:
         request.unlink()
     except FileNotFoundError:
@@ -310,8 +311,8 @@ def _withdraw(request: Path) -> bool:
 
 
 def _appear(path: Path, content: dict[str, Any]) -> None:
-    """Write a file that is seen when it is whole."""
-    part = path.with_name(f"{path.name}.part")  # of another ending: nobody takes it for whole
+    """Write a JSON file under a temporary name and rename it, so that readers never see a partial file."""
+    part = path.with_name(f"{path.name}.part")  # readers ignore this suffix
     try:
         part.write_text(json.dumps(content), encoding="utf-8")
         part.rename(path)

@@ -1,4 +1,4 @@
-"""Sections of frames: positions, velocities and other per-atom arrays."""
+"""Sections of frames, which store one quantity in one data type."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,22 +14,22 @@ from mdreel.live.channels.manifest import Manifest
 
 OF_ATOMS = ("positions", "velocities", "forces")
 TYPED = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
-"""Of each atom: its type, and its position in Å; 28 bytes."""
+"""Record of each atom, with its type and its position in Å; 28 bytes."""
 _OF_POSITIONS = {"xtc": "float32", "type and float64": "float64"}
-"""What velocities and forces are stored as where positions have a data type of their own."""
+"""Data type of velocities and forces, by the data type of positions, where the two differ."""
 DATA_TYPES = ("float32", "float64", *_OF_POSITIONS)
 
 Section = tuple[str, str, NDArray[np.uint8]]
-"""Its name, its data type, its bytes."""
+"""Name, data type and bytes of a section."""
 
 
 def declared(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
-    """Return the sections of each atom that frames may have, with their data types.
+    """Return the per-atom sections that frames may have, with their data types.
 
     Raises
     ------
     UnsupportedError
-        If there is no such data type.
+        If the data type is unknown.
     """
     if dtype not in DATA_TYPES:
         raise UnsupportedError(f"dtype must be one of {', '.join(DATA_TYPES)}, not {dtype!r}")
@@ -39,7 +39,7 @@ def declared(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str
 
 
 def most_bytes(manifest: Manifest) -> int:
-    """Return the bytes that a frame takes at most."""
+    """Return the maximum size of a frame, bytes."""
     return channel_frame_bytes([_bytes_of_section(manifest, *section) for section in manifest.sections])
 
 
@@ -52,16 +52,16 @@ def _bytes_of_section(manifest: Manifest, name: str, dtype: str) -> int:
 
 
 class Encoder:
-    """Makes sections of what a simulation has.
+    """Encode arrays of a simulation as sections.
 
     Parameters
     ----------
     path : Path
-        The channel's directory, for messages.
+        Directory of the channel, for error messages.
     manifest : Manifest
-        What frames have.
+        Manifest of the channel.
     precision : float
-        Integers per nm, of positions that are compressed as XTC.
+        Precision of XTC-compressed positions, integers per nm.
     """
 
     def __init__(self, path: Path, manifest: Manifest, precision: float) -> None:
@@ -84,11 +84,11 @@ class Encoder:
         Raises
         ------
         MismatchError
-            If the shape is another, there are no numbers, or there are types where the channel has none.
+            If the shape or the data type is wrong, or if `types` are given and the channel has none.
         """
         dtype = self._dtypes["positions"]
         if types is not None and dtype != "type and float64":
-            message = 'the channel was opened without types: dtype="type and float64" has them'
+            message = 'the channel was opened without types; open it with dtype="type and float64"'
             raise MismatchError(f"{self._path}, step {step}: {message}")
         if dtype not in _OF_POSITIONS:
             return self.of_atoms("positions", values, step)
@@ -109,28 +109,28 @@ class Encoder:
         return "positions", dtype, _bytes_of(atoms)
 
     def _of_atoms_with_types(self, atoms: NDArray[Any], types: ArrayLike | None, step: int) -> NDArray[Any]:
-        """Return atoms in the layout of 28 bytes, as they are if they lie one behind the other."""
+        """Return atoms of the data type `TYPED` as a contiguous array; a contiguous array is not copied."""
         expected = (self._manifest.n_atoms,)
         if atoms.shape != expected:
             raise MismatchError(f"{self._path}, step {step}: expected atoms of shape {expected}, got {atoms.shape}")
         if types is not None:
-            raise MismatchError(f"{self._path}, step {step}: expected no types beside atoms that have them")
+            raise MismatchError(f"{self._path}, step {step}: expected no types, because the atoms include them")
         return np.ascontiguousarray(atoms)
 
     def of_atoms(self, name: str, values: ArrayLike, step: int) -> Section:
-        """Return a section of three numbers an atom; arrays that fit are not copied."""
+        """Return a section with three numbers per atom; contiguous arrays of its data type are not copied."""
         dtype = self._dtypes.get(name)
         if dtype is None:
-            message = f"the channel was opened without {name}: {name}=True has them"
+            message = f"the channel was opened without {name}; open it with {name}=True"
             raise MismatchError(f"{self._path}, step {step}: {message}")
         numbers = self.numbers(name, values, (self._manifest.n_atoms, 3), step)
         return name, dtype, _bytes_of(np.ascontiguousarray(numbers, np.dtype(dtype).newbyteorder("<")))
 
     def energies(self, values: Mapping[str, float] | ArrayLike, step: int) -> Section:
-        """Return the section of energies, kJ/mol, by their names or in their order."""
+        """Return the section of energies, kJ/mol, given by name or in order."""
         names = self._manifest.energies
         if not names:
-            message = "the channel was opened without energies: energies= names them"
+            message = "the channel was opened without energies; open it with energies="
             raise MismatchError(f"{self._path}, step {step}: {message}")
         if isinstance(values, Mapping):
             if set(values) != set(names):
@@ -141,7 +141,7 @@ class Encoder:
         return "energies", "float64", _bytes_of(np.ascontiguousarray(numbers, "<f8"))
 
     def numbers(self, name: str, values: ArrayLike, shape: tuple[int, ...], step: int) -> NDArray[Any]:
-        """Return real numbers of a shape, as they are."""
+        """Check the shape of an array of real numbers, and return it unchanged."""
         array = np.asarray(values)
         if array.shape != shape:
             raise MismatchError(f"{self._path}, step {step}: expected {name} of shape {shape}, got {array.shape}")
@@ -151,7 +151,7 @@ class Encoder:
 
 
 def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a section, where its bytes lie; of positions that are compressed, an array of its own.
+    """Return the arrays of a section as views of its bytes; compressed positions are decompressed into a new array.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[s
     if dtype == "xtc":
         return {name: channel_xtc_positions(np.frombuffer(buffer, np.uint8), n_atoms)}
     stored = TYPED if dtype == "type and float64" else np.dtype(dtype).newbyteorder("<")
-    # NumPy refuses a buffer of which nothing is wanted.
+    # NumPy does not accept an empty buffer.
     values = np.frombuffer(buffer, stored) if buffer.nbytes else np.empty(0, stored)
     if stored is TYPED:
         return {"atoms": values}
@@ -169,5 +169,5 @@ def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[s
 
 
 def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of a contiguous array, where they are."""
+    """Return a view of the bytes of a contiguous array."""
     return array.reshape(-1).view(np.uint8)

@@ -1,4 +1,4 @@
-"""Staging of frames on a local disk."""
+"""Staging of frames on disk, so that they survive the memory of the node."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -6,26 +6,27 @@ from os import PathLike
 
 @dataclass(frozen=True)
 class Staging:
-    """Where a producer keeps its frames before it publishes them.
+    """Files on disk to which a producer writes its frames before it publishes them.
 
     Attributes
     ----------
     path : path
-        A directory of the user's on a disk of the node, which is made if it is not there. It belongs to one channel.
+        Directory on a disk of the node, created if it does not exist. Each channel needs its own.
     level : {"file", "fsync"}
-        What a published frame survives: all processes (``file``), or the machine as well (``fsync``).
+        Durability of a published frame: it survives the end of all processes (``file``), or also a crash of the
+        machine (``fsync``).
     n_frames : int, optional
-        So many frames stay at least; what is older may go.
+        Minimum number of frames to retain; older frames may be deleted.
     n_bytes : int, optional
-        The most that all files together take, bytes, while there is more than one.
+        Maximum total size of the files, bytes, as long as there is more than one.
     seconds : float, optional
-        What was written so long ago goes, s.
+        Age at which frames are deleted, s.
     segment_bytes : int
-        A file of so many bytes is followed by the next; files go as a whole.
+        Size at which a new file is started. Only whole files are deleted.
 
     Notes
     -----
-    Without `n_frames`, `n_bytes` and `seconds` everything stays.
+    Without `n_frames`, `n_bytes` and `seconds`, all frames are retained.
     """
 
     path: str | PathLike[str]

@@ -1,4 +1,4 @@
-"""Status of channels."""
+"""Status of channels, read without joining them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from mdreel.live.channels.manifest import Manifest
 
 @dataclass(frozen=True)
 class Status:
-    """What can be seen of a channel at a moment.
+    """Snapshot of the state of a channel.
 
     Attributes
     ----------
     path : Path
-        Its directory, whose name is that of the channel.
+        Directory of the channel, whose name is the channel's name.
     manifest : Manifest
-        What holds for all frames.
+        Properties common to all frames.
     state : {"running", "lost", "finished", "stopped", "failed"}
-        Whether it has a producer, and if not, how it ended; ``lost`` without an end.
+        Running with a producer; else how the channel ended, or ``lost`` if its producer died without ending it.
     reason : str or None
-        Of a failure.
+        Reason of a failure.
     epoch : int
-        How often the channel was opened before.
+        Number of earlier producers of the channel.
     n_published : int
-        Frames that it has had, of all producers.
+        Number of frames published by all producers.
     n_dropped : int
-        Frames that were overwritten before every consumer had seen them.
+        Number of frames that were overwritten before all consumers had read them.
     lags : tuple of int
-        How far each consumer is behind, in frames.
+        Lag of each consumer, in frames.
     n_slots : int
-        How many frames the ring holds.
+        Number of slots of the ring.
     n_bytes : int
-        Memory that the ring takes, bytes.
+        Size of the ring, bytes.
     """
 
     path: Path
@@ -54,21 +54,21 @@ class Status:
 
     @classmethod
     def of(cls, channel: str | PathLike[str]) -> Self:
-        """Look at a channel.
+        """Read the status of a channel.
 
         Parameters
         ----------
         channel : str or path
-            Its name, or its directory.
+            Name or directory of the channel.
 
         Raises
         ------
         FileNotFoundError
-            If there is none.
+            If the channel does not exist.
         PermissionError
-            If the directory belongs to somebody else, or others may enter.
+            If another user owns the directory or may enter it.
         FormatError
-            If what is there is no channel.
+            If the directory does not contain a channel.
         """
         path = place_of(channel)
         seen = channel_status(path)
@@ -88,61 +88,61 @@ class Status:
 
     @property
     def name(self) -> str:
-        """The channel's name."""
+        """Name of the channel."""
         return printable(self.path.name)
 
     @property
     def n_consumers(self) -> int:
-        """How many consumers there are."""
+        """Number of consumers."""
         return len(self.lags)
 
     @property
     def lag(self) -> int | None:
-        """How far the slowest consumer is behind, in frames; None without consumers."""
+        """Lag of the slowest consumer, in frames; None without consumers."""
         return max(self.lags, default=None)
 
 
 def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
-    """Look at all channels of this user.
+    """Return the status of all channels of this user.
 
     Parameters
     ----------
     folder : path, optional
-        Where they are; by default where channels are found by name.
+        Folder of the channels; by default the folder of named channels.
 
     Returns
     -------
     list of Status
-        One for each, by name.
+        Status of each channel, sorted by name.
 
     Raises
     ------
     PermissionError
-        If the folder, or a channel in it, belongs to somebody else, or others may enter.
+        If another user owns the folder or a channel in it, or may enter it.
     FormatError
-        If what is there is no channel.
+        If a directory does not contain a channel.
     """
     found = []
     for path in paths_of_channels(folder_of_channels() if folder is None else Path(folder)):
         try:
             found.append(Status.of(path))
         except FileNotFoundError:
-            continue  # it is being made, or removed
+            continue  # it is being created or removed
     return found
 
 
 def paths_of_channels(folder: Path) -> list[Path]:
-    """Return the directories of channels in a folder, by name; of some of them it may turn out that they are none.
+    """Return the directories in a folder of channels, sorted by name; some may not contain a channel.
 
     Parameters
     ----------
     folder : Path
-        The folder, which need not be there.
+        The folder; it need not exist.
 
     Raises
     ------
     PermissionError
-        If it belongs to somebody else, or others may enter.
+        If another user owns the folder or may enter it.
     """
     if not folder.exists():
         return []
@@ -151,19 +151,19 @@ def paths_of_channels(folder: Path) -> list[Path]:
 
 
 def rates(seen: Sequence[Status], seconds: float) -> list[float]:
-    """Measure how fast channels get frames.
+    """Measure the rate at which channels receive frames.
 
     Parameters
     ----------
     seen : sequence of Status
-        The channels, as they were just seen.
+        Status of the channels, just read.
     seconds : float
-        For how long to wait, s.
+        Duration of the measurement, s.
 
     Returns
     -------
     list of float
-        Frames a second of each channel; 0 of one that is gone.
+        Frames per second of each channel; 0 for a channel that was removed.
     """
     since = monotonic()
     sleep(seconds)

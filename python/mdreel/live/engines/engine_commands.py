@@ -1,4 +1,4 @@
-"""Checkpoints and requests that engine reporters carry out between frames."""
+"""Checkpoints and requests that the reporters of all engines handle after each frame."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -12,39 +12,39 @@ from mdreel.live.channels.requests import Request
 from mdreel.live.producers.producer import Producer
 
 _MOST_STRIDE = 2**31 - 1
-"""Engines count the steps of a run with 32 bits."""
+"""Largest stride: engines count the steps of a run with 32 bits."""
 
 Write: TypeAlias = Callable[[Path], None]
-"""Has the engine write its state to a file; an `OSError` if that cannot be done."""
+"""Function that makes the engine write its state to a file, and raises `OSError` if that fails."""
 
 
-class Obeying:
-    """Keeps checkpoints, and does what a simulation is asked: ``stop``, ``checkpoint``, ``change-stride``.
+class EngineCommands:
+    """Write checkpoints and carry out the requests ``stop``, ``checkpoint`` and ``change-stride``.
 
     Parameters
     ----------
     producer : Producer
         The channel.
     engine : str
-        What it is called in refusals.
+        Name of the engine, for refusals.
     interval : int
         Steps between two frames.
     checkpoint : path
-        Where the state is kept at a stop, and now and then. It appears whole, in place of the one before.
+        Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
     checkpoint_frames : int, optional
-        After how many frames it is kept; by default at a stop only.
+        Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
 
     Attributes
     ----------
     interval : int
-        Steps between two frames, now.
+        Current number of steps between two frames.
     is_stopped : bool
         Whether the simulation was stopped on request.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense.
+        If an argument is invalid.
     """
 
     def __init__(
@@ -69,19 +69,19 @@ class Obeying:
         self._n_frames = 0
 
     def look(self, step: int, write: Write) -> bool:
-        """Do what is due behind a frame, and what was asked since the one before.
+        """Write a checkpoint if one is due, and carry out the requests received since the previous frame.
 
         Parameters
         ----------
         step : int
-            The step of the frame.
+            Step of the frame.
         write : callable
-            Has the engine write its state to a file.
+            Function that makes the engine write its state to a file.
 
         Returns
         -------
         bool
-            Whether the simulation is to stop now: its checkpoint has been written, and the channel has ended.
+            Whether the simulation must stop now. Its checkpoint has been written and the channel has ended.
         """
         self._n_frames += 1
         if self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0:
@@ -98,9 +98,9 @@ class Obeying:
     def _stop(self, requests: list[Request], step: int, write: Write) -> None:
         try:
             _keep(self._checkpoint, write)
-        except Exception as error:  # noqa: BLE001 - it goes on: neither a full disk nor a request is a reason to end
+        except Exception as error:  # noqa: BLE001 - a failed checkpoint must not end the simulation
             for request in requests:
-                request.refuse(f"no checkpoint could be written: {error}")
+                request.refuse(f"the checkpoint could not be written: {error}")
             return
         self.is_stopped = True
         for request in requests:
@@ -114,7 +114,7 @@ class Obeying:
             try:
                 _keep(path, write)
             except Exception as error:  # noqa: BLE001 - see `_stop`
-                request.refuse(f"no checkpoint could be written: {error}")
+                request.refuse(f"the checkpoint could not be written: {error}")
             else:
                 request.answer(f"checkpoint of step {step}: {path}", checkpoint=str(path), step=step)
         elif request.kind == "change-stride":
@@ -126,13 +126,14 @@ class Obeying:
                 request.refuse(f"expected a stride of at most {_MOST_STRIDE:,} steps, got {stride:,}")
                 return
             before, self.interval = self.interval, stride
-            request.answer(f"from step {step} on a frame every {stride} steps, not {before}", step=step)
+            request.answer(f"from step {step}, a frame every {stride} steps instead of {before}", step=step)
         else:
-            request.refuse(f"{self._engine}'s reporter knows stop, checkpoint and change-stride, not {request.kind!r}")
+            known = "stop, checkpoint and change-stride"
+            request.refuse(f"the reporter of {self._engine} supports {known}, not {request.kind!r}")
 
 
 def _keep(path: Path, write: Write) -> None:
-    """Write a checkpoint that appears whole, and outlives the machine."""
+    """Write a checkpoint atomically and durably."""
     new = path.with_name(f".{path.name}.new")
     try:
         write(new)

@@ -1,4 +1,4 @@
-"""LAMMPS as a producer."""
+"""Reporter that publishes the frames of a LAMMPS simulation."""
 
 from os import PathLike
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.producers.producer import Producer
 
@@ -26,49 +26,48 @@ _KEYWORDS = {
     "dihedrals": "edihed",
     "impropers": "eimp",
 }
-"""Energies by the names that they have here, and what LAMMPS calls them: https://docs.lammps.org/thermo_style.html."""
+"""LAMMPS's keyword for each energy (https://docs.lammps.org/thermo_style.html)."""
 
 _COMPUTE = "mdreel_positions"
 _TRICKY = '"$*%#&'
 
 
 class LAMMPSReporter:
-    """Publishes a LAMMPS simulation on a channel, and does what it is asked: LAMMPS as its Python module has it.
+    """Publish a LAMMPS simulation, run through LAMMPS's Python module, and carry out requests to it.
 
-    It runs LAMMPS from frame to frame. Behind each it looks at requests: ``stop`` writes a restart file, ends the
-    channel as *stopped*, and `run` returns; ``checkpoint`` writes one whose name has the step; ``change-stride``
-    changes the steps between two frames.
+    The reporter runs LAMMPS from frame to frame and checks for requests after each frame. ``stop`` writes a restart
+    file, ends the channel as *stopped* and makes `run` return. ``checkpoint`` writes a restart file with the step in
+    its name. ``change-stride`` changes the number of steps between two frames.
 
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces and energies are published if it was opened for them: energies of the names
-        ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``, ``dihedrals``,
-        ``impropers``, as LAMMPS's thermodynamic output has them, and ``temperature`` (K).
+        The channel. Velocities, forces and energies are published if the channel was opened for them. The energies
+        ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``, ``dihedrals`` and
+        ``impropers`` are those of LAMMPS's thermodynamic output; ``temperature`` is in K.
     lmp : lammps.lammps
-        LAMMPS, with a system of ``units real`` or ``units metal`` whose atoms are numbered from 1 on without a gap.
+        LAMMPS instance, with ``units real`` or ``units metal`` and atom IDs from 1 on without a gap.
     interval : int
         Steps between two frames.
     checkpoint : path
-        The restart file, where the state is kept at a stop, and now and then. It appears whole, in place of the one
-        before.
+        Restart file, written at a stop and at intervals. Each restart file replaces the previous one atomically.
     checkpoint_frames : int, optional
-        After how many frames it is kept; by default at a stop only.
+        Number of frames between two restart files; by default the only one is written at a stop.
     wrap : bool
-        Whether positions are those in the cell, as ``x`` of a dump; by default atoms go on across its faces, as ``xu``.
+        Whether to wrap positions into the cell, as ``x`` in a dump; by default they are unwrapped, as ``xu``.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense, or the channel is of another number of atoms.
+        If an argument is invalid, or the channel has another number of atoms.
     UnsupportedError
-        If LAMMPS has other units, no number for each atom, or runs on several ranks: then a hub takes its frames.
+        If LAMMPS uses other units, has no atom IDs, or runs on several ranks, which need `fix imd` and a hub.
 
     Notes
     -----
-    Atoms come in the order of their numbers. Frames are those of the steps that `interval` divides, behind the first
-    step, and have the positions, velocities and forces that a dump has at this step, to the bit. LAMMPS's log has two
-    lines for each frame. Behind a restart file neighbours are looked for anew.
+    Atoms are sorted by ID. After the first step, a frame is published at every step that is a multiple of `interval`.
+    Positions, velocities and forces are bit for bit those of a dump at this step. LAMMPS's log has two lines per frame.
+    LAMMPS rebuilds its neighbor lists after writing a restart file.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class LAMMPSReporter:
         checkpoint_frames: int | None = None,
         wrap: bool = False,
     ) -> None:
-        self._obeying = Obeying(producer, "LAMMPS", interval, checkpoint, checkpoint_frames)
+        self._commands = EngineCommands(producer, "LAMMPS", interval, checkpoint, checkpoint_frames)
         _check(producer, lmp, Path(checkpoint).absolute())
         self._producer = producer
         self._lmp = lmp
@@ -99,30 +98,30 @@ class LAMMPSReporter:
 
     @property
     def interval(self) -> int:
-        """Steps between two frames, now."""
-        return self._obeying.interval
+        """Current number of steps between two frames."""
+        return self._commands.interval
 
     @property
     def is_stopped(self) -> bool:
         """Whether the simulation was stopped on request."""
-        return self._obeying.is_stopped
+        return self._commands.is_stopped
 
     def run(self, n_steps: int) -> bool:
-        """Simulate.
+        """Run the simulation.
 
         Parameters
         ----------
         n_steps : int
-            How many steps, as of LAMMPS's ``run``: what changes over a run does so over all of them.
+            Number of steps, as in LAMMPS's ``run``. Quantities that LAMMPS ramps over a run are ramped over all steps.
 
         Returns
         -------
         bool
-            Whether all steps were done; False if it was stopped on request, or by a fix or time limit of its own.
+            Whether all steps were run; False if a request, a fix or a time limit of LAMMPS stopped the simulation.
         """
         if not self._lmp.has_id("compute", _COMPUTE):
             self._lmp.command(f"compute {_COMPUTE} all property/atom {self._columns}")
-        self._is_set_up = False  # who has LAMMPS may have changed anything
+        self._is_set_up = False  # the caller may have changed anything in LAMMPS
         first = self._step
         last = first + int(n_steps)
         while self._step < last and not self.is_stopped:
@@ -134,7 +133,7 @@ class LAMMPSReporter:
                 return False
             if until % self.interval == 0:
                 self._publish()
-                self._obeying.look(until, self._write)
+                self._commands.look(until, self._write)
         return not self.is_stopped
 
     @property
@@ -158,11 +157,11 @@ class LAMMPSReporter:
         )
 
     def _of_atoms(self, name: str) -> NDArray[np.float64]:
-        """Return three numbers an atom, in the order of their numbers."""
+        """Return three numbers per atom, sorted by atom ID."""
         return np.ctypeslib.as_array(self._lmp.gather(name, 1, 3)).reshape(-1, 3)
 
     def _box(self) -> NDArray[np.float64] | None:
-        """Return the row vectors of the cell, Å; None where nothing is periodic."""
+        """Return the row vectors of the cell, Å; None if no dimension is periodic."""
         low, high, xy, yz, xz, periodic, _ = self._lmp.extract_box()
         if not any(periodic):
             return None
@@ -171,35 +170,35 @@ class LAMMPSReporter:
 
     def _write(self, path: Path) -> None:
         """Write a restart file."""
-        path.touch()  # what keeps it from being written is told by the system, and not found in the midst of LAMMPS
+        path.touch()  # raises a precise OSError if the file cannot be written, before LAMMPS aborts
         self._is_set_up = False
         try:
             self._lmp.command(f'write_restart "{path}"')
-        except Exception as error:  # LAMMPS's module raises nothing narrower
+        except Exception as error:  # LAMMPS's module raises no narrower class
             raise OSError(f"{path}: {error}") from error
 
 
 def _check(producer: Producer, lmp: Any, checkpoint: Path) -> None:
-    """Refuse what cannot be published, or kept."""
+    """Check that LAMMPS, the channel and the path of the checkpoint are compatible."""
     where = producer.path
     n_ranks, units = lmp.extract_setting("world_size"), lmp.extract_global("units")
     if n_ranks > 1:
-        message = f"LAMMPS runs on {n_ranks} ranks: its frames come by `fix imd` and a hub"
+        message = f"LAMMPS runs on {n_ranks} ranks; publish its frames through `fix imd` and a hub"
         raise UnsupportedError(f"{where}: {message}")
     if units not in _UNITS:
         raise UnsupportedError(f"{where}: LAMMPS's units must be {' or '.join(_UNITS)}, not {units}")
     n_atoms = lmp.get_natoms()
     if n_atoms != producer.manifest.n_atoms:
-        message = f"the channel is of {producer.manifest.n_atoms:,} atoms, LAMMPS has {n_atoms:,}"
+        message = f"the channel has {producer.manifest.n_atoms:,} atoms, LAMMPS has {n_atoms:,}"
         raise MismatchError(f"{where}: {message}")
     if not np.array_equal(np.sort(lmp.numpy.extract_atom("id")), np.arange(1, n_atoms + 1)):
-        message = f"the atoms of LAMMPS are not numbered from 1 to {n_atoms:,}, by which they would be put in order"
+        message = f"the atom IDs of LAMMPS are not 1 to {n_atoms:,}, so the atoms cannot be sorted"
         raise UnsupportedError(f"{where}: {message}")
     unknown = [name for name in producer.manifest.energies if name not in _KEYWORDS]
     if unknown:
-        message = f"energies of LAMMPS are {', '.join(_KEYWORDS)}, not {', '.join(unknown)}"
+        message = f"LAMMPS has the energies {', '.join(_KEYWORDS)}, not {', '.join(unknown)}"
         raise MismatchError(f"{where}: {message}")
     tricky = sorted(set(str(checkpoint)).intersection(_TRICKY))
     if tricky:
-        message = f"LAMMPS does not take {' '.join(tricky)} in a path for what it says"
+        message = f"LAMMPS interprets {' '.join(tricky)} in a path; choose a path without"
         raise MismatchError(f"{checkpoint}: {message}")

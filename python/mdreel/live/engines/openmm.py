@@ -1,4 +1,4 @@
-"""OpenMM reporter that publishes frames on a channel."""
+"""Reporter that publishes the frames of an OpenMM simulation."""
 
 import os
 from functools import partial
@@ -9,46 +9,46 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
-from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.engines.engine_commands import EngineCommands
 from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
 
 
-class StopRequested(Exception):  # noqa: N818 (nothing went wrong)
-    """Ends ``simulation.step`` where the simulation was asked to stop; its checkpoint has been written."""
+class StopRequested(Exception):  # noqa: N818 (it is no error)
+    """Raised in ``simulation.step`` after a stop request. The checkpoint has been written."""
 
 
 class OpenMMReporter:
-    """Publishes an OpenMM simulation on a channel, and does what it is asked: appended to ``simulation.reporters``.
+    """Publish an OpenMM simulation on a channel and carry out requests; append it to ``simulation.reporters``.
 
-    Behind each frame it looks at requests: ``stop`` writes a checkpoint, ends the channel as *stopped*, and leaves
-    ``simulation.step`` by `StopRequested`, which `run` catches; ``checkpoint`` writes one whose name has the step;
-    ``change-stride`` changes the steps between two frames.
+    The reporter checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
+    raises `StopRequested` in ``simulation.step``, which `run` catches. ``checkpoint`` writes a checkpoint with the step
+    in its name. ``change-stride`` changes the number of steps between two frames.
 
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces, and energies of the names ``potential`` and ``kinetic`` are published if it was
+        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are published if the channel was
         opened for them.
     interval : int
         Steps between two frames.
     checkpoint : path
-        Where the state is kept at a stop, and now and then. It appears whole, in place of the one before.
+        Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
     checkpoint_frames : int, optional
-        After how many frames it is kept; by default at a stop only.
+        Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
     wrap : bool, optional
-        Whether molecules are moved into the cell; by default as OpenMM does where the system is periodic.
+        Whether to wrap molecules into the cell; by default OpenMM wraps them if the system is periodic.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense.
+        If an argument is invalid.
 
     Notes
     -----
-    A checkpoint comes behind its frame, so that a simulation that goes on from it leaves none out. OpenMM's checkpoints
-    are for the same system, platform and version.
+    A checkpoint is written after its frame has been published, so that a simulation that continues from it omits no
+    frame. OpenMM's checkpoints are only valid for the same system, platform and version.
 
     Examples
     --------
@@ -68,10 +68,10 @@ class OpenMMReporter:
         checkpoint_frames: int | None = None,
         wrap: bool | None = None,
     ) -> None:
-        self._obeying = Obeying(producer, "OpenMM", interval, checkpoint, checkpoint_frames)
+        self._commands = EngineCommands(producer, "OpenMM", interval, checkpoint, checkpoint_frames)
         unknown = [name for name in producer.manifest.energies if name not in _ENERGIES]
         if unknown:
-            message = f"energies of OpenMM are {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
+            message = f"OpenMM has the energies {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
             raise MismatchError(f"{producer.path}: {message}")
         self._producer = producer
         self._wrap = wrap
@@ -79,13 +79,13 @@ class OpenMMReporter:
         self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
 
     def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, bool | None]:  # noqa: N802
-        """Say when the next frame is due, and what of it is wanted; the name is OpenMM's."""
+        """Return when the next frame is due and which quantities it needs; OpenMM defines the name."""
         n_steps = self.interval - simulation.currentStep % self.interval
         has_energies = bool(self._producer.manifest.energies)
         return n_steps, True, self._has_velocities, self._has_forces, has_energies, self._wrap
 
     def report(self, simulation: Any, state: Any) -> None:
-        """Publish a frame, and do what was asked since the one before.
+        """Publish a frame and carry out the requests received since the previous frame.
 
         Raises
         ------
@@ -111,11 +111,11 @@ class OpenMMReporter:
             {name: of_state[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
             or None,
         )
-        if self._obeying.look(simulation.currentStep, partial(_write, simulation)):
+        if self._commands.look(simulation.currentStep, partial(_write, simulation)):
             raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
-        """Simulate; return whether all steps were done, and the simulation was not stopped on request."""
+        """Run the simulation; return False if a request stopped it before all steps were run."""
         try:
             simulation.step(n_steps)
         except StopRequested:
@@ -124,13 +124,13 @@ class OpenMMReporter:
 
     @property
     def interval(self) -> int:
-        """Steps between two frames, now."""
-        return self._obeying.interval
+        """Current number of steps between two frames."""
+        return self._commands.interval
 
     @property
     def is_stopped(self) -> bool:
         """Whether the simulation was stopped on request."""
-        return self._obeying.is_stopped
+        return self._commands.is_stopped
 
 
 def _write(simulation: Any, path: Path) -> None:
@@ -144,18 +144,18 @@ def _write(simulation: Any, path: Path) -> None:
 
 
 def fork_openmm(simulation: Any, checkpoint: str | PathLike[str], temperature: float, seed: int | None = None) -> None:
-    """Let an OpenMM simulation begin at a checkpoint of another one, with new velocities.
+    """Start an OpenMM simulation from a checkpoint of another simulation, with new velocities.
 
     Parameters
     ----------
     simulation : openmm.app.Simulation
         A simulation of the same system, on the same platform.
     checkpoint : path
-        The checkpoint. Positions, cell, step and time are taken from it.
+        The checkpoint, which provides positions, unit cell, step and time.
     temperature : float
-        Of the velocities, K.
+        Temperature of the new velocities, K.
     seed : int, optional
-        Of the velocities; by default another one each time.
+        Random seed of the new velocities; by default different each time.
 
     Examples
     --------

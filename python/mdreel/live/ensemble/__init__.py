@@ -1,4 +1,4 @@
-"""Ensembles: many simulations as one."""
+"""Ensembles of simulations that are run and analysed together."""
 
 from mdreel.live.ensemble.configuration import EnsembleTable, SlurmTable
 from mdreel.live.ensemble.ensemble import Ensemble, Gathered

@@ -1,4 +1,4 @@
-"""Ensembles of simulations, started and analysed by one process."""
+"""Ensembles of simulations, whose replicas are run and analysed by one process."""
 
 import json
 from collections import deque
@@ -21,7 +21,7 @@ from mdreel.live.ensemble.result_tables import Tables
 from mdreel.live.ensemble.shutdown import end_all
 
 _LOOK_SECONDS = 0.05
-"""How long to rest when nothing has come: rings have room for what comes meanwhile."""
+"""Time to sleep if no replica has new frames; the rings buffer frames meanwhile."""
 
 _IDENTITY = "ensemble.json"
 _MOST_IDENTITY = 16 << 20
@@ -29,16 +29,16 @@ _MOST_IDENTITY = 16 << 20
 
 @dataclass(frozen=True)
 class Gathered:
-    """What came of an ensemble, or of a part of it.
+    """Outcome of an ensemble, or of a part of it.
 
     Attributes
     ----------
     n_finished, n_failed : int
-        Of the replicas that were to be run, how many have finished, and have failed.
+        Number of selected replicas that have finished and that have failed.
     failures : tuple of str
-        Of each that has failed, its label and why.
+        Label and reason of each failure.
     tables : tuple of Path
-        Tables of all replicas, where none of the whole ensemble is left to be run.
+        Tables of the whole ensemble; empty until no replica is left to run.
     """
 
     n_finished: int
@@ -48,23 +48,23 @@ class Gathered:
 
 
 class Ensemble:
-    """An ensemble.
+    """Ensemble of replicas of a simulation.
 
     Parameters
     ----------
     table : EnsembleTable
-        What is said of it.
+        Description of the ensemble.
     folder : Path
-        The folder of the file that says it.
+        Folder of the file with the description.
     inquiry : Inquiry
-        The analyses of each replica.
+        Analyses of each replica.
     identity : dict
-        What must not change between two runs of it, for what one has finished is not done again; as JSON has it.
+        JSON-compatible settings that must not change between two runs, because finished replicas are not run again.
 
     Attributes
     ----------
     replicas : tuple of Replica
-        All of them.
+        All replicas.
     """
 
     def __init__(self, table: EnsembleTable, folder: Path, inquiry: Inquiry, identity: dict[str, Any]) -> None:
@@ -84,36 +84,36 @@ class Ensemble:
         retry: bool = False,
         told: Callable[[str], object] = lambda _: None,
     ) -> Gathered:
-        """Run replicas until each has finished or failed; one that was run before goes on where it was.
+        """Run replicas until each has finished or failed; continue those that were run before.
 
         Parameters
         ----------
         numbers : iterable of int, optional
-            Which; by default all.
+            Numbers of the replicas to run; by default all.
         retry : bool
-            Whether those that have failed are tried again.
+            Whether to run failed replicas again.
         told : callable
-            Is told what happens, in lines for people.
+            Callable that receives lines of text about events.
 
         Returns
         -------
         Gathered
-            What came of them.
+            Outcome of the replicas.
 
         Raises
         ------
         MismatchError
-            If the ensemble is another one than the one that was begun; if a new replica finds its directory or channel
-            in use; if a program cannot be started.
+            If the settings differ from those of an earlier run, if the directory or the channel of a new replica is in
+            use, or if a program cannot be started.
         StreamError
-            If another manager has one of the replicas.
+            If another manager runs one of the replicas.
         OSError
             If journals or tables cannot be written.
 
         Notes
         -----
-        Whatever ends it, KeyboardInterrupt for example, the replicas that run are asked to stop, and ended behind
-        `grace` seconds: none is left running. Only SIGKILL leaves them, for the next run to end.
+        After an error or KeyboardInterrupt, running replicas are asked to stop, and ended after `grace` seconds. Only
+        SIGKILL of the manager leaves replicas running; the next run ends them.
         """
         chosen = [self.replicas[number] for number in (range(len(self.replicas)) if numbers is None else numbers)]
         self._begin()
@@ -129,7 +129,7 @@ class Ensemble:
         return self._gather(chosen, told)
 
     def _begin(self) -> None:
-        """Make the ensemble's own folder, and check that it is of this ensemble."""
+        """Create the folder of the ensemble, or check that an existing one belongs to this ensemble."""
         state = self._place / STATE_FOLDER
         state.mkdir(parents=True, exist_ok=True)
         self._results.mkdir(parents=True, exist_ok=True)
@@ -137,23 +137,23 @@ class Ensemble:
         try:
             was = object_of(content_of(path, _MOST_IDENTITY), _MOST_IDENTITY)
         except FileNotFoundError:
-            with suppress(FileExistsError), replacing(path) as temporary:  # of two that begin, one comes first
+            with suppress(FileExistsError), replacing(path) as temporary:  # another manager may start at the same time
                 temporary.write_text(json.dumps(self._identity), encoding="utf-8")
             return
         except FormatError as error:
-            raise FormatError(f"{path}: no identity of an ensemble: {error}") from None
+            raise FormatError(f"{path}: invalid identity of an ensemble: {error}") from None
         now = json.loads(json.dumps(self._identity))
         for name in {**was, **now}:
             if was.get(name) != now.get(name):
-                found = f"{name} was {was.get(name)!r} when it was begun, and is {now.get(name)!r}"
-                raise MismatchError(f"{self._place}: the ensemble there is another one: {found}")
+                found = f"{name} was {was.get(name)!r} when it was started and is now {now.get(name)!r}"
+                raise MismatchError(f"{self._place}: this folder belongs to another ensemble: {found}")
 
     def _run(self, chosen: Sequence[Replica], told: Callable[[str], object]) -> None:
         waiting = deque(replica for replica in chosen if not replica.past.is_over)
         running: list[Replica] = []
         n_over = len(chosen) - len(waiting)
         if n_over:
-            told(f"{n_over} of {len(chosen)} replicas have been done before")
+            told(f"{n_over} of {len(chosen)} replicas were done before")
         while waiting or running:
             while waiting and len(running) < self._table.n_at_once:
                 running.append(waiting.popleft())
@@ -167,14 +167,14 @@ class Ensemble:
                 if not replica.is_running:
                     running.remove(replica)
                     if not replica.past.is_over:
-                        waiting.appendleft(replica)  # before those that nobody has started yet
+                        waiting.appendleft(replica)  # restart it before new replicas are started
             if not has_come:
                 sleep(_LOOK_SECONDS)
 
     def _end(self, chosen: Sequence[Replica], error: BaseException, told: Callable[[str], object]) -> None:
-        """End what runs, after an error or Ctrl-C, and say so in the journals."""
+        """End running replicas after an error or Ctrl-C, and record it in the journals."""
         running = [replica for replica in chosen if replica.is_running]
-        # What was interrupted would keep its channel, whose simulation waits for us when its ring is full.
+        # Frames of the traceback would keep channels open, and full rings would block the simulations.
         clear_frames(error.__traceback__)
         reason = " ".join(str(error).split()) or type(error).__name__
         try:
@@ -186,7 +186,7 @@ class Ensemble:
                 replica.leave(f"the ensemble was ended: {reason}")
 
     def _gather(self, chosen: Sequence[Replica], told: Callable[[str], object]) -> Gathered:
-        """Write the tables of all replicas, if each of the whole ensemble has been done."""
+        """Write the tables of the ensemble, if no replica is left to run."""
         pasts = {replica.label: past_of(replica.journal_path) for replica in self.replicas}
         tables: list[Path] = []
         n_left = sum(not past.is_over for past in pasts.values())
@@ -205,26 +205,26 @@ class Ensemble:
             ]
             tables.append(self._tables.write_summary(facts, finished, self._inquiry))
         elif len(chosen) < len(self.replicas):
-            told(f"{n_left} replicas of other parts are left: the tables of all come with the last of them")
+            told(f"{n_left} replicas of other parts are left; the last part writes the tables of all replicas")
         events = [(replica.label, pasts[replica.label]) for replica in chosen]
         failures = tuple(f"{label}: {past.message}" for label, past in events if past.event == "failed")
         return Gathered(len(chosen) - len(failures), len(failures), failures, tuple(tables))
 
 
 def state_of(replica: Replica) -> tuple[str, Past]:
-    """Return the state of a replica for who looks at it and takes no part, and what its journal tells.
+    """Return the state of a replica and its history, without taking part in the run.
 
     Returns
     -------
     tuple of str and Past
-        ``waiting``, ``running``, ``lost`` (its program has gone, and nobody has said so), ``finished`` or ``failed``;
-        and the past.
+        ``waiting``, ``running``, ``lost`` (its program has gone without an entry in the journal), ``finished`` or
+        ``failed``; and the history from the journal.
     """
     past = past_of(replica.journal_path)
     if past.event in ("finished", "failed"):
         return past.event, past
     if past.event in RUNNING:
-        # Of another host nobody knows.
+        # A process on another host cannot be checked.
         is_lost = past.is_gone or (past.process is not None and not past.process.is_alive)
         return ("lost" if is_lost else "running"), past
     return "waiting", past

@@ -1,4 +1,4 @@
-"""Replicas of an ensemble."""
+"""Replica of an ensemble, with its directory, channel, program and analyses."""
 
 import gc
 import os
@@ -19,37 +19,37 @@ from mdreel.live.ensemble.replica_process import Program, end_left, end_stray, s
 from mdreel.live.ensemble.result_tables import Tables
 
 OUTPUT = "output.log"
-"""The file in a replica's directory behind which goes what its program says."""
+"""File in a replica's directory to which the output of its program is appended."""
 
 RUNNING = ("starting", "started", "observed")
-"""The last event of a replica that runs."""
+"""Possible last events of a running replica."""
 
 _ENDED = ("finished", "stopped", "failed")
 _OF_OPENMM = "OPENMM_CPU_THREADS"
 
 
 class Replica:
-    """A replica, as one manager has it.
+    """Replica of an ensemble, controlled by one manager.
 
     Parameters
     ----------
     number : int
-        Its number, from 0.
+        Number of the replica, from 0.
     table : EnsembleTable
-        What is said of the ensemble.
+        Description of the ensemble.
     folder : Path
-        The folder of the file that says it.
+        Folder of the file with the description.
 
     Attributes
     ----------
     number : int
-        As it was given.
+        Number of the replica.
     label : str
-        The number as it is written.
+        Number with leading zeros.
     directory, channel : Path
-        Where its program runs, and its channel.
+        Working directory of the program, and directory of the channel.
     journal_path : Path
-        Where its journal is.
+        Path of the journal.
     """
 
     def __init__(self, number: int, table: EnsembleTable, folder: Path) -> None:
@@ -69,33 +69,33 @@ class Replica:
 
     @property
     def past(self) -> Past:
-        """What its journal tells."""
+        """History of the replica from its journal."""
         return self._opened().past
 
     @property
     def is_running(self) -> bool:
-        """Whether its program runs, or what it has published is not all analysed."""
+        """Whether the program runs or published frames are still to be analysed."""
         return self._program is not None
 
     @property
     def process_has_ended(self) -> bool:
-        """Whether its program has ended."""
+        """Whether the program has ended."""
         return self._program is None or self._program.status() is not None
 
     def open(self, retry: bool = False) -> None:
-        """Take the replica: nobody else may have it. What a manager that was killed has left running is ended.
+        """Lock the replica for this manager, and end the program that a killed manager has left running.
 
         Parameters
         ----------
         retry : bool
-            Whether one that has failed is tried again.
+            Whether to run a failed replica again.
 
         Raises
         ------
         StreamError
-            If another manager has it.
+            If another manager runs the replica.
         MismatchError
-            If it is new, and its directory or channel is in use.
+            If the replica is new and its directory or channel is in use.
         """
         self._journal = Journal(self.journal_path)
         past = self.past
@@ -105,24 +105,24 @@ class Replica:
         elif past.event == "failed" and retry:
             self._say("retried", "tried again")
         elif past.event in RUNNING:
-            if past.event == "starting":  # whoever wrote that was killed before it could say as which process
+            if past.event == "starting":  # the manager was killed before it recorded the process
                 was = end_stray("MDREEL_DIRECTORY", str(self.directory))
             else:
                 was = past.process is not None and end_left(past.process)
             self._say("interrupted", "its manager was lost" + (", and its program ended" if was else ""))
 
     def start(self, inquiry: Inquiry) -> str:
-        """Start its program: to go on from the checkpoint where that can be, else to begin anew.
+        """Start the program from the checkpoint if possible, otherwise from the beginning.
 
         Returns
         -------
         str
-            What was done, in words.
+            Description of the start.
 
         Raises
         ------
         MismatchError
-            If it cannot be started.
+            If the program cannot be started.
         """
         is_first = self.past.event is None
         how = self._prepare(inquiry)
@@ -130,7 +130,7 @@ class Replica:
         assert command is not None
         facts = self._facts()
         words = [word.format_map(facts) for word in command]
-        message = how or ("started" if is_first else "begins anew")
+        message = how or ("started" if is_first else "starts again")
         self._say("starting", message, is_anew=how is None)
         self.directory.mkdir(parents=True, exist_ok=True)
         make_folder_for(self.channel)
@@ -146,7 +146,7 @@ class Replica:
         return message
 
     def look(self) -> bool:
-        """Analyse what has come; return whether something had."""
+        """Analyse new frames; return whether there were any."""
         assert self._observation is not None
         has_come = self._observation.look()
         self._n_frames = self._observation.n_frames
@@ -156,12 +156,12 @@ class Replica:
         return has_come
 
     def settle(self, inquiry: Inquiry, tables: Tables) -> str | None:
-        """See whether the program has ended, hangs, or cannot be analysed; return what happened, None if nothing.
+        """Handle the end, a hang or a failed analysis of the program; return a description, or None.
 
         Raises
         ------
         OSError
-            If the tables of one that has finished cannot be written.
+            If the tables of a finished replica cannot be written.
         """
         program, observation = self._program, self._observation
         assert program is not None
@@ -173,19 +173,19 @@ class Replica:
             return None
         state = self._state_of_channel()
         if state in _ENDED and not observation.has_ended:
-            return None  # there are frames left
+            return None  # some frames are still to be analysed
         is_wanted_end = observation.has_all or state == "finished" or (state == "stopped" and status == 0)
         if observation.is_over and is_wanted_end:
             return self._finish(observation, inquiry, tables, status)
         return self._end_otherwise(observation, status, state)
 
     def terminate(self) -> None:
-        """Ask its program to end."""
+        """Send SIGTERM to the program."""
         if self._program is not None:
             self._program.terminate()
 
     def leave(self, reason: str) -> None:
-        """End its program, if it runs, and leave the analyses: another run goes on with it."""
+        """Kill the program, if it runs, and release the replica for a later run."""
         if self._program is not None:
             self._program.kill()
             self._say("interrupted", reason)
@@ -193,41 +193,41 @@ class Replica:
         self.close()
 
     def close(self) -> None:
-        """Leave channel and journal."""
+        """Leave the channel and close the journal."""
         self.leave_channel()
         if self._journal is not None:
             self._journal.close()
             self._journal = None
 
     def leave_channel(self) -> None:
-        """Leave the channel, so that the simulation need not wait for its analyses any more."""
+        """Leave the channel, so that it no longer blocks the simulation."""
         if self._observation is not None:
             self._observation.close()
             self._observation = None
 
-    # --- What is done -----------------------------------------------------------------------------------------------
+    # --- Actions ----------------------------------------------------------------------------------------------------
 
     def _prepare(self, inquiry: Inquiry) -> str | None:
-        """Make ready for a start; return from where it goes on, None if it begins anew."""
+        """Prepare a start; return a description if the program continues, None if it starts from the beginning."""
         checkpoint, first = self._checkpoint, self.past.first_step
         has_checkpoint = checkpoint is not None and checkpoint.exists() and first is not None
         observation = self._observation
         if has_checkpoint and observation is not None and observation.is_waiting:
-            return "goes on from its checkpoint"
+            return "continues from its checkpoint"
         if observation is not None:
             del observation
             self.leave_channel()
-            gc.collect()  # whatever still knows the analyses of before keeps their place in the ring
+            gc.collect()  # remaining references to the earlier analyses would keep slots of the ring
         if has_checkpoint and self._has_staging() and not self._is_to_begin_anew:
             self._observation = Observation(self.channel, inquiry, self._epoch(), first)
-            return "goes on from its checkpoint; its analyses begin again, from staging"
+            return "continues from its checkpoint; its analyses start again from staging"
         self._clear()
         self._is_to_begin_anew = False
         self._observation = Observation(self.channel, inquiry)
         return None
 
     def _end_if_hopeless(self, program: Program, observation: Observation) -> None:
-        """End a program that hangs, or whose frames nobody can analyse."""
+        """Kill a program that hangs or whose analyses have failed."""
         if observation.error is not None and self._state_of_channel() != "failed":
             program.kill()
         patience = self._table.patience
@@ -247,7 +247,7 @@ class Replica:
         tables.write_replica(self.label, inquiry, observation.found)
         message = f"finished with {observation.n_frames:,} frames"
         if status:
-            message += f"; its program has ended with {said_of(status)} behind that"
+            message += f"; then its program ended with {said_of(status)}"
         self._say("finished", message)
         self._program = None
         self.leave_channel()
@@ -256,13 +256,13 @@ class Replica:
 
     def _die(self, status: int, state: str, why: str = "") -> str:
         if self._has_hung:
-            why = f"nothing was published for {self._table.patience:g} s: it was ended"
+            why = f"it was ended because it published no frame for {self._table.patience:g} s"
         why = why or f"ended with {said_of(status)}, its channel {state}, after {self._n_frames:,} frames"
         self._say("hung" if self._has_hung else "died", why)
         self._program = None
         if self.past.n_deaths > self._table.restarts:
-            again = f"it was started again {self._table.restarts} times"
-            return self._fail(f"{why}; {again}; what it has said: {self.directory / OUTPUT}")
+            again = f"it was restarted {self._table.restarts} times"
+            return self._fail(f"{why}; {again}; see its output in {self.directory / OUTPUT}")
         return why
 
     def _fail(self, message: str) -> str:
@@ -272,7 +272,7 @@ class Replica:
         self._remove_channel()
         return f"failed: {message}"
 
-    # --- What there is ----------------------------------------------------------------------------------------------
+    # --- State ------------------------------------------------------------------------------------------------------
 
     @property
     def _checkpoint(self) -> Path | None:
@@ -302,7 +302,7 @@ class Replica:
         return {**threads, **os.environ, **told}
 
     def _state_of_channel(self) -> str:
-        """What is to be seen of the channel of this start, and not of one before."""
+        """Return the state of the channel of this start; ``absent`` if only an earlier one exists."""
         try:
             status = Status.of(self.channel)
             is_past = self._observation is not None and status.epoch <= self._observation.after_epoch
@@ -320,13 +320,13 @@ class Replica:
 
     def _check_new(self) -> None:
         if self.directory.exists() and any(self.directory.iterdir()):
-            message = "expected nothing to be there for a new replica: remove it, or name another directory"
+            message = "a new replica needs an empty directory; empty it or choose another one"
             raise MismatchError(f"{self.directory}: {message}")
         if self._state_of_channel() == "running":
-            raise MismatchError(f"{self.channel}: the channel has a living producer, which is none of this ensemble")
+            raise MismatchError(f"{self.channel}: a producer outside this ensemble runs on the channel")
 
     def _clear(self) -> None:
-        """Remove what a program would go on from that is to begin anew."""
+        """Remove channel, staging and checkpoint, so that the program starts from the beginning."""
         self._remove_channel()
         if self._staging.is_dir():
             shutil.rmtree(self._staging)

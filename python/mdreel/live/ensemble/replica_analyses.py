@@ -1,4 +1,4 @@
-"""Analyses of a running replica."""
+"""Analyses of a replica over the frames of its channel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,31 +19,31 @@ from mdreel.live.incremental_run import Turns
 from mdreel.results.column import Column
 
 _BRIEF = 2e-5
-"""So long a look at one channel waits for a frame, s: there are others."""
+"""Maximum time to wait for a frame of one channel, s, because other channels need attention."""
 
 _FOREVER = 1e9
-"""Who waits for a replica to come back is told when it does not, and not by the clock."""
+"""Timeout for a restart of the replica, s; effectively unlimited, because the manager decides when to give up."""
 
 _SHOWN_SECONDS = 5.0
-"""How often results are made for those who watch: of many replicas that costs."""
+"""Minimum interval between two notices with results, because they are expensive for many replicas."""
 
 _TRIES = 10
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """An analysis of each replica.
+    """Analysis of each replica.
 
     Attributes
     ----------
     name : str
-        What its tables are called.
+        Name of its tables.
     title : str
-        What it is called, for people.
+        Display name.
     columns : callable
-        Returns the table of the analysis when it has results.
+        Function that returns the table of an analysis with results.
     facts : dict
-        What files say of it.
+        Metadata of its files.
     """
 
     name: str
@@ -54,18 +54,18 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What is asked of each replica.
+    """Analyses of each replica and their window.
 
     Attributes
     ----------
     wanted : tuple of Wanted
         The analyses.
     prepare : callable
-        Makes them, of the frames of a replica: one for each of `wanted`.
+        Function that creates the analyses from the frames of a replica, one for each of `wanted`.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int
-        How many threads compute. One is right where the simulations have all cores.
+        Number of threads for computing. Use one if the simulations occupy all cores.
     """
 
     wanted: tuple[Wanted, ...]
@@ -75,46 +75,44 @@ class Inquiry:
 
 
 class Observation:
-    """The analyses of a replica; `look` is called again and again, and never waits for long.
+    """Analyses of a replica, advanced by repeated calls of `look`, which never blocks for long.
 
     Parameters
     ----------
     channel : Path
-        The directory of its channel, which need not be there.
+        Directory of the channel; it need not exist.
     inquiry : Inquiry
-        What is asked.
+        The analyses.
     after_epoch : int
-        The producer of this epoch, and those before it, are gone, and what they have said of their end with them; -1
-        where there was none.
+        Epoch of the last producer to ignore; -1 if there was none.
     first_step : int, optional
-        The step of the replica's first frame, where analyses had seen it before: it must be there still.
+        Step of the replica's first frame, if it is known from earlier analyses. This frame must still be available.
 
     Attributes
     ----------
     after_epoch : int
-        As it was given.
+        Epoch of the last producer to ignore.
     found : tuple of sequence of Column
-        The table of each analysis, when it is over.
+        Table of each analysis, set at the end.
     first_step : int or None
-        The step of the first frame.
+        Step of the first frame.
     n_frames : int
-        Frames done.
+        Number of analysed frames.
     is_over : bool
-        Whether all frames are done that are wanted: the channel has ended, or the window.
+        Whether all frames are analysed, because the channel or the window has ended.
     has_all : bool
-        Whether it is the window: the channel was left, and nothing more is wanted of the simulation.
+        Whether the window has ended. The channel was left, and no more frames of the simulation are needed.
     error : Exception or None
-        Why they cannot go on.
+        Error that ended the analyses.
     lacks_frames : bool
-        Whether that is because its first frames are not there any more.
+        Whether the reason is that the first frames are no longer available.
     heard_at : float
-        When the last frame came, or the beginning, on the monotonic clock.
+        Time of the last frame or of the start, on the monotonic clock.
 
     Notes
     -----
-    A replica that dies and is started again is waited for, without end: who has one observation for each replica says
-    when it is not to come back. The frames that a look takes are gone from memory when it returns, so that of many
-    replicas one at a time has frames there.
+    The observation waits without limit for a replica that died to be restarted; the manager decides when to give up.
+    `look` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
     """
 
     def __init__(self, channel: Path, inquiry: Inquiry, after_epoch: int = -1, first_step: int | None = None) -> None:
@@ -138,16 +136,16 @@ class Observation:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the analyses have finished or failed."""
         return self.is_over or self.error is not None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is on the channel, and goes on when further frames come."""
+        """Whether the analyses have joined the channel and wait for frames."""
         return self._source is not None and not self.has_ended
 
     def look(self) -> bool:
-        """Do what there is to do; return whether frames have come."""
+        """Advance the analyses without blocking; return whether there were new frames."""
         if self.has_ended:
             return False
         try:
@@ -159,17 +157,17 @@ class Observation:
                 return False
             return self._turn(self._turns)
         except (MdreelError, OSError) as error:
-            # With its traceback it would keep the source, whose place in the ring a simulation waits for.
+            # Its traceback would keep the source alive, whose slots would block the simulation.
             self.error = error.with_traceback(None)
             return False
 
     def close(self) -> None:
-        """Leave the channel, whether or not it has ended."""
+        """Leave the channel."""
         turns, self._turns, self._source, self._analyses = self._turns, None, None, ()
         if turns is not None and self.error is not None:
             turns.board.end("failed", " ".join(str(self.error).split()))
         elif turns is not None:
-            turns.board.end("stopped")  # unless it has said already how it has ended
+            turns.board.end("stopped")  # no effect if the end is already published
 
     def _join(self) -> None:
         try:
@@ -183,31 +181,31 @@ class Observation:
             self._check_all_there()
 
     def _check_all_there(self) -> None:
-        """Refuse a channel of which frames have gone by before we came."""
+        """Check that no frame was overwritten before the analyses joined."""
         gone = None
         for _ in range(_TRIES):
-            # Of all consumers, who has just come is the furthest behind. The two numbers are not of one moment.
+            # The consumer that has just joined has the largest lag. The two numbers may be read at different moments.
             status = Status.of(self._channel)
             left = status.n_published - (status.lag or 0)
             gone = left if gone is None else min(gone, left)
             if gone <= 0:
                 return
-        message = f"{gone} frames were overwritten before the analyses came"
-        advice = "let the simulation wait for them (await_consumers), or have a staging"
-        raise StreamError(f"{self._channel}: {message}: {advice}")
+        message = f"{gone} frames were overwritten before the analyses joined"
+        advice = "let the simulation wait for them (await_consumers), or use staging"
+        raise StreamError(f"{self._channel}: {message}; {advice}")
 
     def _begin(self) -> None:
-        """Have the analyses made when the first frame is there; by a thread, as they may wait for further ones."""
+        """Create the analyses after the first frame, in a thread, because they may wait for further frames."""
         assert self._source is not None
         if self._opening is None:
             n_there, is_ended = await_arrival(self._source, 0, 1, _BRIEF)
             if not n_there:
                 if is_ended:
-                    raise StreamError(f"{self._channel}: the simulation has ended without a frame")
+                    raise StreamError(f"{self._channel}: the simulation ended without a frame")
                 return
             self.heard_at = monotonic()
             self._check_first(self._source)
-            # A daemon, as nothing ends it when the frame that it waits for never comes.
+            # A daemon thread, because it may wait for a frame that is never published.
             self._opening = Thread(target=self._open, args=(self._source,), daemon=True)
             self._opening.start()
         self._opening.join(_BRIEF)
@@ -217,7 +215,7 @@ class Observation:
         step = int(source.reader(atom, []).read(FrameSet.range(0, 1, 1)).steps[0])
         if self._is_known and step != self.first_step:
             self.lacks_frames = True
-            message = f"expected the first frame, of step {self.first_step}, still to be in staging, got step {step}"
+            message = f"expected the first frame, of step {self.first_step}, in staging, got step {step}"
             raise StreamError(f"{self._channel}: {message}")
         self.first_step = step
 
@@ -227,7 +225,7 @@ class Observation:
             analyses = inquiry.prepare(source)
             shown = [_shown(wanted, one) for wanted, one in zip(inquiry.wanted, analyses, strict=True)]
             turns = Turns(analyses, inquiry.window, inquiry.n_workers, shown=shown)
-        except Exception as error:  # noqa: BLE001 (of a thread nobody sees it else)
+        except Exception as error:  # noqa: BLE001 (`look` reports the error of the thread)
             self.error = error.with_traceback(None)
             return
         turns.board.count(0, {})
@@ -236,7 +234,7 @@ class Observation:
     def _turn(self, turns: Turns) -> bool:
         before = turns.n_frames
         if self._looked_at is not None:
-            turns.add_wait(monotonic() - self._looked_at)  # others had their turns
+            turns.add_wait(monotonic() - self._looked_at)  # the time of other replicas
         turns.turn(_BRIEF)
         has_come = turns.n_frames > before
         now = self._looked_at = monotonic()
@@ -248,7 +246,7 @@ class Observation:
             each = zip(self._inquiry.wanted, self._analyses, strict=True)
             self.found = tuple(wanted.columns(analysis) for wanted, analysis in each)
             self.is_over, self.has_all = True, turns.has_all
-            self.close()  # a simulation that goes on need not wait for who wants no more of it
+            self.close()  # so that the ring does not block a simulation that continues
         elif turns.has_news and turns.board.is_due and now - self._shown_at >= _SHOWN_SECONDS:
             turns.show(is_last=False)
             self._shown_at = monotonic()

@@ -1,4 +1,4 @@
-"""Process tree of a replica."""
+"""Program of a replica, with all processes that it has started."""
 
 import os
 import signal
@@ -13,32 +13,32 @@ from mdreel.live.notices.process import Process
 
 _LOOK_SECONDS = 0.02
 _MOST_SECONDS = 30.0
-"""No process of ours outlives SIGKILL for so long, unless a file system holds it."""
+"""Timeout after SIGKILL; only a hanging file system delays the end for so long."""
 
 
 class Program:
-    """A program that runs, in a session of its own, so that Ctrl-C on a terminal is for us.
+    """Running program in its own session, so that Ctrl-C on a terminal reaches only the manager.
 
     Parameters
     ----------
     words : sequence of str
         The program and its arguments.
     folder : Path
-        Where it runs.
+        Working directory.
     environment : mapping
-        Its environment variables.
+        Environment variables.
     output : Path
-        The file behind which goes what it says.
+        File to which the output is appended.
 
     Attributes
     ----------
     process : Process
-        Its process.
+        Process of the program.
 
     Raises
     ------
     OSError
-        If it cannot be started.
+        If the program cannot be started.
     """
 
     def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> None:
@@ -55,25 +55,25 @@ class Program:
         self.process = Process.of(self._started.pid)
 
     def status(self) -> int | None:
-        """Return how it has ended: its exit status, or minus a signal; None while it runs.
+        """Return the exit status, or the negative number of the signal that ended the program; None while it runs.
 
         Notes
         -----
-        What it has started and left behind is ended with it: ranks, helpers.
+        Processes that the program has started and left behind, such as MPI ranks, are killed when it ends.
         """
         if self._started.returncode is None and self._has_ended():
-            # As long as nobody has asked for its status, its number is nobody else's.
+            # Until its status is collected, its process ID is not reused.
             self._signal(signal.SIGKILL)
             self._started.wait()
         return self._started.returncode
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         if self._started.returncode is None:
             self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it, and wait for that."""
+        """Send SIGKILL and wait for the end."""
         if self._started.returncode is None:
             self._signal(signal.SIGKILL)
             self._started.wait()
@@ -87,60 +87,61 @@ class Program:
 
 
 def end_left(process: Process) -> bool:
-    """End the program that a manager has left which was killed.
+    """End the program that a killed manager has left running.
 
     Parameters
     ----------
     process : Process
-        Its process.
+        Process of the program.
 
     Returns
     -------
     bool
-        Whether it ran.
+        Whether the program was running.
 
     Raises
     ------
     WorkerError
-        If it cannot be ended.
+        If the program cannot be ended.
     """
     until = monotonic() + _MOST_SECONDS
     has_run = process.is_alive
-    # If it has gone, and nobody has its number, what it has started may be left. While that is, nobody gets the number.
+    # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
+    # system does not reuse the ID.
     if Process.of(process.number).start in (process.start, 0):
         with suppress(ProcessLookupError):
             os.killpg(process.number, signal.SIGKILL)
     while process.is_alive:
         if monotonic() > until:
-            raise WorkerError(f"process {process.number}, left by a manager that was killed, cannot be ended")
+            raise WorkerError(f"process {process.number}, left by a killed manager, cannot be ended")
         sleep(_LOOK_SECONDS)
     return has_run
 
 
 def end_stray(name: str, value: str) -> bool:
-    """End programs of this user that were started with an environment variable, and of which nobody knows the process.
+    """End programs of this user that were started with a given environment variable.
 
     Parameters
     ----------
     name, value : str
-        The variable.
+        Name and value of the variable.
 
     Returns
     -------
     bool
-        Whether there were any.
+        Whether such programs were running.
     """
     wanted = f"{name}={value}".encode()
     found = False
     for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # it has gone, or is somebody else's
+        with suppress(OSError):  # it has ended, or belongs to another user
             if wanted in path.read_bytes().split(b"\0"):
                 found = end_left(Process.of(int(path.parent.name))) or found
     return found
 
 
 def said_of(status: int) -> str:
-    """Say how a program has ended."""
+    """Describe the exit status of a program."""
     if status >= 0:
         return f"exit status {status}"
     try:

@@ -1,4 +1,4 @@
-"""Result tables of an ensemble."""
+"""Tables of an ensemble: one for each replica, joined tables of all replicas, and a summary."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ from mdreel.results.files import write
 
 
 class Tables:
-    """Where tables are, and how they are written.
+    """Writer of the tables of an ensemble.
 
     Parameters
     ----------
     results : Path
-        The folder of the tables.
+        Folder of the tables.
     kept : Path
-        The folder in which each is kept to the bit, so that those of all replicas can be made of them later.
+        Folder of exact copies, from which joined tables are created later.
     format : str
-        The ending of tables.
+        File suffix of tables.
     facts : mapping
-        What files say of all of them.
+        Metadata of all files.
     """
 
     def __init__(self, results: Path, kept: Path, format: str, facts: Mapping[str, Any]) -> None:  # noqa: A002
@@ -42,7 +42,7 @@ class Tables:
         Raises
         ------
         OSError
-            If they cannot be written.
+            If a table cannot be written.
         """
         for folder in (self._results / label, self._kept / label):
             folder.mkdir(parents=True, exist_ok=True)
@@ -52,12 +52,12 @@ class Tables:
             write(self._kept / label / f"{wanted.name}.npz", columns, facts, force=True)
 
     def write_joined(self, labels: Sequence[str], inquiry: Inquiry) -> list[Path]:
-        """Write one table of all replicas for each analysis; return where they are.
+        """Write one joined table of all replicas for each analysis; return their paths.
 
         Parameters
         ----------
         labels : sequence of str
-            The replicas that have finished, ascending.
+            Labels of the finished replicas, ascending.
         """
         written = []
         for wanted in inquiry.wanted if labels else ():
@@ -67,14 +67,14 @@ class Tables:
         return written
 
     def write_summary(self, facts: Sequence[Mapping[str, int]], finished: Sequence[str], inquiry: Inquiry) -> Path:
-        """Write a line for each replica: what became of it, and mean and standard deviation of each value.
+        """Write the summary, with the outcome of each replica and mean and standard deviation of each column.
 
         Parameters
         ----------
         facts : sequence of mapping
-            Of each replica, numbers by name: ``replica`` and others.
+            Numbers by name for each replica, such as ``replica`` and ``deaths``.
         finished : sequence of str
-            The replicas that have tables, of those in this order.
+            Labels of the replicas that have tables, in the same order.
         """
         labels = iter(finished)
         of_each = [next(labels) if one["finished"] else None for one in facts]
@@ -95,7 +95,7 @@ class Tables:
         names = [[column.name for column in table] for table in tables]
         for label, found in zip(labels, names, strict=True):
             if found != names[0]:
-                expected = f"expected the columns {', '.join(names[0])}, as of replica {labels[0]}"
+                expected = f"expected the columns {', '.join(names[0])} of replica {labels[0]}"
                 raise FormatError(f"{self._path(label, wanted.name)}: {expected}, got {', '.join(found)}")
         lengths = [len(table[0].values) for table in tables]
         head = Column("replica", "", np.repeat(np.array([int(label) for label in labels], np.int64), lengths))
@@ -106,7 +106,7 @@ class Tables:
         tables = [None if label is None else self._read(label, wanted.name) for label in labels]
         known = next((table for table in tables if table is not None), None)
         if known is None or tuple(column.name for column in known[: len(HEAD)]) != HEAD:
-            return  # of a curve or a matrix a mean says nothing
+            return  # the mean of a curve or a matrix is meaningless
         for number, column in enumerate(known[len(HEAD) :], len(HEAD)):
             if column.is_text:
                 continue

@@ -1,4 +1,4 @@
-"""Shutdown of running replicas."""
+"""Ordered shutdown of running replicas, by a request, then by SIGTERM, then by SIGKILL."""
 
 import gc
 from collections.abc import Sequence
@@ -14,28 +14,28 @@ _LOOK_SECONDS = 0.02
 
 
 def end_all(replicas: Sequence[Replica], grace: float) -> None:
-    """End replicas, so that each leaves a checkpoint if it can.
+    """End replicas so that each can write a checkpoint.
 
     Parameters
     ----------
     replicas : sequence of Replica
-        Those that run.
+        Running replicas.
     grace : float
-        How long they have from a request to stop, in their channel, to their end, s; and as long again from SIGTERM to
-        it. Whoever runs on then is left to be killed.
+        Time between the stop request and SIGTERM, s, and again between SIGTERM and return. The caller must kill
+        replicas that still run then.
 
     Raises
     ------
     KeyboardInterrupt
-        If somebody is in a hurry.
+        On a second Ctrl-C.
     """
     for replica in replicas:
-        replica.leave_channel()  # a simulation waits for who reads its channel
+        replica.leave_channel()  # a full ring would block the simulation
     gc.collect()
     until = monotonic() + grace
 
     def stop(replica: Replica) -> None:
-        # Who has no channel, never looks at requests, or refuses is told by a signal.
+        # A replica that does not follow the request receives SIGTERM later.
         with suppress(MdreelError, OSError):
             ask(replica.channel, "stop", timeout=grace, is_given_up=lambda: monotonic() >= until)
 
@@ -53,7 +53,7 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
 
 
 def _left(replicas: Sequence[Replica], until: float) -> list[Replica]:
-    """Wait until replicas have ended; return those that have not in time."""
+    """Wait for the end of replicas; return those that still run at the deadline."""
     while True:
         left = [replica for replica in replicas if not replica.process_has_ended]
         if not left or monotonic() >= until:

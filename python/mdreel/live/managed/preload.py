@@ -1,4 +1,4 @@
-"""Managed directories for unmodified programs, through a preloaded library."""
+"""Managed directories for unmodified programs, through a preloaded library that wraps ``open`` and ``close``."""
 
 import os
 import subprocess
@@ -15,10 +15,10 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.live.managed.writer import Producing
 
 DIRECTORIES = "MDREEL_MANAGED"
-"""The variable of the environment with the managed directories, as absolute paths, colons between them."""
+"""Environment variable with the absolute paths of the managed directories, separated by colons."""
 
 TIMEOUT = "MDREEL_MANAGED_TIMEOUT"
-"""The variable with the time for which a file is waited for, s; 0 for not at all."""
+"""Environment variable with the maximum time to wait for a file, s; 0 disables waiting."""
 
 _LOADED = "LD_PRELOAD"
 
@@ -26,30 +26,30 @@ _LOADED = "LD_PRELOAD"
 def managed_environment(
     directory: str | PathLike[str] | Iterable[str | PathLike[str]], timeout: float | None = None
 ) -> dict[str, str]:
-    """Return the environment in which a program finds managed directories.
+    """Return the environment for a program that uses managed directories.
 
-    There, a file that the program opens to write is published when it closes it; and opening one to read that is not
-    there waits for it. ``docs/managed-directories.md`` says what holds.
+    Files that the program writes in the directories are published when it closes them, and opening a missing file for
+    reading waits for it. See ``docs/managed-directories.md`` for details.
 
     Parameters
     ----------
     directory : str or path, or several of them
-        The directories; one that is not there is made.
+        The directories, which are created if they do not exist.
     timeout : float, optional
-        For how long a file is waited for, s; by default as long as a producer may come or lives. 0 is for programs that
-        look for files that they may find or not, as those that write them often do.
+        Maximum time to wait for a file, s; by default until the last producer has ended. Use 0 for programs that
+        check for optional files, as programs that write files often do.
 
     Returns
     -------
     dict of str to str
-        This process's environment, with the library and what it needs to know.
+        Environment of this process, with the library and its settings.
 
     Raises
     ------
     UnsupportedError
-        If there is no library for this system, or a path cannot be said to it.
+        If the library does not support this system or a path.
     PermissionError
-        If a directory belongs to somebody else, or others may enter.
+        If another user owns a directory or may enter it.
     MismatchError
         If the timeout is less than 0.
 
@@ -82,34 +82,34 @@ def run_managed(
     timeout: float | None = None,
     shared: bool = False,
 ) -> int:
-    """Run a program that knows nothing of mdreel in a managed directory, and wait for its end.
+    """Run an unmodified program with a managed directory, and wait for its end.
 
     Parameters
     ----------
     command : sequence of str or path
         The program and its arguments.
     directory : str or path
-        The directory; it is made if it is not there.
+        The directory, which is created if it does not exist.
     produces : bool
-        Whether the program is a producer: then the directory ends with it, as *finished* if its exit status is 0, and
-        as *failed* else; and files that are not there are not waited for, unless there is a `timeout`.
+        Whether the program is a producer. The directory then ends with the program, as *finished* if its exit status is
+        0 and as *failed* otherwise. A producer does not wait for missing files unless `timeout` is set.
     timeout : float, optional
-        For how long a file is waited for, s. By default as long as a producer may come or lives, and for producers not
-        at all.
+        Maximum time to wait for a file, s. By default a producer does not wait, and other programs wait until the last
+        producer has ended.
     shared : bool
-        Whether there may be other producers, which say the same.
+        Whether other producers with ``shared=True`` may write to the directory.
 
     Returns
     -------
     int
-        Its exit status; less than 0 for the signal that has ended it.
+        Exit status of the program; negative if a signal ended it.
 
     Raises
     ------
     StreamError
-        If another producer lives, and not both say that they share.
+        If another producer is running, unless both are shared.
     FileNotFoundError
-        If there is no such program.
+        If the program does not exist.
     """
     if produces and timeout is None:
         timeout = 0.0
@@ -124,15 +124,15 @@ def run_managed(
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
-    """Run a program and return its exit status; it does not go on without the one who tells of its end."""
+    """Run a program and return its exit status; terminate it if this process is interrupted."""
     begun: list[subprocess.Popen[bytes]] = []
     with ThreadPoolExecutor(1) as thread:
         try:
-            # On a thread, as a signal that came meanwhile would leave a program that nobody knows of.
+            # Start it in a thread: a signal during `Popen` would leave an untracked process.
             thread.submit(lambda: begun.append(subprocess.Popen(command, env=environment))).result()
             return begun[0].wait()
         except BaseException:
-            thread.shutdown()  # whatever was handed to it is done then, also if the signal came as that was handed over
+            thread.shutdown()  # wait for a start that is in progress
             for process in begun:
                 with process:
                     process.terminate()
@@ -140,28 +140,28 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _made(directory: Path) -> Path:
-    """Return the absolute path of a directory that is there, and the user's."""
+    """Create a directory that only the user may enter, and return its absolute path."""
     path = directory.absolute()
     if ":" in str(path):
-        raise UnsupportedError(f"{path}: programs cannot be told of a directory with a colon in its path")
+        raise UnsupportedError(f"{path}: the path of a managed directory must not contain a colon")
     path.mkdir(mode=0o700, exist_ok=True)
-    DirectoryReader(path)  # nobody else may enter
+    DirectoryReader(path)  # checks the permissions
     return path
 
 
 def _library() -> Path:
-    """Return the library's file: in the user's cache, where it is written when it is first needed."""
+    """Return the file of the library, which is written to the user's cache on first use."""
     contents = preload_library()
     if contents is None:
-        raise UnsupportedError("programs that know nothing of mdreel need Linux with glibc on x86-64 or ARM64")
+        raise UnsupportedError("unmodified programs need Linux with glibc on x86-64 or ARM64")
     cache = os.environ.get("MDREEL_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "mdreel")
     folder = Path(cache).expanduser().absolute() / "preload"
-    # Its name is that of what is in it: another version of mdreel has another one.
+    # The name contains the hash of the library, so that each version has its own file.
     path = folder / f"libmdreel_preload-{sha256(contents).hexdigest()[:16]}.so"
     if any(letter in str(path) for letter in ": "):
-        raise UnsupportedError(f"{path}: {_LOADED} takes no path with a colon or a space: set MDREEL_CACHE_DIR")
+        raise UnsupportedError(f"{path}: {_LOADED} allows no colon or space in a path; set MDREEL_CACHE_DIR")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # What others could have changed is not loaded into programs, nor what is not whole.
+    # Never load a library that other users could have changed, or that is incomplete.
     DirectoryReader(folder)
     if not path.is_file() or path.read_bytes() != contents:
         with NamedTemporaryFile(dir=folder, delete=False) as file:

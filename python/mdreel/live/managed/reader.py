@@ -1,4 +1,4 @@
-"""Reading side of managed directories."""
+"""Reading side of managed directories, which waits for complete files."""
 
 import os
 from collections.abc import Iterator
@@ -8,35 +8,35 @@ from typing import IO, Any
 
 from mdreel._core import DirectoryArrivals, DirectoryReader
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import when_there
+from mdreel.live.channels.directory import wait_until_available
 
 
 class ManagedDirectory:
-    """A directory whose files are seen under their names when they are whole: the side of those who read.
+    """Reader of a directory in which every visible file is complete.
 
     Parameters
     ----------
     path : str or path
         The directory.
     wait : float
-        For how long the directory may not be there, s. It may be there before its producer comes.
+        Maximum time to wait for the directory, s. The directory may exist before its producer starts.
 
     Attributes
     ----------
     path : Path
-        The directory, as an absolute path.
+        Absolute path of the directory.
 
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If the directory does not exist.
     PermissionError
-        If it belongs to somebody else, or others may enter.
+        If another user owns the directory or may enter it.
 
     Notes
     -----
-    Who waits is told by the system when a file comes, and looks besides, every 50 ms at least, for what other machines
-    publish. Ctrl-C ends waiting.
+    A waiting reader is notified by the system of new files, and checks the directory at least every 50 ms for files
+    from other machines. Ctrl-C ends waiting.
 
     Examples
     --------
@@ -48,49 +48,49 @@ class ManagedDirectory:
     """
 
     def __init__(self, path: str | PathLike[str], *, wait: float = 0.0) -> None:
-        self._core: DirectoryReader = when_there(lambda: DirectoryReader(path), wait)
+        self._core: DirectoryReader = wait_until_available(lambda: DirectoryReader(path), wait)
         self.path: Path = self._core.path
 
     def wait(self, name: str, timeout: float | None = None) -> Path:
-        """Wait until a file is there.
+        """Wait for a file.
 
         Parameters
         ----------
         name : str
-            Its name in the directory.
+            Name of the file in the directory.
         timeout : float, optional
-            For how long, s; by default as long as a producer may come or lives.
+            Maximum time to wait, s; by default until the last producer has ended.
 
         Returns
         -------
         Path
-            Its path: the file is whole.
+            Path of the complete file.
 
         Raises
         ------
         StreamError
-            If it will not come: its producer has ended, or was lost.
+            If the producer ended or was lost before it published the file.
         StreamTimeoutError
-            If it did not come in time.
+            If the file was not published in time.
         MismatchError
-            If no published file may have this name.
+            If the name is invalid for a published file.
         """
         os.close(self._core.open(name, timeout))
         return self.path / name
 
     def open(self, name: str, mode: str = "r", timeout: float | None = None, **how: Any) -> IO[Any]:
-        """Wait for a file as `wait` does, and open it: it can be read even when it is replaced or removed meanwhile.
+        """Wait for a file and open it. The open file stays readable when it is replaced or removed.
 
         Parameters
         ----------
         name : str
-            Its name in the directory.
+            Name of the file in the directory.
         mode : {"r", "rb"}
-            For text or for bytes.
+            Text or binary mode.
         timeout : float, optional
-            As of `wait`.
+            See `wait`.
         **how
-            What Python's ``open`` takes besides, as ``encoding``.
+            Other arguments of Python's ``open``, such as ``encoding``.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class ManagedDirectory:
         Raises
         ------
         MismatchError
-            If the mode is another one.
+            If the mode is invalid.
         """
         if mode not in ("r", "rt", "rb"):
             raise MismatchError(f"{self.path / name}: expected the mode 'r' or 'rb', got {mode!r}")
@@ -109,48 +109,48 @@ class ManagedDirectory:
     def arrivals(
         self, order: str = "published", *, after: str | None = None, timeout: float | None = None
     ) -> Iterator[Path]:
-        """Hand out each file once as it comes, those that are there first; the iterator ends when the producer does.
+        """Iterate over existing and new files until the producer ends; each file is returned once.
 
-        A file that is published anew under an old name is handed out once more.
+        A file that replaces an earlier one of the same name is returned again.
 
         Parameters
         ----------
         order : {"published", "name"}
-            In which order files are handed out that are there together: as they were published, as far as the times of
-            the file system tell it; or by name, with numbers as numbers.
+            Order of files that exist at the same time: by time of publication, within the resolution of the file
+            system, or by name with natural sorting of numbers.
         after : str, optional
-            Files up to the one of this name are left out.
+            Name of the file after which to start.
         timeout : float, optional
-            For how long each file may be waited for, s; by default as long as a producer may come or lives.
+            Maximum time to wait for each file, s; by default until the last producer has ended.
 
         Returns
         -------
         iterator of Path
-            Their paths.
+            Paths of the files.
 
         Raises
         ------
         StreamError
-            If the producer was lost or has failed; what it has published is handed out before.
+            If the producer was lost or has failed, after all published files have been returned.
         StreamTimeoutError
-            If no file came in time.
+            If no file was published in time.
         MismatchError
-            If `after` is not there, in the order of publishing.
+            If the file `after` does not exist and the order is "published".
         """
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 
     def names(self, order: str = "published") -> list[str]:
-        """Return the names of the files that are there, in the order of `arrivals`."""
+        """Return the names of the published files, in an order of `arrivals`."""
         return self._core.names(order)
 
     @property
     def state(self) -> str:
-        """How it stands with the producers: unborn, running, finished, stopped, failed or lost."""
+        """State of the producers: unborn, running, finished, stopped, failed or lost."""
         return self._core.state()[0]
 
     @property
     def reason(self) -> str | None:
-        """Why the producer has failed, if it has."""
+        """Reason of a failure of the producer; None without one."""
         return self._core.state()[1]
 
     def __iter__(self) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Writing side of managed directories."""
+"""Writing side of managed directories, which publishes files when they are closed."""
 
 import errno
 import shutil
@@ -15,23 +15,23 @@ from mdreel.foundation.atomic_files import sync_directory, sync_file
 
 
 class Producing:
-    """A directory whose files are seen under their names when they are whole: the side of those who write.
+    """Producer of a managed directory, whose files are invisible to readers until they are complete.
 
-    Used with ``with``, it opens the directory there, and ends it: as *finished*, or as *failed* with the text of the
-    exception, or as *stopped* on Ctrl-C. Who waits for a file then knows that no more will come. A producer that dies
-    counts as lost; what it was writing is seen by nobody.
+    As a context manager, the producer opens the directory and ends it: as *finished*, as *failed* with the message of
+    an exception, or as *stopped* on Ctrl-C. Readers then stop waiting for files. A producer that dies is reported as
+    lost, and its unfinished files stay invisible.
 
     Parameters
     ----------
     path : str or path
-        The directory; it is made if it is not there.
+        The directory, which is created if it does not exist.
     fsync : bool
-        Whether a published file survives the machine, and not only all processes.
+        Whether a published file survives a crash of the machine, and not only the end of all processes.
     keep : int, optional
-        How many published files stay: the oldest go. By default all.
+        Maximum number of published files; the oldest are deleted. By default all files are kept.
     shared : bool
-        Whether there may be other producers, which say the same. Of them, the last that is finished ends the directory,
-        and the first that has failed.
+        Whether other producers with ``shared=True`` may write to the directory. It ends when the last one has finished,
+        or when one has failed.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Producing:
         self._core: DirectoryProducer | None = None
 
     def create(self) -> Self:
-        """Open the directory, if that has not been done.
+        """Open the directory, if it is not open yet.
 
         Returns
         -------
@@ -69,38 +69,38 @@ class Producing:
         Raises
         ------
         StreamError
-            If another producer lives, and not both say that they share.
+            If another producer is running, unless both are shared.
         PermissionError
-            If the directory belongs to somebody else, or others may enter.
+            If another user owns the directory or may enter it.
         """
         if self._core is None:
             self._core = DirectoryProducer(self.path, self._fsync, self._keep, self._shared)
         return self
 
     def open(self, name: str, mode: str = "w", **how: Any) -> "ManagedFile":
-        """Begin a file, which is published when it is closed.
+        """Open a file for writing, which is published when it is closed.
 
         Parameters
         ----------
         name : str
-            Its name in the directory: up to 200 bytes, not beginning with a dot. A file that has it stays as it is
-            until this one is published in its place.
+            Name of the file in the directory, up to 200 bytes, not starting with a dot. An existing file of this name
+            is replaced when the new one is published.
         mode : {"w", "wb", "w+", "w+b"}
-            For text or for bytes; with ``+`` what was written can be read.
+            Text or binary mode; with ``+`` the written data can be read.
         **how
-            What Python's ``open`` takes besides, as ``encoding``.
+            Other arguments of Python's ``open``, such as ``encoding``.
 
         Returns
         -------
         ManagedFile
-            The file. Used with ``with``, an exception leaves nothing of it behind.
+            The file. As a context manager, it is discarded if an exception occurs.
 
         Raises
         ------
         MismatchError
-            If it cannot have this name, or the mode is another one.
+            If the name or the mode is invalid.
         OSError
-            If it cannot be made.
+            If the file cannot be created.
         """
         if set(mode) - set("wbt+") or "w" not in mode:
             raise MismatchError(f"{self.path / name}: expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}")
@@ -113,18 +113,18 @@ class Producing:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Publish a file that something else writes, which wants a path.
+        """Publish a file that other code writes to a path.
 
         Parameters
         ----------
         name : str
-            As of `open`.
+            See `open`.
 
         Yields
         ------
         Path
-            Where it is to be written. It ends as the name does, and the file is there, empty. At the end of ``with`` it
-            is published; an exception leaves nothing of it behind.
+            Path of an empty file with the suffix of the name. The file is published at the end of the context, and
+            discarded if an exception occurs.
         """
         writer = self._created().begin(name)
         try:
@@ -135,24 +135,24 @@ class Producing:
         writer.publish()
 
     def publish(self, path: str | PathLike[str], name: str | None = None) -> Path:
-        """Move a file into the directory that is whole and lies elsewhere: copied where it lies on another disk.
+        """Publish a complete file from elsewhere by moving it; on another file system it is copied.
 
         Parameters
         ----------
         path : str or path
             The file.
         name : str, optional
-            Its name in the directory; by default that which it has.
+            Name of the file in the directory; by default its current name.
 
         Returns
         -------
         Path
-            Where it is now.
+            New path of the file.
 
         Raises
         ------
         FileNotFoundError
-            If it is not there.
+            If the file does not exist.
         """
         source = Path(path)
         target = source.name if name is None else name
@@ -167,13 +167,13 @@ class Producing:
                 sync_file(part)
                 is_copied = True
         if is_copied:
-            # The copy is on the disk. Its name has to be there, too, before the original goes.
+            # The contents of the copy are on disk; its name must be, too, before the original is deleted.
             sync_directory(self.path)
             source.unlink(missing_ok=True)
         return self.path / target
 
     def remove(self, name: str) -> bool:
-        """Remove a published file; return whether it was there. Who has opened it can read on."""
+        """Remove a published file; return whether it existed. Readers that have opened it can still read it."""
         return self._created().remove(name)
 
     def names(self, order: str = "published") -> list[str]:
@@ -181,26 +181,26 @@ class Producing:
         return self._created().names(order)
 
     def end(self, how: str = "finished", reason: str = "") -> None:
-        """Say that this producer publishes nothing more. Does nothing a second time.
+        """End this producer. A second call has no effect.
 
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            How it has ended. A failure raises at those who wait.
+            Kind of end. A failure raises an exception in waiting readers.
         reason : str
-            Of a failure.
+            Reason of a failure.
 
         Raises
         ------
         OSError
-            If that cannot be written, as on a full disk. Then this producer has not ended, and can say so again.
+            If the end cannot be written, for example on a full disk. You can then call the method again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
 
     def _created(self) -> DirectoryProducer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the producer has not opened the directory: use `with`, or create()")
+            raise MismatchError(f"{self.path}: the producer has not opened the directory; use `with` or call create()")
         return self._core
 
     def __enter__(self) -> Self:
@@ -217,7 +217,7 @@ class Producing:
         try:
             self.end(how, reason)
         except OSError as refused:
-            # No end is on the disk. Those who wait are told that the producer was lost, and not that it has ended.
+            # Readers are told that the producer was lost, as its end could not be written.
             if self._core is not None:
                 self._core.leave()
             if error is None:
@@ -229,19 +229,19 @@ class Producing:
 
 
 class ManagedFile:
-    """A file that is published when it is closed; for everything else it is the file object that it is made of.
+    """Wrapper of a file object that publishes the file when it is closed.
 
     Parameters
     ----------
     writer : DirectoryWriter
-        What publishes it.
+        Writer that publishes the file.
     file : file object
-        What writes it.
+        File object under a hidden name.
 
     Attributes
     ----------
     file : file object
-        The file under its hidden name.
+        The wrapped file object.
     """
 
     def __init__(self, writer: DirectoryWriter, file: IO[Any]) -> None:
@@ -251,29 +251,29 @@ class ManagedFile:
         self.file = file
 
     def write(self, data: Any) -> int:
-        """Write; what did not reach the disk keeps the file from being published, whoever catches the error."""
+        """Write data. After an error the file is not published, even if the caller catches the exception."""
         with self._noticing():
             return self.file.write(data)
 
     def writelines(self, lines: Iterable[Any]) -> None:
-        """Write several pieces, as `write` does."""
+        """Write several items; see `write`."""
         with self._noticing():
             self.file.writelines(lines)
 
     def flush(self) -> None:
-        """Hand over to the system what was written."""
+        """Flush the buffer to the operating system."""
         with self._noticing():
             self.file.flush()
 
     def close(self) -> None:
-        """Close the file and publish it. Does nothing a second time.
+        """Close the file and publish it. A second call has no effect.
 
         Raises
         ------
         OSError
-            If not all of it could be written; then it is not published, and nothing is left of it.
+            If not all data could be written. The file is then discarded.
         StreamError
-            If its producer has ended meanwhile.
+            If its producer has already ended.
         """
         if self._is_over:
             return
@@ -288,14 +288,14 @@ class ManagedFile:
             raise
 
     def discard(self) -> None:
-        """Close the file and leave nothing of it behind."""
+        """Close the file and delete it without publishing."""
         if self._is_over:
             return
         self._is_over = True
         try:
             self.file.close()
         except OSError:
-            pass  # what could not be written is not wanted
+            pass  # the file is deleted anyway
         finally:
             self._writer.discard()
 

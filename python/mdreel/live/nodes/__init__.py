@@ -1,4 +1,4 @@
-"""Channels across nodes: a server where the simulation is, a relay where consumers are, Zenoh between the two."""
+"""Channels across nodes, from a server on the node of the simulation to relays on the nodes of consumers."""
 
 from mdreel.live.nodes.relay import Relay, relay
 from mdreel.live.nodes.security import Security

@@ -1,4 +1,4 @@
-"""Zenoh settings of a connection between nodes."""
+"""Zenoh sessions between nodes, configured from an address and its security."""
 
 import json
 import os
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
     import zenoh
 
 SILENCE_SECONDS = 3.0
-"""Who has said nothing for so long is not there, for now."""
+"""Time without messages after which a peer counts as away."""
 BEAT_SECONDS = 0.5
-"""Who has nothing to say says so this often."""
+"""Interval of heartbeats."""
 
 _USER = "mdreel"
 _CONNECT_SECONDS = 2.0
 _AGAIN_SECONDS = 0.2
 _MOST_MESSAGE_BYTES = 4 << 20
-"""Zenoh puts no larger message together: all of ours are smaller, and a stranger's takes no more memory."""
+"""Largest message that Zenoh accepts, which limits the memory that a peer can occupy."""
 _HANDSHAKE_MILLISECONDS = 2000
 _MOST_SHAKING_HANDS = 32
 _MOST_SESSIONS = 128
-"""Twice as many as the relays that a server serves."""
+"""Maximum number of Zenoh sessions, twice the number of relays that a server accepts."""
 
 
 @contextmanager
 def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
-    """Listen at an address, for as long as the context.
+    """Listen at an address for the duration of the context.
 
     Raises
     ------
     OSError
-        If that cannot be, as somebody else does.
+        If the address is not available, for example because it is in use.
     """
     security.check(endpoint)
     token = security.token()
     settings: dict[str, Any] = {
         "mode": "peer",
         "listen/endpoints": [endpoint],
-        # Who connects and says nothing holds a place for a short time, and not one of those that relays have.
+        # Silent connections time out quickly, and do not count as sessions of relays.
         "transport/unicast/accept_timeout": _HANDSHAKE_MILLISECONDS,
         "transport/unicast/accept_pending": _MOST_SHAKING_HANDS,
         "transport/unicast/max_sessions": _MOST_SESSIONS,
@@ -66,22 +66,22 @@ def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 
 @contextmanager
 def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
-    """Connect to an address, for as long as the context; what is cut meanwhile is connected again.
+    """Connect to an address for the duration of the context; Zenoh reconnects after interruptions.
 
     Parameters
     ----------
     endpoint : str
         The address.
     security : Security
-        By what we are known there. At a loopback address it is by default the token of this user's server there, which
-        is looked for again as long as nobody answers.
+        Token or certificates. At a loopback address, the default is the token of this user's server, which is looked up
+        again at every attempt.
     wait : float
-        For how long nobody may answer, s.
+        Maximum time to wait for an answer, s.
 
     Raises
     ------
     StreamTimeoutError
-        If nobody answers, or who does refuses us.
+        If the server does not answer or refuses the connection.
     """
     security.check(endpoint)
     settings = {
@@ -98,7 +98,7 @@ def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh
             opened = _opened(endpoint, settings, shown, shown.token())
         except OSError as error:
             if monotonic() >= until:
-                message = "nobody answers, or who does refuses our token or certificate"
+                message = "no server answers, or it refuses the token or certificate; check the address and the token"
                 raise StreamTimeoutError(f"{endpoint}: {message}") from error
             sleep(_AGAIN_SECONDS)
         else:
@@ -113,15 +113,15 @@ def _opened(where: str, settings: dict[str, Any], security: Security, token: str
     try:
         import zenoh
     except ImportError as error:
-        raise UnsupportedError("channels across nodes need Zenoh: pip install 'mdreel[nodes]'") from error
+        raise UnsupportedError("channels across nodes require Zenoh; run: pip install 'mdreel[nodes]'") from error
     common: dict[str, Any] = {
-        # Nothing is found, nor can be found, but what was said.
+        # Disable discovery: peers connect only to the configured addresses.
         "scouting/multicast/enabled": False,
         "scouting/gossip/enabled": False,
         "adminspace/enabled": False,
         "transport/shared_memory/enabled": False,
         "transport/link/tx/lease": int(1000 * SILENCE_SECONDS),
-        # Batches of 64 KiB that wait to be sent: as many as there may be, so that who has a frame seldom waits.
+        # The longest possible queue of 64 KiB batches, so that the sender seldom waits.
         "transport/link/tx/queue/size/data": 16,
         "transport/link/rx/max_message_size": _MOST_MESSAGE_BYTES,
     }
@@ -147,5 +147,5 @@ def _opened(where: str, settings: dict[str, Any], security: Security, token: str
 def _close(opened: "zenoh.Session") -> None:
     import zenoh
 
-    with suppress(zenoh.ZError):  # what was cut cannot say goodbye
+    with suppress(zenoh.ZError):  # closing an interrupted session fails
         opened.close()  # type: ignore[no-untyped-call]

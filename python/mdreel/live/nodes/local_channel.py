@@ -1,4 +1,4 @@
-"""Local channel of a relay."""
+"""Channel on the node of a relay, a copy of the remote channel."""
 
 import json
 import secrets
@@ -19,29 +19,29 @@ from mdreel.live.producers.producer import RING_BYTES
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)
 _SOURCE = "source"
-"""In the channel's directory: which channel its frames come from, and by which name the relay is known there."""
+"""File in the channel's directory with the identity of the remote channel and the ID of the relay."""
 
 
 class LocalChannel:
-    """Publishes the frames of another channel here, with their numbers, steps and times.
+    """Publish the frames of a remote channel on a local channel, with their sequence numbers, steps and times.
 
     Parameters
     ----------
     path : Path
-        The channel's directory.
+        Directory of the channel.
     n_slots : int, optional
-        How many frames its ring holds.
+        Number of slots of the ring.
     staging : Staging, optional
-        Where frames are kept on this node.
+        Staging on this node.
     most_bytes : int
-        The most memory that its ring may take, bytes: what frames have is said by another node.
+        Maximum size of the ring, bytes. It limits the sizes that the other node can announce.
 
     Attributes
     ----------
     relay : str
-        The name of the relay of this channel, which stays as long as the channel does.
+        ID of the relay, which stays the same for the lifetime of the channel.
     n_missed : int
-        Frames between those that have come that did not.
+        Number of frames that were skipped between received frames.
     """
 
     def __init__(self, path: Path, n_slots: int | None, staging: Staging | None, most_bytes: int) -> None:
@@ -62,12 +62,12 @@ class LocalChannel:
 
     @property
     def is_open(self) -> bool:
-        """Whether its consumers see a producer."""
+        """Whether consumers see a running producer."""
         return self._core is not None
 
     @property
     def n_slots(self) -> int:
-        """How many frames its ring holds."""
+        """Number of slots of the ring."""
         assert self.answer is not None
         least, most = _SLOTS
         chosen = max(least, min(most, RING_BYTES // self.answer.slot_bytes))
@@ -75,20 +75,20 @@ class LocalChannel:
 
     @property
     def wanted(self) -> int | None:
-        """The number of the frame that it wants next; None if it has had none."""
+        """Sequence number of the next frame; None if no frame has been received."""
         return self._next or None
 
     def accept(self, answer: Answer) -> None:
-        """Take note of what the other node says of its channel.
+        """Check and store the description of the remote channel.
 
         Raises
         ------
         MismatchError
-            If it is another channel than before, or takes more memory than it may.
+            If it describes another channel than before, or the ring would be too large.
         """
         if self._identity is not None and answer.identity != self._identity:
-            message = "the channel on the other node was made anew, and frames of the one before are here"
-            raise MismatchError(f"{self.path}: {message}: remove this one (mdreel channels {self.path.name} --remove)")
+            message = "the remote channel was created again, and this channel has frames of the earlier one"
+            raise MismatchError(f"{self.path}: {message}; remove it (mdreel channels {self.path.name} --remove)")
         if answer.slot_bytes < 1 or answer.manifest.n_atoms < 1:
             found = f"{answer.manifest.n_atoms:,} atoms and {answer.slot_bytes:,} bytes"
             raise MismatchError(f"{self.path}: expected frames of 1 atom and 1 byte or more, got {found}")
@@ -96,19 +96,19 @@ class LocalChannel:
         n_bytes = self.n_slots * answer.slot_bytes
         if n_bytes > self._most_bytes:
             message = f"{self.n_slots} frames of {answer.slot_bytes:,} bytes take more than {self._most_bytes:,} bytes"
-            raise MismatchError(f"{self.path}: {message}: allow more memory, or fewer slots")
+            raise MismatchError(f"{self.path}: {message}; allow more memory or fewer slots")
 
     def open(self) -> None:
-        """Open the channel, if that has not been done: consumers can join from now on.
+        """Open the channel, if it is not open yet, so that consumers can join.
 
         Raises
         ------
         StreamError
-            If it has a relay or a producer that lives.
+            If the channel has a running relay or producer.
         MismatchError
-            If it is there, and of other frames or of another size.
+            If the existing channel has other sections or another size.
         OSError
-            If it cannot be made.
+            If the channel cannot be created.
         """
         answer = self.answer
         assert answer is not None
@@ -131,19 +131,19 @@ class LocalChannel:
             new.replace(self.path / _SOURCE)
 
     def begin(self, first: NDArray[np.uint8], n_bytes: int, epoch: int, resume_step: int, timeout: float) -> None:
-        """Begin a frame of so many bytes and its epoch, of which the first piece is here; it is not taken yet.
+        """Begin a frame of `n_bytes` bytes, after checking its first piece. The piece is still to be added.
 
         Raises
         ------
         FormatError
-            If it is none, not what the manifest says, or of another epoch, or of one that is over.
+            If the frame is invalid, does not match the manifest, or has an unexpected epoch.
         StreamTimeoutError
-            If there is no room. It may be begun again.
+            If no slot is free. You may call the method again.
         """
         core = self._opened()
         found, sequence, step = channel_frame_identity(first, n_bytes)
         if found != epoch or found < core.epoch:
-            expected = f"expected it in epoch {epoch}, behind {core.epoch}"
+            expected = f"expected epoch {epoch}, not before {core.epoch}"
             raise FormatError(f"{self.path}: frame {sequence}: {expected}, got {found}")
         if epoch > core.epoch:
             self._advance(core, epoch, resume_step)
@@ -154,18 +154,18 @@ class LocalChannel:
             self._coming = core, epoch, sequence, step
 
     def add(self, piece: NDArray[np.uint8]) -> None:
-        """Take the next piece of the frame that was begun, and publish that when it is whole; pass over one of before.
+        """Add a piece to the current frame, and publish the frame when it is complete; ignore known frames.
 
         Raises
         ------
         FormatError
-            If it is damaged, or the channel was left since the frame was begun.
+            If the frame is damaged, or the channel was left since the frame was begun.
         """
         if self._coming is None:
             return
         core, epoch, sequence, step = self._coming
         if core is not self._core:
-            raise FormatError(f"{self.path}: frame {sequence}: the channel was left before it was whole")
+            raise FormatError(f"{self.path}: frame {sequence}: the channel was left before the frame was complete")
         if core.relay(piece) is None:
             return
         if self._last is not None and epoch == self._last[0]:
@@ -174,7 +174,7 @@ class LocalChannel:
         self._next = sequence + 1
 
     def _advance(self, core: ChannelRelay, epoch: int, resume_step: int) -> None:
-        """Go on to an epoch. Of a run that goes on, consumers here have seen what this relay has; others begin anew."""
+        """Advance to an epoch. In a continued run, skip the steps that this relay has already published."""
         if self._last is None or self._begins_anew or resume_step == _NEW_RUN:
             core.advance(epoch, resume_step)
         else:
@@ -182,12 +182,12 @@ class LocalChannel:
         self._begins_anew = False
 
     def end(self, how: str, reason: str) -> None:
-        """Say that no more frames will come."""
+        """End the channel."""
         self._opened().end(how, reason)
         self._core = None
 
     def leave(self) -> None:
-        """Leave it: its consumers are told that the producer was lost."""
+        """Leave the channel; its consumers are told that the producer was lost."""
         core, self._core = self._core, None
         if core is not None:
             core.leave()
@@ -206,5 +206,5 @@ class LocalChannel:
             return {}
         except FormatError as error:
             raise FormatError(
-                f"{path}: {error}: remove the channel (mdreel channels {self.path.name} --remove)"
+                f"{path}: {error}; remove the channel (mdreel channels {self.path.name} --remove)"
             ) from None

@@ -1,4 +1,4 @@
-"""Tokens of servers at loopback addresses."""
+"""Tokens of servers at loopback addresses, which relays of the same user find automatically."""
 
 import os
 import secrets
@@ -7,22 +7,22 @@ from pathlib import Path
 
 from mdreel.errors import MismatchError
 from mdreel.live.channels.directory import check_folder
-from mdreel.live.nodes.endpoint import host_and_port, is_local, places_of
+from mdreel.live.nodes.endpoint import host_and_port, is_local, resolve_host
 from mdreel.live.nodes.security import Security
 
-_FOLDER = "/dev/shm/mdreel-{user}"  # noqa: S108 - memory of this machine alone, in a folder of the user's alone
+_FOLDER = "/dev/shm/mdreel-{user}"  # noqa: S108 - a private folder of the user
 _TOKEN_BYTES = 32
 
 
 def folder_of_tokens() -> Path:
-    """Return the folder of tokens: in shared memory, so that it is of this machine, and of the user alone."""
+    """Return the folder of tokens, a private folder of the user in the shared memory of this machine."""
     return Path(_FOLDER.format(user=os.geteuid()))
 
 
 def make_token(endpoint: str) -> Path:
-    """Return the file with the token of a server at a loopback address, which is made if it is not there.
+    """Return the token file of a server at a loopback address, and create it if it does not exist.
 
-    A server that is started again has the token of the one before, so that relays find it again.
+    A restarted server reuses the token, so that relays can reconnect.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ def make_token(endpoint: str) -> Path:
     Raises
     ------
     PermissionError
-        If the file or its folder belongs to another user, or others may enter or read it.
+        If another user owns the file or its folder, or may read it.
     OSError
-        If it cannot be made.
+        If the file cannot be created.
     """
     folder = folder_of_tokens()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         check_folder(folder)
     except OSError as error:
-        message = f"{error.strerror}: say a token of your own (--token-file)"
+        message = f"{error.strerror}; set a token file (token_file, --token-file)"
         raise type(error)(error.errno, message, str(folder)) from error
     path = _files(endpoint)[0]
     if not _is_whole(path):
@@ -59,7 +59,7 @@ def make_token(endpoint: str) -> Path:
 
 
 def token_for(endpoint: str) -> Path | None:
-    """Return the file with the token of this user's server at a loopback address; None if there is none.
+    """Return the token file of this user's server at a loopback address; None if there is none.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def token_for(endpoint: str) -> Path | None:
     Raises
     ------
     PermissionError
-        If the folder of tokens belongs to another user, or others may enter it.
+        If another user owns the folder of tokens or may enter it.
     """
     try:
         if not is_local(endpoint):
             return None
     except MismatchError:
-        return None  # a host that is not known: who connects to it is told
+        return None  # an unknown host is reported when the relay connects
     folder = folder_of_tokens()
     if not folder.exists():
         return None
@@ -84,21 +84,21 @@ def token_for(endpoint: str) -> Path | None:
 
 
 def forget_token(endpoint: str) -> None:
-    """Remove the token of an address, at which something else counts from now on."""
+    """Remove the token of an address, because the server at this address no longer uses it."""
     path = token_for(endpoint)
     if path is not None:
         path.unlink(missing_ok=True)
 
 
 def _files(endpoint: str) -> list[Path]:
-    """Return where the token of an address is: each address has its own, so that no other listener is shown it."""
+    """Return the token files of an address. Each address has its own token, which no other listener receives."""
     host, port = host_and_port(endpoint)
-    places = sorted({str(place) for place in places_of(host)})
+    places = sorted({str(place) for place in resolve_host(host)})
     return [folder_of_tokens() / f".token-{place.replace(':', '_')}-{port}" for place in places]
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether there is a token that may be used again."""
+    """Return whether a file contains a valid token of this user."""
     security = Security(path)
     try:
         security.check("tcp/")

@@ -1,4 +1,4 @@
-"""Relays, which publish a channel of another node on this node."""
+"""Relays, which publish the frames of a channel of another node on a channel of this node."""
 
 import threading
 from collections.abc import Callable
@@ -9,61 +9,61 @@ from typing import Self
 
 from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Start, begin_of
+from mdreel.live.channels.consumer import Start, parse_start
 from mdreel.live.channels.directory import place_of
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.endpoint import check_endpoint
 from mdreel.live.nodes.link import connected
 from mdreel.live.nodes.local_channel import LocalChannel
-from mdreel.live.nodes.relay_session import Passing, Relayed
+from mdreel.live.nodes.relay_client import RelayClient, Relayed
 from mdreel.live.nodes.security import Security
 
 _LOOK_SECONDS = 0.2
 
 
 class Relay:
-    """Publishes the frames of another node's channel on one of this node, where consumers find them as of any other.
+    """Publish the frames of a channel of another node on a channel of this node, for any number of consumers.
 
-    Each frame comes over the network once, however many consumers there are. It has the number, epoch, step and time
-    that it has there, and the same bits, which is checked. The channel ends as that of the other node does.
+    Each frame is sent over the network once, regardless of the number of consumers. It keeps its sequence number,
+    epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the remote channel.
 
     Parameters
     ----------
     endpoint : str
-        Where a `Server` listens, as ``tcp/10.0.0.1:7447``.
+        Address of a `Server`, such as ``tcp/10.0.0.1:7447``.
     channel : str
-        The channel's name there.
+        Name of the channel on the other node.
     name : str or path, optional
-        The name, or the directory, of the channel here; by default the same name.
+        Name or directory of the channel on this node; by default the same name.
     security : Security, optional
-        By what the server knows us, and we the server. A server of the same user at a loopback address needs nothing:
-        its token is found.
+        Token or certificates. It is not needed for a server of the same user at a loopback address, whose token is
+        found automatically.
     start : {"earliest", "latest"} or (str, float)
-        The first frame, as of `Consumer`, for a channel that has none here.
+        First frame, if the channel on this node is empty; see `Consumer`.
     wait : float
-        For how long the server, or its channel, may not be there at first, s.
+        Maximum time to wait for the server and its channel at the start, s.
     patience : float
-        For how long the server may not be heard of later, s: then consumers are told that the producer was lost. It is
-        waited for all the same.
+        Timeout, s, after which consumers are told that the producer was lost if the server sends no message. The relay
+        continues to wait for the server.
     n_slots : int, optional
-        How many frames the ring here holds; by default so many that it takes about 16 MiB, 4 to 64.
+        Number of slots of the local ring; by default 4 to 64, so that the ring takes about 16 MiB.
     staging : Staging, optional
-        Where frames are kept on this node, for consumers that come late.
+        Staging on this node, for late consumers.
     memory : str or int
-        The most that the ring here may take, bytes, or as ``"1G"``.
+        Maximum size of the local ring, in bytes or as ``"1G"``.
     report : callable, optional
-        Called with a line of text when the server comes or goes, or says what is not understood.
+        Callable that receives a line of text when the server connects, disconnects or sends an invalid message.
 
     Attributes
     ----------
     path : Path
-        The directory of the channel here.
+        Directory of the channel on this node.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense.
+        If an argument is invalid.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Relay:
         check_endpoint(endpoint)
         place_of(channel)
         if "/" in channel:
-            raise MismatchError(f"a channel of another node is named by its name alone, not {channel!r}")
+            raise MismatchError(f"a channel of another node must be given by its name, not by the path {channel!r}")
         self.endpoint = endpoint
         self.channel = channel
         self.path: Path = place_of(channel if name is None else name)
@@ -97,92 +97,94 @@ class Relay:
         rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
-        self._passing = Passing(channel, self._local, begin_of(start), patience, rejects, self._stops, self._ready)
+        self._client = RelayClient(
+            channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready
+        )
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
     def run(self) -> str | None:
-        """Relay until the channel ends, or `stop` is called.
+        """Relay frames until the channel ends or `stop` is called.
 
         Returns
         -------
         str or None
-            How the channel has ended: ``finished``, ``stopped`` or ``failed``; None if it was this relay that stopped,
-            and consumers here were told that the producer was lost.
+            End of the channel: ``finished``, ``stopped`` or ``failed``; None if the relay was stopped, in which case
+            local consumers are told that the producer was lost.
 
         Raises
         ------
         StreamTimeoutError
-            If the server does not answer at first, or refuses us.
+            If the server does not answer at the start, or refuses the connection.
         FileNotFoundError
-            If it has no such channel.
+            If the server has no such channel.
         StreamError
-            If the channel here has a relay or a producer already; or the server cannot read its channel.
+            If the local channel already has a relay or a producer, or if the server cannot read its channel.
         MismatchError
-            If the channel here has frames of another one, or takes more memory than it may.
+            If the local channel contains frames of another channel or would be too large.
         FormatError
-            If a frame is asked for again and again, and is not what it should be.
+            If a frame remains invalid after several retries.
         """
         try:
             with connected(self.endpoint, self._security, self._wait) as opened:
-                self._passing.meet(opened, self._wait)
-                return self._passing.run()
+                self._client.meet(opened, self._wait)
+                return self._client.run()
         finally:
             self._local.leave()
 
     def start(self) -> Self:
-        """Relay in the background; returns when consumers can join here, and the producer there waits for them.
+        """Relay in a background thread; return when consumers can join and the remote producer waits for them.
 
         Raises
         ------
         MdreelError, OSError
-            As `run`, as far as it gets.
+            If `run` fails before that.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._run_aside, name=f"mdreel-relay-{self.channel}", daemon=True)
             self._thread.start()
-        while not self._ready.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
+        while not self._ready.wait(_LOOK_SECONDS):  # wake up regularly, so that signals are handled
             pass
         if self._error is not None:
             raise self._error
         return self
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for the end of what was begun with `start`.
+        """Wait for the end of the background thread.
 
         Raises
         ------
         StreamTimeoutError
-            If it did not come in time, s.
+            If the thread did not end within the timeout, s.
         MdreelError, OSError
-            As `run`.
+            If `run` has failed.
         """
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():
-                raise StreamTimeoutError(f"{self.path}: no end came within {timeout} s")
+                raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout} s")
         if self._error is not None:
             raise self._error
 
     def stop(self) -> None:
-        """Have `run` return, from another thread or a signal handler."""
+        """Make `run` return; callable from another thread or a signal handler."""
         self._stops.set()
 
     def close(self) -> None:
-        """Stop what was begun with `start`, and wait for it."""
+        """Stop the background thread and wait for it."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
 
     @property
     def relayed(self) -> Relayed:
-        """What it has done so far."""
-        return self._passing.relayed
+        """Statistics so far."""
+        return self._client.relayed
 
     def _run_aside(self) -> None:
         try:
             self.run()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - `start` and `wait` raise it
             self._error = error
         finally:
             self._ready.set()
@@ -213,7 +215,7 @@ def relay(
     memory: str | int = "1G",
     report: Callable[[str], object] | None = None,
 ) -> Relay:
-    """Relay a channel of another node in the background; see `Relay`, whose `Relay.close` ends it."""
+    """Relay a channel of another node in the background until `Relay.close`; see `Relay`."""
     return Relay(
         endpoint,
         channel,

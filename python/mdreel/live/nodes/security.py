@@ -1,4 +1,4 @@
-"""Tokens and certificates of connections between nodes."""
+"""Tokens and certificates with which the two sides of a link authenticate."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -11,16 +11,16 @@ _LEAST_TOKEN = 16
 
 @dataclass(frozen=True)
 class Security:
-    """Who may connect: those who have the token, or whose certificates are of the same authority.
+    """Authentication by a shared token, or by TLS certificates of the same authority.
 
     Attributes
     ----------
     token_file : path, optional
-        A file of the user's alone with a secret of 16 characters or more, which both sides have.
+        Private file with a secret of at least 16 characters that both sides share.
     certificate, key : path, optional
-        The certificate of this side and its private key, PEM; for ``tls/`` addresses.
+        Certificate of this side and its private key, PEM, for ``tls/`` addresses.
     authority : path, optional
-        The certificate of the authority by which the other side is known, PEM.
+        Certificate of the authority that signs the certificates of the other side, PEM.
     """
 
     token_file: str | PathLike[str] | None = None
@@ -30,31 +30,31 @@ class Security:
 
     @property
     def has_tls(self) -> bool:
-        """Whether both sides show certificates."""
+        """Whether both sides present certificates."""
         return self.certificate is not None
 
     @property
     def is_there(self) -> bool:
-        """Whether anything at all keeps strangers out."""
+        """Whether a token or certificates are set."""
         return self.has_tls or self.token_file is not None
 
     def check(self, endpoint: str) -> None:
-        """Check that it goes with an address.
+        """Check the files, and that they fit the address.
 
         Raises
         ------
         MismatchError
-            If certificates are said in part, or without a ``tls/`` address, or the other way round.
+            If certificates are incomplete, or if only one of certificates and a ``tls/`` address is given.
         FileNotFoundError
-            If a file is not there.
+            If a file does not exist.
         PermissionError
-            If others may read a secret.
+            If other users may read a secret.
         """
         of_tls = [path for path in (self.certificate, self.key, self.authority) if path is not None]
         if len(of_tls) not in (0, 3):
-            raise MismatchError(f"{endpoint}: TLS needs a certificate, its key and the authority's certificate")
+            raise MismatchError(f"{endpoint}: TLS requires a certificate, its key and the authority's certificate")
         if endpoint.startswith("tls/") != self.has_tls:
-            raise MismatchError(f"{endpoint}: certificates go with an address that begins with tls/, and the other way")
+            raise MismatchError(f"{endpoint}: certificates require an address that starts with tls/, and vice versa")
         secrets = [path for path in (self.key, self.token_file) if path is not None]
         for path in (*of_tls, *secrets):
             if not Path(path).is_file():
@@ -70,7 +70,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If it is too short, or nothing that fits into one line.
+            If the token is too short or is not a single line of printable ASCII.
         """
         if self.token_file is None:
             return None

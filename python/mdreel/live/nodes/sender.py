@@ -1,4 +1,4 @@
-"""Sender threads of a server, one for each relay."""
+"""Threads of a server that each send the frames of a channel to one relay."""
 
 import threading
 from collections import deque
@@ -17,32 +17,32 @@ _LOOK_SECONDS = 0.05
 
 
 class Sender(threading.Thread):
-    """Sends the frames of a channel to a relay, as far as that wants them, until it says goodbye or is away for long.
+    """Send the frames of a channel to a relay within its credit, until the relay leaves or has been away for too long.
 
-    A frame that was sent is held until the relay has taken it: the producer cannot overwrite it, and it is sent again
-    to a relay that joins again because its network was cut or because it had died.
+    A sent frame is held until the relay acknowledges it. Meanwhile the producer cannot overwrite it, and a relay that
+    joins again after an interruption or a restart receives it again.
 
     Parameters
     ----------
     path : Path
-        The channel's directory.
+        Directory of the channel.
     join : Join
-        What the relay has asked.
+        Join message of the relay.
     put : callable
-        Sends bytes to the relay.
+        Function that sends bytes to the relay.
     patience : float
-        For how long frames are held for a relay that is away, s. Those of a channel with a staging are not.
+        Time for which frames are held for a relay that is away, s. Frames of a channel with staging are not held.
 
     Attributes
     ----------
     n_frames, n_bytes : int
-        Frames that were sent for the first time, and bytes of all that were sent.
+        Number of frames sent for the first time, and total number of bytes sent.
     n_again : int
-        Frames that were sent once more.
+        Number of frames sent again.
     n_taken : int
-        Frames that the relay has taken.
+        Number of frames acknowledged by the relay.
     fault : str or None
-        Why the channel cannot be read.
+        Reason why the channel cannot be read.
     """
 
     def __init__(self, path: Path, join: Join, put: Callable[[bytes], None], patience: float) -> None:
@@ -64,11 +64,11 @@ class Sender(threading.Thread):
         self._stops = False
         self._heard = monotonic()
         self._joined: Join | None = join
-        # The session that the relay is in, and what it has said there.
+        # Current session of the relay, and its credit.
         self._session = join.session
         self._credit = Credit(0, 0)
-        # The session that is sent, which this thread alone begins: what was numbered in one is never sent as another's.
-        # How many of its frames were sent and released, and what was said last.
+        # Session of the outgoing messages, with the number of sent and released frames. Only the sending thread changes
+        # it, so that frames numbered in one session are never sent in another.
         self._sent_session = join.session
         self._n_sent = self._n_released = 0
         self._epoch: int | None = None
@@ -76,20 +76,20 @@ class Sender(threading.Thread):
         self._beat: Message | None = None
 
     def join_again(self, join: Join) -> None:
-        """Take note that the relay has joined again, and of what it wants first."""
+        """Record that the relay has joined again, with a new first frame."""
         with self._changed:
             self._joined, self._session, self._credit = join, join.session, Credit(0, 0)
             self._heard = monotonic()
             self._changed.notify()
 
     def hear(self, session: int, message: Message) -> None:
-        """Take note of what the relay has said."""
+        """Process a message of the relay."""
         with self._changed:
             if session != self._session:
                 return
             self._heard = monotonic()
             match message:
-                # Said again and again, it may come late: it only grows.
+                # Credit is sent repeatedly and may arrive late; it only grows.
                 case Credit(n_taken, n_wanted) if n_taken >= self._credit.n_taken:
                     self._credit = Credit(n_taken, max(n_wanted, self._credit.n_wanted))
                 case Bye():
@@ -97,24 +97,24 @@ class Sender(threading.Thread):
             self._changed.notify()
 
     def stop(self) -> None:
-        """Have it end."""
+        """Ask the thread to end."""
         with self._changed:
             self._stops = True
             self._changed.notify()
 
     @property
     def is_away(self) -> bool:
-        """Whether the relay has said nothing for some time."""
+        """Whether the relay has sent nothing for some time."""
         return monotonic() - self._heard > SILENCE_SECONDS
 
     def run(self) -> None:
-        """Send until the end."""
+        """Send frames until the end."""
         try:
             while self._turn():
                 pass
-        except Exception as error:  # noqa: BLE001 - the relay is told, whatever it is
+        except Exception as error:  # noqa: BLE001 - the relay is told about any error
             self.fault = str(error)
-            with suppress(Exception):  # the network may be what has failed
+            with suppress(Exception):  # the network may have failed
                 self._send(Fault(f"{type(error).__name__}: {error}"))
         finally:
             self._release(self._credit)
@@ -122,7 +122,7 @@ class Sender(threading.Thread):
             self._core.close()
 
     def _turn(self) -> bool:
-        """Do one thing; return whether there is more to do."""
+        """Send at most one frame; return whether to continue."""
         with self._changed:
             if self._stops or (self.is_away and monotonic() - self._heard > self._patience):
                 return False
@@ -143,7 +143,7 @@ class Sender(threading.Thread):
         return True
 
     def _begin(self, join: Join) -> None:
-        """Begin a session: frames that the relay has are let go, others are sent again."""
+        """Begin a session: release the frames that the relay has, and send the others again."""
         word, number = join.start
         if word == "sequence" and number is not None:
             while self._held and self._held[0].sequence < number:
@@ -154,14 +154,14 @@ class Sender(threading.Thread):
         self._epoch, self._beat_at, self._beat = None, 0.0, None
 
     def _release(self, credit: Credit) -> None:
-        """Let go of what the relay has taken; it cannot have taken what was not sent."""
+        """Release acknowledged frames, but not more than were sent."""
         while self._n_released < min(credit.n_taken, self._n_sent):
             self._held.popleft()
             self._n_released += 1
             self.n_taken += 1
 
     def _next(self) -> ChannelFrame | None:
-        """Return the next frame to be sent in this session; None if there is none yet."""
+        """Return the next frame of this session; None if it is not available yet."""
         at = self._n_sent - self._n_released
         if at < len(self._held):
             self.n_again += 1
@@ -195,7 +195,7 @@ class Sender(threading.Thread):
         self._n_sent += 1
 
     def _say_so(self) -> None:
-        """Say how things are, at once if that is new, and every now and then."""
+        """Send the state of the channel, immediately after a change and otherwise at intervals."""
         message: Message
         if self._end is None:
             message = Beat(self._n_sent, self.state)

@@ -1,4 +1,4 @@
-"""Servers, which send channels of this node to relays."""
+"""Servers, which send channels of this node to relays on other nodes."""
 
 import queue
 import threading
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.2
 _MOST_RELAYS = 64
 _MOST_WAITING = 1024
-"""So many messages of relays wait to be looked at; what comes beyond them is refused, and relays say it again."""
+"""Maximum number of queued messages of relays. Messages beyond it are rejected, and relays send them again."""
 
 
 @dataclass(frozen=True)
 class RelayStatus:
-    """What a server has done for a relay.
+    """Statistics of a relay.
 
     Attributes
     ----------
     channel, host : str
-        The channel, and the node of the relay as that calls itself.
+        Name of the channel, and host name that the relay reports.
     state : {"running", "away", "lost", "finished", "stopped", "failed"}
-        How the channel is as the relay was told; ``away`` if it has said nothing for some seconds.
+        State of the channel that was sent to the relay; ``away`` if the relay has sent nothing for some seconds.
     n_frames, n_again : int
-        Frames that were sent, and frames of these that were sent once more.
+        Number of frames sent, and number of these sent again.
     n_bytes : int
-        Bytes that were sent.
+        Number of bytes sent.
     n_taken : int
-        Frames that the relay has taken.
+        Number of frames acknowledged by the relay.
     """
 
     channel: str
@@ -59,32 +59,32 @@ class RelayStatus:
 
 
 class Server:
-    """Serves channels of this node to relays on other nodes, which send each frame to a node once.
+    """Serve channels of this node to relays on other nodes. Each frame is sent to a node once.
 
     Parameters
     ----------
     channels : str or path, or several
-        Names of channels, or their directories. They need not be there yet.
+        Names or directories of channels. They need not exist yet.
     listen : str
-        The address to listen at, as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` with certificates.
+        Address at which to listen, such as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` with certificates.
     security : Security, optional
-        Who may connect. At a loopback address it is by default this user alone: the server makes a token that only he
-        can read, which his relays on this machine find by themselves. At all other addresses it must be given.
+        Token or certificates. It is required except at loopback addresses, where only this user may connect by default:
+        the server creates a private token, which the user's relays on this machine find automatically.
     all_interfaces : bool
-        Whether the address may be that of all interfaces.
+        Whether the server may listen on all interfaces.
     without_authentication : bool
-        Whether everybody who reaches the address may read the channels: at a loopback address every user of this
+        Whether everyone who can reach the address may read the channels; at a loopback address, every user of this
         machine.
     patience : float
-        For how long frames are held for a relay that is cut off, s: a full ring waits so long for it. Those of a
-        channel with a staging are not held, as they are found there.
+        Time for which frames are held for a disconnected relay, s; a full ring waits this long. Frames of a channel
+        with staging are not held, because the relay can read them from there later.
     report : callable, optional
-        Called with a line of text when a relay comes or goes, or says what is not understood.
+        Callable that receives a line of text when a relay connects, disconnects or sends an invalid message.
 
     Raises
     ------
     MismatchError
-        If the address is none, or an argument makes no sense, or nothing keeps strangers out.
+        If an argument is invalid, or if everyone could connect.
 
     Examples
     --------
@@ -114,8 +114,8 @@ class Server:
         check_endpoint(listen, listens=True, all_interfaces=all_interfaces)
         self._makes_token = not (self._security.is_there or without_authentication) and is_local(listen)
         if not (self._security.is_there or without_authentication or self._makes_token):
-            message = "anybody who reaches this address could read the channels: say a token or certificates"
-            raise MismatchError(f"{listen}: {message}, or that it is to be so")
+            message = "everyone who can reach this address could read the channels; set a token or certificates"
+            raise MismatchError(f"{listen}: {message}, or allow it (without_authentication)")
         self._security.check(listen)
         self._patience = patience
         self._rejects = Rejects(report or (lambda line: None))
@@ -128,25 +128,25 @@ class Server:
         self._lock = threading.Lock()
 
     def open(self) -> Self:
-        """Listen from now on.
+        """Start to listen.
 
         Raises
         ------
         OSError
-            If the address cannot be listened at.
+            If the server cannot listen at the address.
         UnsupportedError
             If Zenoh is not installed.
         PermissionError
-            If the token of this user on this machine could be read by others.
+            If other users could read the token.
         """
         if self._thread is None:
             if self._makes_token:
                 self._security = Security(make_token(self.listen))
             else:
-                forget_token(self.listen)  # of a server before: relays would show it here, and be refused
+                forget_token(self.listen)  # an old token, with which relays would be refused
             session = self._stack.enter_context(listening(self.listen, self._security))
             for name in self.paths:
-                # Callbacks are on Zenoh's threads, which must not wait.
+                # Callbacks run on Zenoh's threads, which must not block.
                 self._stack.callback(
                     session.declare_queryable(f"{KEY}/{name}/join", self._taking("query", name)).undeclare
                 )
@@ -159,7 +159,7 @@ class Server:
         return self
 
     def close(self) -> None:
-        """Leave. Relays notice it, and wait for a server that comes back."""
+        """Close the server. Relays wait for a restarted server."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -174,39 +174,39 @@ class Server:
         self._rejects.say_number("messages of relays")
 
     def check(self) -> None:
-        """Check that relays are still answered.
+        """Check that the server still answers relays.
 
         Raises
         ------
         StreamError
-            If the thread that answers them has died of an error, which no message can bring about.
+            If the thread that answers relays has died. Messages of relays cannot cause this.
         """
         if self._error is not None:
-            message = f"the server has died, and answers no relay: {type(self._error).__name__}: {self._error}"
-            raise StreamError(f"{self.listen}: {message}: start it again") from self._error
+            message = f"the server has died and answers no relays: {type(self._error).__name__}: {self._error}"
+            raise StreamError(f"{self.listen}: {message}; restart it") from self._error
 
     @property
     def relays(self) -> tuple[RelayStatus, ...]:
-        """What has been done for each relay that there was, in the order of their coming."""
+        """Statistics of each current or former relay, in the order of their first connection."""
         with self._lock:
             return tuple(_status_of(name, sender) for (name, _), sender in self._senders.items())
 
     @property
     def n_refused(self) -> int:
-        """Messages that were not understood, or could not be answered."""
+        """Number of messages that were invalid or could not be answered."""
         return self._rejects.n
 
     def _taking(self, kind: str, name: str) -> "Callable[[zenoh.Query | zenoh.Sample], None]":
         def take(said: "zenoh.Query | zenoh.Sample") -> None:
             n_bytes = 0 if said.payload is None else len(said.payload)
-            if n_bytes > MOST_RELAY_BYTES:  # not even kept: what waits takes a limited memory
+            if n_bytes > MOST_RELAY_BYTES:  # do not queue it, to limit the memory
                 message = f"expected a message of at most {MOST_RELAY_BYTES:,} bytes, got {n_bytes:,}"
-                self._rejects.note(f"{name}: not understood: {message}")
+                self._rejects.note(f"{name}: invalid message: {message}")
                 return
             try:
                 self._inbox.put_nowait((f"{kind} {name}", said))
             except queue.Full:
-                self._rejects.note(f"{name}: too many messages wait: refused")
+                self._rejects.note(f"{name}: too many queued messages: refused")
 
         return take
 
@@ -214,11 +214,11 @@ class Server:
         try:
             while self._hear_next(session):
                 pass
-        except BaseException as error:  # noqa: BLE001 - raised by `check`: a process whose server is dead must not look alive
+        except BaseException as error:  # noqa: BLE001 - `check` raises it, so that a dead server does not look alive
             self._error = error
 
     def _hear_next(self, session: "zenoh.Session") -> bool:
-        """Take the next message, whatever is in it; return whether more are to be taken."""
+        """Process the next message; return False after the stop message."""
         what, said = self._inbox.get()
         kind, _, name = what.partition(" ")
         if kind == "stop":
@@ -229,13 +229,13 @@ class Server:
             else:
                 self._hear(name, said)  # type: ignore[arg-type]
         except FormatError as error:
-            self._rejects.note(f"{name}: not understood: {error}")
-        except Exception as error:  # noqa: BLE001 - no message ends a server
+            self._rejects.note(f"{name}: invalid message: {error}")
+        except Exception as error:  # noqa: BLE001 - no message may end the server
             self._rejects.note(f"{name}: not answered: {type(error).__name__}: {error}")
         return True
 
     def _answer(self, session: "zenoh.Session", name: str, query: "zenoh.Query") -> None:
-        """Say what the channel is, and if a relay wants to join, send to it."""
+        """Answer a query with the description of the channel, and start to send if the relay wants to join."""
         try:
             asked = b"" if query.payload is None else query.payload.to_bytes()
             join = Join.decode(asked) if asked else None
@@ -243,7 +243,7 @@ class Server:
             if join is not None:
                 self._take_in(session, name, join)
         except FileNotFoundError:
-            query.reply_err(b"absent: there is no such channel yet")
+            query.reply_err(b"absent: the channel does not exist yet")
         except Exception as error:
             query.reply_err(f"refused: {error}".encode(errors="replace"))
             if isinstance(error, FormatError) or not isinstance(error, MdreelError | OSError):
@@ -258,11 +258,11 @@ class Server:
         sender = self._senders.get((name, join.relay))
         if sender is not None and sender.is_alive():
             sender.join_again(join)
-            self._report(f"{name}: relay on {join.host} has joined again")
+            self._report(f"{name}: relay on {join.host} joined again")
             return
         n_there = sum(there.is_alive() for there in self._senders.values())
         if n_there >= _MOST_RELAYS:
-            raise MismatchError(f"{name}: {n_there} relays are here, and no more are served")
+            raise MismatchError(f"{name}: the server already has {n_there} relays, the maximum")
         import zenoh
 
         to_relay = session.declare_publisher(
@@ -272,24 +272,24 @@ class Server:
         )
         before = sender
         sender = Sender(self.paths[name], join, to_relay.put, self._patience)
-        if before is not None:  # of the same relay: it goes on counting
+        if before is not None:  # continue the counts of the same relay
             sender.n_frames, sender.n_again = before.n_frames, before.n_again
             sender.n_bytes, sender.n_taken = before.n_bytes, before.n_taken
         with self._lock:
             self._senders[name, join.relay] = sender
         sender.start()
-        self._report(f"{name}: relay on {join.host} has joined")
+        self._report(f"{name}: relay on {join.host} joined")
 
     def _hear(self, name: str, sample: "zenoh.Sample") -> None:
         session, message = decode(sample.payload.to_bytes())
         relay = str(sample.key_expr).rpartition("/")[2]
         if not isinstance(message, Credit | Bye):
-            raise FormatError(f"a relay does not say {type(message).__name__}")
+            raise FormatError(f"a relay does not send {type(message).__name__}")
         sender = self._senders.get((name, relay))
         if sender is not None:
             sender.hear(session, message)
             if isinstance(message, Bye):
-                self._report(f"{name}: relay on {sender.host} has left after {sender.n_frames:,} frames")
+                self._report(f"{name}: relay on {sender.host} left after {sender.n_frames:,} frames")
 
     def __enter__(self) -> Self:
         return self.open()
@@ -313,7 +313,7 @@ def serve(
     patience: float = 10.0,
     report: Callable[[str], object] | None = None,
 ) -> Server:
-    """Serve channels of this node from now on; see `Server`, whose `Server.close` ends it."""
+    """Serve channels of this node until `Server.close`; see `Server`."""
     return Server(
         channels,
         listen,
@@ -326,9 +326,9 @@ def serve(
 
 
 def answer_of(path: Path) -> Answer:
-    """Return what relays are told of a channel."""
+    """Return the description of a channel for relays."""
     status = channel_status(path)
-    made = (path / "manifest").stat()  # written once, when the channel is made
+    made = (path / "manifest").stat()  # written once, when the channel is created
     identity = f"{made.st_dev:x}-{made.st_ino:x}-{made.st_mtime_ns:x}"
     return Answer(identity, status["n_slots"], status["slot_bytes"], Manifest.of(status["manifest"]))
 

@@ -1,1 +1,1 @@
-"""Notices: what an analysis of a running simulation lets others see, beside the channel that it reads."""
+"""Notices, in which analyses of running simulations publish their progress and results for watchers."""

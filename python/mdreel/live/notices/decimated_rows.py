@@ -1,32 +1,32 @@
-"""Decimation of growing time series to a bounded number of rows."""
+"""Downsampling of a growing series of rows to a bounded number."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MOST_ROWS = 2000
-"""So many rows are kept, if nobody says otherwise: as many as a chart on a screen can show."""
+"""Default maximum number of rows, enough for a chart on a screen."""
 
 
 class Thinned:
-    """Every n-th of the rows that have come, and the last of all; n doubles whenever there are too many.
+    """Keep every n-th row and the last row; double n whenever there are too many rows.
 
     Parameters
     ----------
     width : int
-        How many numbers a row has.
+        Number of columns.
     most : int
-        How many rows are kept at most.
+        Maximum number of rows to keep.
 
     Attributes
     ----------
     rows : ndarray, shape (n_kept, width), float64
-        Those that are kept.
+        Kept rows.
     last : ndarray, shape (width,), float64, or None
-        The last that has come.
+        Last row.
     stride : int
-        Which are kept: those whose number, from 0, it divides.
+        Distance between two kept rows.
     n_rows : int
-        How many have come.
+        Number of rows received.
     """
 
     def __init__(self, width: int, most: int = MOST_ROWS) -> None:
@@ -37,7 +37,7 @@ class Thinned:
         self._most = most
 
     def extend(self, rows: ArrayLike) -> int:
-        """Take the next rows.
+        """Add rows.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class Thinned:
         Returns
         -------
         int
-            How many of them are kept, behind those that were; -1 if some that were have gone.
+            Number of new rows that are kept; -1 if earlier rows were dropped.
         """
         new = np.asarray(rows, np.float64)
         if not len(new):
@@ -65,7 +65,7 @@ class Thinned:
         return -1
 
     def with_last(self) -> NDArray[np.float64]:
-        """Return what is kept, and the last row behind it where that is not among them."""
+        """Return the kept rows, followed by the last row if it is not among them."""
         if self.last is None or (self.n_rows - 1) % self.stride == 0:
             return self.rows
         return np.concatenate([self.rows, self.last[np.newaxis]])

@@ -1,4 +1,4 @@
-"""Notices: progress and results that a live analysis publishes."""
+"""Notices of analyses that read a channel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,46 +10,46 @@ from numpy.typing import NDArray
 from mdreel.live.notices.process import Process
 
 FOLDER = "analyses"
-"""The folder in a channel's directory where notices are."""
+"""Folder of notices in a channel's directory."""
 
 ENDING = ".jsonl"
 
 End: TypeAlias = Literal["finished", "stopped", "failed"]
 
 HEAD = ("frame", "time")
-"""What the first columns are called where rows are of frames."""
+"""Names of the first columns if each row belongs to a frame."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What an analysis on a channel says of itself.
+    """Progress and results that an analysis of a channel publishes.
 
     Attributes
     ----------
     name : str
-        What it is called, for people.
+        Display name of the analysis.
     process : Process
-        Who runs it.
+        Process that runs the analysis.
     state : {"running", "finished", "stopped", "failed", "dead"}
-        How it is; dead, if it says that it runs, and its process has gone.
+        State of the analysis; dead if its process has gone without publishing an end.
     reason : str or None
-        Of a failure.
+        Reason of a failure.
     n_frames : int
-        Frames that it has done.
+        Number of analysed frames.
     columns : tuple of (str, str)
         Names and units of the columns of `rows`.
     n_columns : int
-        How many columns its results have, of which more than a few are left out.
+        Number of columns of the results; `columns` contains only the first ones.
     is_of_frames : bool
-        Whether rows are of frames: then the first columns are frame and time (ps). Else they are a curve over the
-        first column, of all frames so far.
+        Whether each row belongs to a frame and starts with frame number and time (ps). Otherwise the rows are a curve
+        over the first column, of all frames so far.
     rows : ndarray, shape (n_rows, n_columns), float64
-        Its results so far, thinned out; NaN where there is no number.
+        Downsampled results so far; NaN for missing values.
     last : ndarray, shape (n_columns,), float64, or None
-        The last row.
+        Last row.
     seconds : mapping of str to float
-        Where its time went since it began, s: ``wall``, the whole of it; ``wait`` for frames; ``read``, ``decompress``,
-        ``compute``; more kinds of spans if it says so.
+        Times since the start, s: ``wall`` (total), ``wait`` (for frames), ``read``, ``decompress``, ``compute``, and
+        other kinds of spans if published.
     """
 
     name: str
@@ -66,27 +66,27 @@ class Notice:
 
     @property
     def first_value(self) -> int:
-        """Which column is the first that was computed."""
+        """Index of the first computed column."""
         return len(HEAD) if self.is_of_frames else 1
 
     @property
     def curve(self) -> NDArray[np.float64]:
-        """The rows, and the last one behind them where it is not among them."""
+        """Rows, followed by the last row if it is not among them."""
         if self.last is None or (len(self.rows) and np.array_equal(self.rows[-1], self.last, equal_nan=True)):
             return self.rows
         return np.concatenate([self.rows, self.last[np.newaxis]])
 
     def share(self, kind: str) -> float | None:
-        """Return which share of its time went into a kind, from 0 to 1; None where nobody knows."""
+        """Return the share of the time in a kind of span, from 0 to 1; None if unknown."""
         wall = self.seconds.get("wall", 0.0)
         return min(self.seconds[kind] / wall, 1.0) if kind in self.seconds and wall > 0 else None
 
     @property
     def idle(self) -> float | None:
-        """Which share of its time it waited for frames."""
+        """Share of the time spent waiting for frames."""
         return self.share("wait")
 
     @property
     def movement(self) -> float | None:
-        """Which share of its time it took frames from the channel."""
+        """Share of the time spent reading frames from the channel."""
         return self.share("read")

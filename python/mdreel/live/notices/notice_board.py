@@ -1,4 +1,4 @@
-"""Notices of all analyses of a run."""
+"""Notice board, on which the analyses of a run publish their progress and results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,38 +19,38 @@ from mdreel.live.notices.timing import seconds_of
 from mdreel.timing.timing import Timing
 
 _MOST_COLUMNS = 16
-"""So many columns are shown, with frame and time."""
+"""Maximum number of published columns, including frame and time."""
 
 _LEAST_SECONDS = 0.5
-"""No notice is written more often."""
+"""Minimum interval between two notices."""
 
 _MOST_SHARE = 0.05
-"""At most this share of its time goes into telling others."""
+"""Maximum share of the run time that is spent on notices."""
 
 
 def channel_of(source: Source) -> Path | None:
-    """Return the directory of the channel that a source reads; None of any other source."""
+    """Return the directory of the channel that a source reads; None for other sources."""
     if not source.is_growing:
-        return None  # and has thousands of files, perhaps, of which nothing need be said
+        return None  # avoids the description of thousands of files
     return next((Path(facts["path"]) for facts in source.describe() if facts.get("format") == "channel"), None)
 
 
 class NoticeBoard:
-    """The notices of analyses that read a channel together; nothing of the kind for any other source.
+    """Notices of the analyses that read a channel together. For other sources it does nothing.
 
-    Whatever goes wrong here, the analyses go on: nobody computes in order to be looked at.
+    Errors while writing notices are suppressed, so that they never interrupt the analyses.
 
     Parameters
     ----------
     source : Source
-        What they read.
+        Source that the analyses read.
     shown : sequence of ResultsView
-        What is to be seen of each.
+        Published results of each analysis.
 
     Attributes
     ----------
     is_over : bool
-        Whether it was said how they have ended.
+        Whether the end of the analyses has been published.
     """
 
     def __init__(self, source: Source, shown: Sequence[ResultsView]) -> None:
@@ -63,41 +63,41 @@ class NoticeBoard:
 
     @property
     def is_due(self) -> bool:
-        """Whether somebody may want to know results, and it is time to say them."""
+        """Whether it is time to publish results."""
         return bool(self._each) and monotonic() >= self._told_due
 
     @property
     def is_seen(self) -> bool:
-        """Whether there are notices at all."""
+        """Whether the analyses publish notices."""
         return bool(self._each)
 
     def hear(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
-        """Hear how many frames are done; say it if it is time.
+        """Publish the number of analysed frames if a notice is due.
 
         Parameters
         ----------
         n_frames : int
-            Frames done.
+            Number of analysed frames.
         seconds : callable, optional
-            Returns where the time went, s; by default nothing is known but the whole.
+            Callable that returns the time of each kind of span, s; by default only the total time is known.
         """
         if self._each and monotonic() >= self._counted_due:
             self.count(n_frames, {"wall": monotonic() - self._begun} if seconds is None else seconds())
 
     def count(self, n_frames: int, seconds: Mapping[str, float]) -> None:
-        """Say how far the analyses have come, as long as there are no results.
+        """Publish the progress of the analyses, without results.
 
         Parameters
         ----------
         n_frames : int
-            Frames done.
+            Number of analysed frames.
         seconds : mapping of str to float
-            Where the time went, s; see `Notice`.
+            Time of each kind of span, s; see `Notice`.
         """
         self._tell(n_frames, seconds, has_results=False)
 
     def tell(self, n_frames: int, seconds: Mapping[str, float]) -> None:
-        """Say what the analyses have found so far; as `count`."""
+        """Publish the progress and the results so far; see `count`."""
         self._tell(n_frames, seconds, has_results=True)
 
     def finish(self, n_frames: int, timing: Timing) -> None:
@@ -106,7 +106,7 @@ class NoticeBoard:
         self.end("finished")
 
     def end(self, state: End, reason: str | None = None) -> None:
-        """Say that they have ended, and how; once."""
+        """Publish the end of the analyses, once."""
         if self.is_over:
             return
         self.is_over = True
@@ -123,7 +123,7 @@ class NoticeBoard:
         if isinstance(error, Exception):
             self.end("failed", " ".join(str(error).split()) or type(error).__name__)
         elif error is not None:
-            self.end("stopped")  # by Ctrl-C, a signal, or who has lost interest in further results
+            self.end("stopped")  # by Ctrl-C, a signal, or a caller that stops to iterate
 
     def _tell(self, n_frames: int, seconds: Mapping[str, float], has_results: bool) -> None:
         begun = monotonic()
@@ -137,7 +137,7 @@ class NoticeBoard:
 
 
 class _Told:
-    """What was said of an analysis."""
+    """Notice file of an analysis, with the results published so far."""
 
     def __init__(self, file: NoticeFile, shown: ResultsView) -> None:
         self._file = file
@@ -150,7 +150,7 @@ class _Told:
     def say(
         self, n_frames: int, seconds: Mapping[str, float], state: str, reason: str | None, *, has_results: bool
     ) -> None:
-        """Write what is new, or everything."""
+        """Append new rows to the notice file, or rewrite it."""
         n_new = self._take_results() if has_results else 0
         timing = {kind: round(value, 6) for kind, value in seconds.items()}
         line: dict[str, Any] = {"state": state, "reason": reason, "n_frames": n_frames, "seconds": timing}
@@ -161,10 +161,10 @@ class _Told:
             self._is_whole = True
 
     def _take_results(self) -> int:
-        """Take the results so far; return how many rows are new, -1 where what was said does not hold any more."""
+        """Take the results so far; return the number of new rows, or -1 if earlier rows have changed."""
         try:
             columns = [column for column in self._shown.columns() if not column.is_text]
-        except Exception:  # noqa: BLE001 (of so few frames there may be no table; if it is a fault, the run meets it)
+        except Exception:  # noqa: BLE001 (there may be no table of few frames; the run itself reports real errors)
             return 0
         n_head = len(HEAD) if tuple(column.name for column in columns[: len(HEAD)]) == HEAD else 1
         taken = columns[:_MOST_COLUMNS]
@@ -179,12 +179,12 @@ class _Told:
         if n_head == len(HEAD):
             if self._rows is None or not is_same:
                 self._rows = Thinned(len(taken))
-            # Frames come in their order, and what was computed of one stays.
+            # Rows of earlier frames never change.
             since = self._rows.n_rows
             n_new = self._rows.extend(np.column_stack([column.values[since:] for column in taken]))
             return n_new if is_same else -1
         self._rows, first = None, np.asarray(taken[0].values, np.float64)
-        if (np.diff(first) > 0).all():  # a curve; of matrices and records nobody sees a thing
+        if (np.diff(first) > 0).all():  # a curve; matrices and records are not shown
             stride = -(-len(first) // MOST_ROWS)
             self._curve = np.column_stack([np.asarray(column.values, np.float64)[::stride] for column in taken])
         return -1

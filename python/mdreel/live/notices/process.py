@@ -1,4 +1,4 @@
-"""Identities of processes that survive the reuse of process numbers."""
+"""Identity of processes, distinguished from later processes with the same process ID."""
 
 import os
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Self
 
 _START = 19
-"""Which of the fields behind the name of the program is the start: the 22nd of all (proc_pid_stat(5))."""
+"""Index of the start time among the fields after the program name; field 22 in proc_pid_stat(5)."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process.
+    """Process of this machine.
 
     Attributes
     ----------
     number : int
-        Its number.
+        Process ID.
     start : int
-        When it was started, in ticks since the machine was; 0 where the system does not say.
+        Start time in clock ticks since boot; 0 if unknown.
     """
 
     number: int
@@ -26,27 +26,27 @@ class Process:
 
     @classmethod
     def this(cls) -> Self:
-        """Return the process that asks."""
+        """Return the current process."""
         return cls.of(os.getpid())
 
     @classmethod
     def of(cls, number: int) -> Self:
-        """Return the process that has a number now."""
+        """Return the process that currently has a process ID."""
         return cls(number, _facts(number)[1] or 0)
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is there, and works on."""
+        """Whether the process exists and is not a zombie."""
         state, start = _facts(self.number)
         return start == self.start and state not in ("Z", "X")
 
 
 def _facts(number: int) -> tuple[str, int | None]:
-    """Return state and start of a process; no start of one that is not there."""
+    """Return the state and start time of a process; None as the start time if it does not exist."""
     try:
         said = Path(f"/proc/{number}/stat").read_bytes()
     except OSError:
         return "", None
-    # The name of the program stands in brackets, and may have any.
+    # The program name is in parentheses and may contain parentheses.
     fields = said[said.rindex(b")") + 1 :].split()
     return fields[0].decode(), int(fields[_START])

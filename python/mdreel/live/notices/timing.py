@@ -1,13 +1,13 @@
-"""Timing of an analysis in a notice."""
+"""Summary of the timing of an analysis for notices."""
 
 from mdreel.timing.timing import Timing
 
 _WORK = ("read", "decompress", "compute")
-"""Kinds of spans that are told apart; what is left of the whole is none of them."""
+"""Kinds of spans in the summary."""
 
 
 def shares_of(timing: Timing) -> dict[str, float]:
-    """Return which share of the time of workers that did not wait went into reading, decompressing and computing.
+    """Return the shares of reading, decompressing and computing in the busy time of workers.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def shares_of(timing: Timing) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Shares by kind, from 0 to 1; nothing where nothing was recorded.
+        Shares by kind, from 0 to 1; empty if no spans were recorded.
     """
     seconds = {kind: timing.seconds(kind) for kind in _WORK}
     whole = sum(seconds.values())
@@ -25,7 +25,7 @@ def shares_of(timing: Timing) -> dict[str, float]:
 
 
 def seconds_of(timing: Timing) -> dict[str, float]:
-    """Return where the time of a run went: the whole, and the parts of some kinds of spans, as in `Timing.shares`.
+    """Return the total time of a run and the times of some kinds of spans, from `Timing.shares`.
 
     Parameters
     ----------

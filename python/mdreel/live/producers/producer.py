@@ -20,7 +20,7 @@ from mdreel.live.channels.sections import Encoder, declared, most_bytes
 from mdreel.live.channels.staging import Staging
 
 RING_BYTES = 16 << 20
-"""What a ring takes about, if nobody says how many frames it holds: shared memory is scarce in containers."""
+"""Default size of a ring; small, because shared memory is scarce in containers."""
 
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)
@@ -28,14 +28,14 @@ _LOOK_SECONDS = 0.02
 
 
 class Published(NamedTuple):
-    """What became of a frame.
+    """Sequence number and durability of a published frame.
 
     Attributes
     ----------
     sequence : int
-        Its number in the stream.
+        Number of the frame in the stream.
     level : {"ring", "file", "fsync"}
-        What it survives now: the death of any process; of all processes; of the machine.
+        Failures that the frame survives: the end of any process, of all processes, or of the machine.
     """
 
     sequence: int
@@ -43,68 +43,67 @@ class Published(NamedTuple):
 
 
 class Producer:
-    """Publishes the frames of a simulation on a channel, for analyses on the same node.
+    """Publish the frames of a simulation on a channel, for analyses on the same node.
 
-    Used with ``with``, it opens the channel there, and ends it: as *finished*, or as *failed* with the text of the
-    exception, or as *stopped* on Ctrl-C. Consumers then know that no more frames will come. A producer that dies counts
-    as lost.
+    As a context manager, the producer opens the channel and ends it: as *finished*, as *failed* with the message of an
+    exception, or as *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
+    lost.
 
     Parameters
     ----------
     channel : str or path
-        The channel's name, or its directory; see `mdreel.live.channel`. It is made if it is not there.
+        Name or directory of the channel; see `mdreel.live.channel`. It is created if it does not exist.
     n_atoms : int
         Number of atoms.
     velocities, forces : bool
-        Whether frames may have them.
+        Whether frames may have velocities and forces.
     energies : sequence of str
         Names of the energies that frames may have.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        As which numbers positions, velocities and forces are published. "xtc" compresses positions as XTC files do, so
-        that staging and other nodes get a third of the bytes, and rounds them; "type and float64" has an int32 type
-        before each position, 28 bytes an atom. Velocities and forces are float32 and float64 then.
+        Data type of positions, velocities and forces. "xtc" compresses positions like an XTC file, with rounding, to a
+        third of the size; velocities and forces are then float32. "type and float64" stores an int32 type before each
+        position, 28 bytes per atom; velocities and forces are then float64.
     precision : float
-        Of positions that are compressed: integers per nm.
+        Precision of XTC-compressed positions, integers per nm.
     n_slots : int, optional
-        How many frames the ring holds; by default so many that it takes about 16 MiB, 4 to 64.
+        Number of slots of the ring; by default 4 to 64, so that the ring takes about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
-        What happens when the ring is full: the slowest consumer is waited for; or the oldest frame is overwritten,
-        which is counted, and which consumers are told; or the frame is in `staging` alone, where consumers find it.
+        Backpressure when the ring is full: wait for the slowest consumer; overwrite the oldest frame, which is counted
+        and reported to consumers; or write the frame only to `staging`, where consumers find it.
     timeout : float, optional
-        For how long a frame waits for room, s; by default as long as it takes. A frame in use is waited for in any
-        case.
+        Maximum time to wait for a free slot, s; by default unlimited. The producer always waits for frames in use.
     staging : Staging, optional
-        Where frames are kept before they are published. Without, they survive any process, but not the memory.
+        Files to which frames are written before they are published. Without staging, frames survive the end of any
+        process, but not of the machine.
     archive : path or Archive, optional
-        A file in which a process of its own keeps the frames, as XTC, H5MD or another format; see
-        `mdreel.live.archive`.
+        File to which a separate process writes the frames, as XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
-        The first step that is published. Needed where the producer before has died without an end: consumers go on
-        from there without a repeated step. By default it is a new run, and frames of earlier ones are not looked at.
+        First step to be published. It is required if the previous producer died without ending the channel; consumers
+        then continue without a repeated step. By default a new run starts, and consumers ignore earlier frames.
     time_step : float
         Time between two steps, ps.
     stride : int
-        Steps between two frames.
+        Number of steps between two frames.
     topology_hash : bytes, optional
-        32 bytes by which consumers may know the topology.
+        32 bytes that identify the topology.
 
     Attributes
     ----------
     path : Path
-        The channel's directory.
+        Directory of the channel.
     manifest : Manifest
-        What holds for all frames.
+        Properties common to all frames.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense.
+        If an argument is invalid.
 
     Notes
     -----
-    One copy of the arrays, about as long as the memory takes, and no system call unless a consumer sleeps. float32
-    arrays that are contiguous are copied as they are, others are converted first. A child that is forked without
-    ``exec`` keeps its parent's channel: see the page on channels.
+    Publishing copies the arrays once and makes no system call unless a consumer is sleeping. Contiguous float32 arrays
+    are copied directly; others are converted first. A child process that is forked without ``exec`` keeps the channel
+    of its parent; see the page on channels.
 
     Examples
     --------
@@ -159,7 +158,7 @@ class Producer:
         if self._n_slots < 2:
             raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
         if full == "spill" and staging is None:
-            raise MismatchError(f'{self.path}: full="spill" needs a staging, which gets the frames')
+            raise MismatchError(f'{self.path}: full="spill" requires staging; set staging=')
         self._full = full
         self._timeout = timeout
         self._staging = staging
@@ -171,7 +170,7 @@ class Producer:
         self._requests: Requests | None = None
 
     def open(self) -> Self:
-        """Open the channel, if that has not been done: consumers can join from now on.
+        """Open the channel, if it is not open yet, so that consumers can join.
 
         Returns
         -------
@@ -181,16 +180,16 @@ class Producer:
         Raises
         ------
         StreamError
-            If the channel has a producer that lives.
+            If the channel has a running producer.
         MismatchError
-            If the channel is there, and of other frames or of another size; or its producer has died, and nobody says
-            with which step it goes on.
+            If the existing channel has other sections or another size; or if its producer has died and `resume_step` is
+            not set.
         PermissionError
-            If the directory belongs to somebody else, or others may enter.
+            If another user owns the directory or may enter it.
         FileExistsError
-            If the archive exists and is not to be replaced.
+            If the archive exists and may not be replaced.
         OSError
-            If it cannot be made, as for want of memory.
+            If the channel cannot be created, for example because memory is short.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -208,21 +207,21 @@ class Producer:
         return self
 
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
-        """Wait until so many consumers have joined, so that they see the first frame.
+        """Wait until a number of consumers have joined, so that they receive the first frame.
 
-        Where there have been frames before, one that reads them in staging counts when it has come to their end.
+        A consumer that is still reading earlier frames from staging counts when it has read all of them.
 
         Parameters
         ----------
         n_consumers : int
-            How many.
+            Number of consumers.
         timeout : float, optional
-            For how long, s; by default as long as it takes.
+            Maximum time to wait, s; by default unlimited.
 
         Raises
         ------
         StreamTimeoutError
-            If they did not come in time.
+            If too few consumers joined in time.
         """
         until = None if timeout is None else monotonic() + timeout
         while (n_there := self.open().n_consumers) < n_consumers:

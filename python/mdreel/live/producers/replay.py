@@ -1,4 +1,4 @@
-"""Replay of a trajectory on a channel."""
+"""Replay of a trajectory file on a channel, as if a simulation published it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ _MOST_FRAMES = 64
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast frames are published: frames a second, or ps a second by their times; without either as fast as can be.
+    """Rate at which frames are published, in frames or in ps per second; without either as fast as possible.
 
     Attributes
     ----------
     frames : float or None
-        Frames a second.
+        Frames per second.
     time : float or None
-        ps of the trajectory a second.
+        Simulated time per second, ps.
     """
 
     frames: float | None = None
@@ -40,17 +40,17 @@ class Pace:
     def __post_init__(self) -> None:
         for name, value in (("frames", self.frames), ("time", self.time)):
             if value is not None and not 0 < value < float("inf"):
-                raise MismatchError(f"a pace is more than 0 {name} a second, not {value}")
+                raise MismatchError(f"a pace must be more than 0 {name} a second, not {value}")
 
     def due(self, frame: int, time: float) -> float:
-        """Return when a frame is due, s after the first.
+        """Return when a frame is due, s after the first frame.
 
         Parameters
         ----------
         frame : int
-            How many frames come before it.
+            Number of frames before it.
         time : float
-            Its time after the first, ps.
+            Simulated time since the first frame, ps.
         """
         if self.frames is not None:
             return frame / self.frames
@@ -72,50 +72,51 @@ def replay(
     staging: Staging | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Publish frames of a trajectory on a channel, and end it.
+    """Publish frames of a trajectory on a channel, and end the channel.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     channel : str or path
-        The channel's name, or its directory.
+        Name or directory of the channel.
     start, stop, step : int
-        Which frames, as of a Python slice; not negative, and a step of 1 or more.
+        Range of frames, as in a Python slice; start and stop not negative, step 1 or more.
     pace : Pace, optional
-        How fast; by default as fast as consumers take them.
+        Rate of publishing; by default as fast as consumers take the frames.
     n_consumers : int
-        How many consumers are waited for before the first frame.
+        Number of consumers to wait for before the first frame.
     n_slots, full, timeout, staging
-        As of `Producer`.
+        See `Producer`.
     progress : callable, optional
-        Called with the number of frames done, after each.
+        Callable that receives the number of published frames after each frame.
 
     Returns
     -------
     int
-        How many frames were published.
+        Number of published frames.
 
     Raises
     ------
     MismatchError
-        If there are no such frames.
+        If the range contains no frames.
     StreamError
-        If the channel has a producer that lives.
+        If the channel has a running producer.
     MdreelError, OSError
-        As of `Source.read` and `Producer.publish`. The channel then ends as failed, as stopped on Ctrl-C.
+        If reading or publishing fails; see `Source.read` and `Producer.publish`. The channel then ends as failed, and
+        on Ctrl-C as stopped.
 
     Notes
     -----
-    What is published are the positions, velocities and forces that the core reads, to the bit, as float32, and cells as
-    row vectors. Frames that a replay before had published are recognised by their steps: after a kill, consumers go on
-    without a repeated step. For that steps must ascend.
+    Positions, velocities and forces are published bit for bit as the core reads them, as float32, and unit cells as
+    row vectors. If a killed replay is started again, consumers recognise repeated frames by their steps, which must
+    ascend, and skip them.
     """
     pace = pace or Pace()
     frames = range(source.n_frames)[slice(start, stop, step)]
     if not frames or min(start, stop or 0) < 0 or step < 1:
         message = f"no frame is left of start={start}, stop={stop}, step={step}"
-        raise MismatchError(f"{name_of(source)}: {message}: the trajectory has {source.n_frames} frames")
+        raise MismatchError(f"{name_of(source)}: {message}; the trajectory has {source.n_frames} frames")
     has = source.quantities
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), has)
     first = reader.read(FrameSet.range(frames[0], 1, 1))
@@ -146,14 +147,14 @@ def replay(
 
 
 def _each(reader: FrameReader, frames: range, n_atoms: int) -> Iterator[_Read]:
-    """Read frames, some at a time."""
+    """Read frames in batches and yield them one by one."""
     n = max(1, min(_MOST_FRAMES, _BATCH_BYTES // (12 * n_atoms)))
     for at in range(0, len(frames), n):
         some = frames[at : at + n]
         read = reader.read(FrameSet.range(some[0], some.step, len(some)))
         for i, frame in enumerate(some):
             if not read.has_positions[i]:
-                raise MismatchError(f"frame {frame} has no positions, and cannot be published")
+                raise MismatchError(f"frame {frame} has no positions and cannot be published")
             velocities = read.velocities[i] if read.velocities is not None and read.has_velocities[i] else None
             forces = read.forces[i] if read.forces is not None and read.has_forces[i] else None
             box = read.vectors[i] if read.has_cell[i] else None

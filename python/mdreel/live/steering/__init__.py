@@ -1,4 +1,4 @@
-"""Steering: rules on live results of analyses, and what is done with the simulation when they hold."""
+"""Steering of running simulations by rules on live results of analyses."""
 
 from mdreel.live.steering.actions import Action
 from mdreel.live.steering.engine_control import ByRequests, BySignal, Done, Reach

@@ -1,4 +1,4 @@
-"""Thread that runs the actions of rules."""
+"""Execution of actions in a thread, so that slow engines do not delay the analyses."""
 
 import json
 import os
@@ -25,7 +25,7 @@ _STANDARD_ERROR = 2
 
 @dataclass(frozen=True)
 class Firing:
-    """A rule that fires.
+    """Firing of a rule at a frame.
 
     Attributes
     ----------
@@ -40,27 +40,27 @@ class Firing:
 
 
 class Performer:
-    """Does the actions of firings, one after the other, and says so in the log.
+    """Carry out the actions of firings one after the other, and record them in the log.
 
     Parameters
     ----------
     actions : dict
-        The actions, by name.
+        Actions by name.
     reach : Reach
-        The way to the engine.
+        Connection to the engine.
     log : AuditLog
-        Where it says what it did.
+        Log of actions.
     folder : Path
-        Where commands run.
+        Working directory of commands.
     input_ : str
-        What is analysed: the channel's directory, or the trajectory.
+        Analysed input, the directory of the channel or the trajectory.
 
     Attributes
     ----------
     is_stopping : bool
-        Whether the engine is being stopped, or was.
+        Whether the engine was stopped or is being stopped.
     n_acted, n_failed : int
-        How many actions were done, and could not be.
+        Number of completed and of failed actions.
     """
 
     def __init__(self, actions: dict[str, Action], reach: Reach, log: AuditLog, folder: Path, input_: str) -> None:
@@ -77,7 +77,7 @@ class Performer:
         self.n_failed = 0
 
     def plan(self, firing: Firing) -> Iterator[tuple[str, str]]:
-        """Say what would be done: the names of the actions, and in words."""
+        """Yield the name and a description of each action of a firing."""
         for name in firing.rule.actions:
             action = self._actions[name]
             if action.command is not None:
@@ -87,20 +87,20 @@ class Performer:
                 yield name, f"would {self._reach.plan(action.type)}"
 
     def submit(self, firing: Firing) -> None:
-        """Have the actions of a firing done."""
+        """Schedule the actions of a firing."""
         self.check()
-        # None is submitted while it is true, so that who sets it back does not meet another stop.
+        # No firing is submitted while this is True, so there is at most one stop at a time.
         self.is_stopping = any(self._actions[name].type == "stop" for name in firing.rule.actions)
         self._promised.append(self._thread.submit(self._perform, firing))
 
     def check(self) -> None:
-        """Raise what kept the thread from going on: a log that cannot be written."""
+        """Raise an error of the thread, such as a log that cannot be written."""
         for promise in [promise for promise in self._promised if promise.done()]:
             self._promised.remove(promise)
             promise.result()
 
     def finish(self) -> None:
-        """Wait until all is done."""
+        """Wait until all actions are done."""
         try:
             for promise in self._promised:
                 promise.result()
@@ -110,7 +110,7 @@ class Performer:
         self._thread.shutdown()
 
     def give_up(self) -> None:
-        """Begin nothing more, and wait for nobody: on Ctrl-C."""
+        """Cancel pending actions without waiting, after Ctrl-C."""
         self._given_up.set()
         self._thread.shutdown(cancel_futures=True)
 
@@ -121,14 +121,14 @@ class Performer:
             action = self._actions[name]
             try:
                 if failed is not None:
-                    raise WorkerError(f"not done, as {failed!r} has failed")
+                    raise WorkerError(f"skipped because {failed!r} failed")
                 done = self._do(action, firing, checkpoint)
             except (MdreelError, OSError) as error:
                 failed = failed or name
                 self.n_failed += 1
                 self._say("failed", " ".join(str(error).split()), firing, name)
                 if action.type == "stop":
-                    self.is_stopping = False  # rules are looked at again
+                    self.is_stopping = False  # rules may fire again
             else:
                 checkpoint = done.checkpoint or checkpoint
                 self.n_acted += 1
@@ -140,7 +140,7 @@ class Performer:
     def _do(self, action: Action, firing: Firing, checkpoint: str | None) -> Done:
         is_given_up = self._given_up.is_set
         if is_given_up():
-            raise WorkerError("not done, as the steering was interrupted")
+            raise WorkerError("skipped because the steering was interrupted")
         match action.type:
             case "stop":
                 return self._reach.stop(is_given_up)
@@ -157,7 +157,7 @@ class Performer:
         return Done(self._run(action, self._facts(firing, action, checkpoint)), checkpoint)
 
     def _facts(self, firing: Firing, action: Action, checkpoint: str | None) -> dict[str, str]:
-        """What a command is told."""
+        """Return the values that a command receives."""
         moment = firing.moment
         facts = {
             "rule": firing.rule.name,
@@ -182,22 +182,22 @@ class Performer:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl-C is for us, and what is not waited for outlives us
+                start_new_session=True,  # Ctrl-C reaches only the steering, and background commands outlive it
             )
         if not action.is_waited_for:
-            process.returncode = 0  # nobody waits for it, and that is no mistake to be warned of
+            process.returncode = 0  # suppresses the ResourceWarning, as nobody waits for it
             return f"started {spoken} as process {process.pid}"
         status = self._ended(action, process)
         if status:
             how = f"exit status {status}" if status > 0 else f"signal {-status}"
             raise WorkerError(f"{spoken} ended with {how}")
-        return f"{spoken} was run, as process {process.pid}"
+        return f"ran {spoken} as process {process.pid}"
 
     @contextmanager
     def _output(self, action: Action) -> Iterator[int]:
         with ExitStack() as files:
             if action.output is None and action.is_waited_for:
-                yield _STANDARD_ERROR  # results go to the standard output
+                yield _STANDARD_ERROR  # standard output is reserved for results
                 return
             path = self._folder / (action.output or f"{action.called}.log")
             yield files.enter_context(path.open("ab")).fileno()

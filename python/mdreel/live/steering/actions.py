@@ -1,4 +1,4 @@
-"""Actions of rules."""
+"""Actions that rules trigger on a simulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,51 +9,51 @@ from mdreel.foundation.toml_schema import entry
 
 TYPES = ("stop", "checkpoint", "fork", "change-stride", "run-command")
 ALONE = ("stop", "checkpoint")
-"""Those that a rule may name without a table."""
+"""Actions that a rule may use without a table."""
 
 FACTS = ("rule", "action", "sequence", "step", "frame_time", "values", "input", "checkpoint", "seed")
-"""What commands are told, as environment variables (``MDREEL_STEP``) and as words (``{step}``)."""
+"""Values available to commands, as environment variables (``MDREEL_STEP``) and placeholders (``{step}``)."""
 
 _WITH_COMMAND = ("fork", "run-command")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """Something that is done when a rule fires."""
+    """Action that is carried out when a rule fires."""
 
-    type: str = entry("What is done.", choices=TYPES)
-    name: str | None = entry("What rules call it.  [default: its type]", None)
+    type: str = entry("Type of the action.", choices=TYPES)
+    name: str | None = entry("Name by which rules refer to the action.  [default: its type]", None)
     command: tuple[str, ...] | None = entry(
-        "Of fork and run-command: a program and its arguments, without a shell, run in the folder of the rules.", None
+        "For fork and run-command: a program and its arguments, run without a shell in the folder of the rules.", None
     )
-    placeholders: bool = entry("Whether {step}, {checkpoint}, ... in the command stand for the facts.", False)
+    placeholders: bool = entry("Whether {step}, {checkpoint}, ... in the command are replaced by values.", False)
     wait: bool | None = entry(
-        "Whether the command is waited for, and fails with its exit status.  [default: run-command yes, fork no]", None
+        "Whether to wait for the command and check its exit status.  [default: run-command yes, fork no]", None
     )
-    timeout: float | None = entry("The longest that it may take, s: the command is ended then.", None, least=0)
+    timeout: float | None = entry("Maximum duration of the command, s; it is ended after that.", None, least=0)
     output: str | None = entry(
-        "File behind which the command's output goes.  [default: where it is waited for, our own; else NAME.log]", None
+        "File to which the command's output is appended.  [default: standard error with wait, else NAME.log]", None
     )
-    stride: int | None = entry("Of change-stride: steps between two frames.", None, least=1)
+    stride: int | None = entry("For change-stride: steps between two frames.", None, least=1)
 
     def __post_init__(self) -> None:
-        """Check what goes together.
+        """Check that the entries are consistent.
 
         Raises
         ------
         MismatchError
-            If it does not.
+            If an entry is missing or invalid for the type.
         """
         needs = {"command": self.type in _WITH_COMMAND, "stride": self.type == "change-stride"}
         for name, is_needed in needs.items():
             if is_needed != (getattr(self, name) is not None):
-                message = f"{name} is missing" if is_needed else f"{name} makes no sense of {self.type}"
+                message = f"{name} is missing" if is_needed else f"{name} is not allowed for {self.type}"
                 raise MismatchError(f"action {self.called!r}: {message}")
         if self.type not in _WITH_COMMAND:
             of_commands = {"placeholders": self.placeholders, "wait": self.wait, "output": self.output}
             for name, value in of_commands.items():
                 if value:
-                    raise MismatchError(f"action {self.called!r}: {name} makes no sense of {self.type}")
+                    raise MismatchError(f"action {self.called!r}: {name} is not allowed for {self.type}")
         if self.timeout is not None and self.timeout == float("inf"):
             raise MismatchError(f"action {self.called!r}: timeout must be a finite number")
         if self.command is not None and not self.command[0]:
@@ -63,21 +63,21 @@ class Action:
 
     @property
     def called(self) -> str:
-        """Its name."""
+        """Name of the action, by default its type."""
         return self.name or self.type
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether its command is waited for."""
+        """Whether the steering waits for the command."""
         return self.type != "fork" if self.wait is None else self.wait
 
     def words(self, facts: Mapping[str, str]) -> list[str]:
-        """Return the command with the facts in it, where that is wanted.
+        """Return the command, with placeholders replaced if enabled.
 
         Raises
         ------
         MismatchError
-            If one of them is not known.
+            If the value of a placeholder is unknown.
         """
         assert self.command is not None
         if not self.placeholders:
@@ -85,5 +85,5 @@ class Action:
         try:
             return [word.format_map(facts) for word in self.command]
         except KeyError as error:
-            message = f"the command wants {error.args[0]}, which is not known"
+            message = f"the command needs {error.args[0]}, which is unknown"
             raise MismatchError(f"action {self.called!r}: {message}") from None

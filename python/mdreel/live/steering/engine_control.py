@@ -1,4 +1,4 @@
-"""Control of an engine by requests or signals."""
+"""Connections to an engine, through requests in its channel or a signal to its process."""
 
 import os
 import select
@@ -17,19 +17,19 @@ from mdreel.live.channels.requests import ask
 _LOOK_SECONDS = 0.1
 
 GivenUp = Callable[[], bool]
-"""Is asked now and then whether nobody waits any more."""
+"""Function that is polled while waiting, and returns True to cancel."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What an engine did.
+    """Result of an action of an engine.
 
     Attributes
     ----------
     message : str
-        In words.
+        Human-readable description.
     checkpoint : str or None
-        A checkpoint that is there now.
+        Path of a checkpoint that was written.
     """
 
     message: str
@@ -37,33 +37,33 @@ class Done:
 
 
 class Reach(Protocol):
-    """A way to an engine. What it does not have is an `UnsupportedError`."""
+    """Connection to an engine. Unsupported actions raise `UnsupportedError`."""
 
     def plan(self, kind: str) -> str:
-        """Say what would be done, without doing it."""
+        """Describe an action without carrying it out."""
 
     def stop(self, is_given_up: GivenUp) -> Done:
-        """Stop the engine; return when it has written a checkpoint."""
+        """Stop the engine; return after it has written a checkpoint."""
 
     def checkpoint(self, is_given_up: GivenUp) -> Done:
-        """Have it write a checkpoint, and go on."""
+        """Make the engine write a checkpoint and continue."""
 
     def last_checkpoint(self, is_given_up: GivenUp) -> Done:
         """Return a checkpoint to fork from."""
 
     def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
-        """Have it publish a frame every so many steps."""
+        """Change the number of steps between two published frames."""
 
 
 class ByRequests:
-    """The producer of a channel, which looks at requests between two frames: a reporter, or users' code.
+    """Connection through requests, which the producer of a channel carries out between two frames.
 
     Parameters
     ----------
     channel : Path
-        The channel's directory.
+        Directory of the channel.
     timeout : float, optional
-        For how long it may not answer, s; by default as long as it runs.
+        Maximum time to wait for an answer, s; by default as long as the simulation runs.
     """
 
     def __init__(self, channel: Path, timeout: float | None = None) -> None:
@@ -71,23 +71,23 @@ class ByRequests:
         self._timeout = timeout
 
     def plan(self, kind: str) -> str:
-        """Say what would be done."""
+        """Describe an action without carrying it out."""
         return f"ask the simulation of channel {self._channel} to {kind}"
 
     def stop(self, is_given_up: GivenUp) -> Done:
-        """Ask it to stop."""
+        """Ask the simulation to stop."""
         return self._asked("stop", {}, is_given_up)
 
     def checkpoint(self, is_given_up: GivenUp) -> Done:
-        """Ask it for a checkpoint."""
+        """Ask the simulation to write a checkpoint."""
         return self._asked("checkpoint", {}, is_given_up)
 
     def last_checkpoint(self, is_given_up: GivenUp) -> Done:
-        """Ask it for a checkpoint: the last may be old."""
+        """Ask the simulation for a new checkpoint, because the last one may be old."""
         return self.checkpoint(is_given_up)
 
     def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
-        """Ask it for another stride."""
+        """Ask the simulation to change its stride."""
         return self._asked("change-stride", {"stride": stride}, is_given_up)
 
     def _asked(self, kind: str, arguments: Mapping[str, Any], is_given_up: GivenUp) -> Done:
@@ -97,18 +97,18 @@ class ByRequests:
 
 
 class BySignal:
-    """A process that writes a checkpoint and ends when it is sent a signal, as GROMACS's mdrun at SIGTERM.
+    """Connection through a signal, after which the process writes a checkpoint and ends, such as GROMACS's mdrun.
 
     Parameters
     ----------
     process : subprocess.Popen, int, Path or None
-        The process that was started; or its number; or a file with that; or nothing, where nothing is to be stopped.
+        The process, its process ID, or a file with the process ID; None if no rule stops it.
     checkpoint : Path, optional
-        The checkpoint that it writes when it ends.
+        Checkpoint that the process writes when it ends.
     signal : int
-        The signal.
+        Number of the signal.
     timeout : float, optional
-        For how long it may take to end, s; by default as long as it takes.
+        Maximum time to wait for the end, s; by default unlimited.
     """
 
     def __init__(
@@ -124,37 +124,37 @@ class BySignal:
         self._timeout = timeout
 
     def plan(self, kind: str) -> str:
-        """Say what would be done."""
+        """Describe an action without carrying it out."""
         return f"{kind}: send {self._signal.name} to {self._spoken()}"
 
     def stop(self, is_given_up: GivenUp) -> Done:
-        """Send the signal, and wait for the end."""
+        """Send the signal and wait for the end of the process."""
         before = self._written_ns()
         with self._opened() as (number, handle):
             signals.pidfd_send_signal(handle, self._signal)
             self._await_end(number, handle, is_given_up)
-        message = f"process {number} has ended after {self._signal.name}"
+        message = f"process {number} ended after {self._signal.name}"
         if self._checkpoint is None:
             return Done(message)
         if self._written_ns() in (None, before):
-            raise StreamError(f"{self._checkpoint}: {message}, and has not written this checkpoint")
+            raise StreamError(f"{self._checkpoint}: {message} without writing this checkpoint")
         return Done(f"{message} with the checkpoint {self._checkpoint}", str(self._checkpoint))
 
     def checkpoint(self, is_given_up: GivenUp) -> Done:
-        """Refuse: no signal does that."""
-        raise UnsupportedError("an engine that is reached by signals writes checkpoints when it wants to")
+        """Raise an error, because no signal requests a checkpoint."""
+        raise UnsupportedError("an engine that is controlled by signals cannot be asked for a checkpoint")
 
     def last_checkpoint(self, is_given_up: GivenUp) -> Done:
-        """Return the last that it has written."""
+        """Return the last checkpoint of the engine."""
         if self._checkpoint is None:
-            raise MismatchError("there is no checkpoint: name the engine's in [engine]")
+            raise MismatchError("the checkpoint of the engine is unknown; set checkpoint in [engine]")
         if not self._checkpoint.exists():
-            raise FileNotFoundError(f"{self._checkpoint}: the engine has written no checkpoint yet")
+            raise FileNotFoundError(f"{self._checkpoint}: the engine has not written a checkpoint yet")
         return Done(f"the last checkpoint is {self._checkpoint}", str(self._checkpoint))
 
     def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
-        """Refuse: no signal does that."""
-        raise UnsupportedError("an engine that is reached by signals cannot change its stride")
+        """Raise an error, because no signal changes the stride."""
+        raise UnsupportedError("an engine that is controlled by signals cannot change its stride")
 
     def _spoken(self) -> str:
         if isinstance(self._process, subprocess.Popen):
@@ -163,26 +163,26 @@ class BySignal:
 
     def _number(self) -> int:
         if self._process is None:
-            raise MismatchError("there is no process to be stopped")
+            raise MismatchError("there is no process to stop; set the process of the engine in [engine]")
         if isinstance(self._process, subprocess.Popen):
             return self._process.pid
         if isinstance(self._process, int):
             return self._process
         text = self._process.read_text(encoding="utf-8", errors="replace").strip()
         if not text.isascii() or not text.isdecimal() or int(text) < 2:
-            raise FormatError(f"{self._process}: expected the number of a process, got {text[:40]!r}")
+            raise FormatError(f"{self._process}: expected a process ID, got {text[:40]!r}")
         return int(text)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[int, int]]:
-        """Give the number of the process and a handle, which stays its own when the number is another's."""
+        """Yield the process ID and a handle that stays valid if the ID is reused."""
         number = self._number()
         if isinstance(self._process, subprocess.Popen) and self._process.poll() is not None:
-            raise StreamError(f"process {number} had ended already")
+            raise StreamError(f"process {number} has already ended")
         try:
             handle = os.pidfd_open(number)
         except ProcessLookupError:
-            raise StreamError(f"there is no process {number} (any more)") from None
+            raise StreamError(f"process {number} does not exist (any more)") from None
         try:
             yield number, handle
         finally:
@@ -194,9 +194,9 @@ class BySignal:
         poll.register(handle, select.POLLIN)
         while not poll.poll(_LOOK_SECONDS * 1000):
             if until is not None and monotonic() >= until:
-                raise StreamTimeoutError(f"process {number} has not ended within {self._timeout:g} s")
+                raise StreamTimeoutError(f"process {number} did not end within {self._timeout:g} s")
             if is_given_up():
-                raise StreamError(f"process {number} was sent {self._signal.name}; nobody waits for its end any more")
+                raise StreamError(f"process {number} was sent {self._signal.name}; the wait for its end was cancelled")
 
     def _written_ns(self) -> int | None:
         if self._checkpoint is None:

@@ -1,4 +1,4 @@
-"""Engine process that a steering run starts."""
+"""Process of an engine that the steering starts, and that outlives a failed steering."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,27 +11,27 @@ STANDARD_ERROR = 2
 
 @contextmanager
 def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start an engine, and wait for its end.
+    """Start an engine, and wait for its end when the context exits.
 
     Parameters
     ----------
     command : sequence of str
-        The program and its arguments. What it says goes to our standard error.
+        The program and its arguments. Its output goes to the standard error of this process.
 
     Yields
     ------
     subprocess.Popen
-        Its process.
+        Process of the engine.
 
     Raises
     ------
     MismatchError
-        If it cannot be started.
+        If the engine cannot be started.
 
     Notes
     -----
-    A steering that fails does not take the simulation with it, which runs to its end. Ctrl-C on a terminal is for both;
-    a SIGTERM to us is passed on.
+    If the steering fails, the simulation still runs to its end. Ctrl-C on a terminal reaches both; a SIGTERM to this
+    process is forwarded.
     """
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=STANDARD_ERROR)

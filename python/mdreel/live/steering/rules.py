@@ -1,4 +1,4 @@
-"""Conditions on live results."""
+"""Rules with conditions on the values of live analyses."""
 
 import math
 from collections import deque
@@ -14,39 +14,40 @@ from mdreel.foundation.toml_schema import entry
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A condition on the values of one column, and what follows when it holds.
+    """Condition on the values of one column, and the actions when it holds.
 
-    The condition is met by a frame if its value is above or below a limit, inside or outside a window; it holds if it
-    is met by a share of the last frames. Or it holds when the last frames have an effective sample size.
+    A frame meets the condition if its value is above or below a limit, or inside or outside a window. The condition
+    holds if a share of the last frames meets it. Alternatively, it holds if the last frames reach an effective sample
+    size.
     """
 
-    name: str = entry("What the rule is called.")
-    analysis: str = entry("Whose values: the name of an analysis.")
-    column: str | None = entry("Which of its columns.  [default: the only one]", None)
-    above: float | None = entry("Met by values greater than this.", None)
-    below: float | None = entry("Met by values less than this.", None)
-    inside: tuple[float, float] | None = entry("Met by values from the first to the second of these, included.", None)
-    outside: tuple[float, float] | None = entry("Met by values less than the first or greater than the second.", None)
-    around: float | None = entry("Met by values that differ from this by at most `percent`.", None)
-    percent: float | None = entry("Of `around`: half the width of the window, in percent of its magnitude.", None)
+    name: str = entry("Name of the rule.")
+    analysis: str = entry("Name of the analysis whose values are checked.")
+    column: str | None = entry("Column of the analysis.  [default: the only one]", None)
+    above: float | None = entry("Values greater than this meet the condition.", None)
+    below: float | None = entry("Values less than this meet the condition.", None)
+    inside: tuple[float, float] | None = entry("Values between these limits, included, meet the condition.", None)
+    outside: tuple[float, float] | None = entry("Values outside these limits meet the condition.", None)
+    around: float | None = entry("Values that differ from this by at most `percent` meet the condition.", None)
+    percent: float | None = entry("For `around`: half the width of the window, in percent of its magnitude.", None)
     effective_samples: float | None = entry(
-        "Holds when the last frames have at least so many independent samples: n / g, g the statistical inefficiency.",
+        "Minimum number of independent samples in the last frames, n / g with the statistical inefficiency g.",
         None,
     )
-    frames: int = entry("How many last frames are looked at; before there are so many, nothing holds.", 1, least=1)
+    frames: int = entry("Number of last frames to check; with fewer frames, the condition does not hold.", 1, least=1)
     share: float | None = entry("Share of these frames that must meet the condition.  [default: 1]", None, least=0)
-    actions: tuple[str, ...] = entry("What is done, in this order: names of actions, or types that need no table.")
-    cool_down_frames: int = entry("For so many frames behind a firing it does not fire.", 0, least=0)
-    cool_down_seconds: float = entry("For so many seconds behind a firing it does not fire.", 0.0, least=0)
-    at_most: int = entry("How often it fires; 0 for as often as it holds.", 1, least=0)
+    actions: tuple[str, ...] = entry("Actions in this order, by name, or by type if they need no table.")
+    cool_down_frames: int = entry("Number of frames after a firing in which the rule does not fire again.", 0, least=0)
+    cool_down_seconds: float = entry("Time after a firing in which the rule does not fire again, s.", 0.0, least=0)
+    at_most: int = entry("Maximum number of firings; 0 for no limit.", 1, least=0)
 
     def __post_init__(self) -> None:
-        """Check what goes together.
+        """Check that the entries are consistent.
 
         Raises
         ------
         MismatchError
-            If it does not.
+            If entries contradict each other or are invalid.
         """
         conditions = ("above", "below", "inside", "outside", "around", "effective_samples")
         given = [name.replace("_", "-") for name in conditions if getattr(self, name) is not None]
@@ -54,14 +55,14 @@ class Rule:
             names = ", ".join(name.replace("_", "-") for name in conditions)
             self._refuse(f"expected one condition of {names}, got {' and '.join(given) or 'none'}")
         if (self.around is None) != (self.percent is None):
-            self._refuse("around and percent go together")
+            self._refuse("around and percent require each other")
         self._check_numbers()
         if self.share is not None and not 0 < self.share <= 1:
             self._refuse(f"share must be more than 0 and at most 1, not {self.share:g}")
         if self.effective_samples is not None:
             self._check_effective()
         if not self.actions:
-            self._refuse("expected an action or more")
+            self._refuse("expected at least one action")
 
     def _check_numbers(self) -> None:
         for name in ("above", "below", "around", "percent", "effective_samples", "share", "cool_down_seconds"):
@@ -78,18 +79,18 @@ class Rule:
     def _check_effective(self) -> None:
         assert self.effective_samples is not None
         if self.share is not None:
-            self._refuse("share is for conditions that single frames meet, not for effective-samples")
+            self._refuse("share is not allowed with effective-samples")
         if not 0 < self.effective_samples <= self.frames:
-            message = f"effective-samples must be more than 0 and at most the {self.frames} frames that are looked at"
+            message = f"effective-samples must be more than 0 and at most the {self.frames} checked frames"
             self._refuse(f"{message}, not {self.effective_samples:g}")
         if self.frames < 2:
-            self._refuse("effective-samples needs 2 frames or more")
+            self._refuse("effective-samples requires 2 frames or more")
 
     def _refuse(self, message: str) -> None:
         raise MismatchError(f"rule {self.name!r}: {message}")
 
     def is_met_by(self, value: float) -> bool:
-        """Return whether the value of a frame meets the condition; what is no number meets none."""
+        """Return whether the value of a frame meets the condition; NaN never does."""
         if self.above is not None:
             return value > self.above
         if self.below is not None:
@@ -101,7 +102,7 @@ class Rule:
 
     @property
     def window(self) -> tuple[float, float]:
-        """The limits of a rule that says ``inside`` or ``around``."""
+        """Limits of a rule with ``inside`` or ``around``."""
         if self.inside is not None:
             return self.inside
         assert self.around is not None
@@ -111,21 +112,21 @@ class Rule:
 
     @property
     def n_needed(self) -> int:
-        """How many of the last frames must meet the condition."""
-        # As it is written: of 0.1 and 30 frames 3, where binary numbers might say 4.
+        """Number of the last frames that must meet the condition."""
+        # Use decimal arithmetic: a share of 0.1 of 30 frames is 3, but binary rounding may give 4.
         return math.ceil(Fraction(repr(1.0 if self.share is None else self.share)) * self.frames)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule finds at a frame.
+    """Result of a condition at a frame.
 
     Attributes
     ----------
     holds : bool
-        Whether its condition holds.
+        Whether the condition holds.
     message : str
-        What was found, in words.
+        Description of the result.
     """
 
     holds: bool
@@ -133,7 +134,7 @@ class Finding:
 
 
 class Condition:
-    """The condition of a rule over frames as they come: what it finds depends on the frames, not on when they come.
+    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class Condition:
         self._n_met = 0
 
     def look_at(self, value: float) -> Finding:
-        """Take the value of the next frame, and say whether the condition holds now."""
+        """Add the value of the next frame, and return whether the condition holds."""
         if self._rule.effective_samples is not None:
             self._values.append(value)
             return self._effective()
@@ -171,14 +172,14 @@ class Condition:
 def effective_sample_size(values: list[float]) -> float:
     """Return the effective number of independent samples in a series of values, n / g.
 
-    Values that do not change, or are not all finite, are worth none: nothing is known of how they are correlated.
+    The result is 0 if the values are constant or not all finite, because their correlation is undefined.
     """
     series = np.asarray(values, np.float64)
     if len(series) < 2 or not np.isfinite(series).all() or not np.ptp(series):
         return 0.0
     try:
         return len(series) / statistical_inefficiency(series)
-    except MismatchError:  # what changes by so little that its variance is none
+    except MismatchError:  # the variance underflows to 0
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""Steering of a simulation by live results."""
+"""Evaluation of rules on live results, and execution of their actions."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from mdreel.live.steering.trigger import Verdict, Watch
 
 @dataclass(frozen=True)
 class Observed:
-    """An analysis whose values rules are about.
+    """Analysis whose values rules can check.
 
     Attributes
     ----------
     name : str
-        What rules call it.
+        Name by which rules refer to the analysis.
     analysis : Analysis
         The analysis.
     columns : callable
-        Returns its columns by name, each with a value for each frame; is given the analysis when it has results.
+        Function that returns the columns of an analysis with results by name, with one value for each frame.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Observed:
 
 @dataclass(frozen=True)
 class Steered:
-    """What came of a steering so far.
+    """Statistics of a steering so far.
 
     Attributes
     ----------
     n_frames : int
-        Frames that were looked at.
+        Number of checked frames.
     n_fired, n_acted, n_failed : int
-        How often rules fired, and how many actions were done, and could not be.
+        Number of firings, of completed actions and of failed actions.
     is_stopped : bool
-        Whether the simulation is being stopped, or was.
+        Whether the simulation was stopped or is being stopped.
     """
 
     n_frames: int = 0
@@ -69,46 +69,46 @@ def steer(
     input: str = "",  # noqa: A002 (the word of commands)
     step_of: Callable[[int, float], int | None] | None = None,
 ) -> Generator[Steered, None, None]:
-    """Hold live results of analyses against rules, frame by frame, and act.
+    """Check live results against rules frame by frame, and carry out the actions of rules that fire.
 
     Parameters
     ----------
     turns : iterable
-        Runs the analyses: what `mdreel.live` returns, with ``every=0``.
+        Iterator that runs the analyses, such as `mdreel.live.stream_results` with ``every=0``.
     observed : sequence of Observed
-        The analyses, with names.
+        Named analyses.
     plan : Plan
         Rules and actions.
     reach : Reach
-        The way to the engine: `ByRequests` or `BySignal`.
+        Connection to the engine, `ByRequests` or `BySignal`.
     log : AuditLog
-        Where all that happens is written.
+        Log of all events.
     dry_run : bool
-        Whether it is only said what would be done.
+        Whether to log actions without carrying them out.
     folder : Path, optional
-        Where commands run; by default where we do.
+        Working directory of commands; by default the current one.
     input : str
-        What is analysed: commands are told.
+        Name of the analysed input, which commands receive.
     step_of : callable, optional
-        Returns the step of a frame of this number and time.
+        Function that returns the step of a frame, given its number and time.
 
     Yields
     ------
     Steered
-        What came of it so far, each time frames have come; the last time when all actions are done.
+        Statistics after each arrival of frames, and at the end when all actions are done.
 
     Raises
     ------
     MismatchError
-        If a rule is about an analysis or a column that there is not.
+        If a rule refers to an unknown analysis or column.
     MdreelError, OSError
-        As of `mdreel.live`, or if the log cannot be written. A failing action is written to the log, and no more.
+        If an analysis fails or the log cannot be written. A failed action is only recorded in the log.
 
     Notes
     -----
-    Each frame is looked at once, in order, however many come at a time: which frame a rule fires at depends on the
-    values alone (and on the clock where it rests for seconds). Actions are done by a thread, one firing after the
-    other, while frames are taken on. When a stop is under way no rule fires, unless it fails.
+    Each frame is checked once and in order, so the frame at which a rule fires depends only on the values (and on the
+    clock for a cool-down in seconds). A thread carries out the actions of one firing after the other, while the
+    analyses continue. While the simulation is being stopped, no rule fires, unless the stop fails.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def steer(
     performer = Performer(plan.actions, reach, log, folder or Path.cwd(), input)
     steering = _Steering(observed, plan, performer, log, dry_run, step_of)
     rules = ", ".join(rule.name for rule in plan.rule)
-    log.write("started", f"rules: {rules}" + (" (dry run: nothing is done)" if dry_run else ""))
+    log.write("started", f"rules: {rules}" + (" (dry run: no action is carried out)" if dry_run else ""))
     try:
         for _ in turns:
             steering.look()
@@ -137,7 +137,7 @@ def steer(
         performer.finish()
         log.write("ended", f"{type(error).__name__}: {' '.join(str(error).split())}")
         raise
-    except BaseException:  # Ctrl-C, or nobody asks for more
+    except BaseException:  # Ctrl-C, or the caller stops to iterate
         performer.give_up()
         log.write("ended", f"interrupted after {steering.so_far().n_frames} frames")
         raise
@@ -148,7 +148,7 @@ def steer(
 
 
 class _Steering:
-    """Rules over the results of analyses as they grow."""
+    """Evaluation of rules over the growing results of analyses."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Steering:
         self._log = log
         self._dry_run = dry_run
         self._step_of = step_of
-        self._has_stopped = False  # as far as a dry run would know
+        self._has_stopped = False  # whether a dry run would have stopped the simulation
         self._stops = {name for name, action in plan.actions.items() if action.type == "stop"}
         self._n_frames = 0
 
@@ -175,7 +175,7 @@ class _Steering:
         return Steered(self._n_frames, n_fired, performer.n_acted, performer.n_failed, performer.is_stopping)
 
     def look(self) -> None:
-        """Look at the frames that have come."""
+        """Check the new frames."""
         self._performer.check()
         wanted = {watch.rule.analysis: self._observed[watch.rule.analysis] for watch in self._watches}
         columns = {name: one.columns(one.analysis) for name, one in wanted.items()}
@@ -211,17 +211,17 @@ class _Steering:
 def _column(
     rule: str, analysis: str, wanted: str | None, columns: Mapping[str, Mapping[str, ArrayLike]], n_frames: int
 ) -> tuple[str, "np.ndarray[Any, np.dtype[Any]]"]:
-    """Return the name and the values of the column that a rule is about."""
+    """Return the name and the values of the column that a rule checks."""
     there = columns[analysis]
     known = ", ".join(there) or "none"
     if wanted is None:
         if len(there) != 1:
-            raise MismatchError(f"rule {rule!r}: {analysis} has several columns, of which one must be named: {known}")
+            raise MismatchError(f"rule {rule!r}: {analysis} has several columns; set column to one of: {known}")
         wanted = next(iter(there))
     if wanted not in there:
         raise MismatchError(f"rule {rule!r}: {analysis} has no column {wanted!r}; known: {known}")
     series = np.asarray(there[wanted])
     if series.shape != (n_frames,) or series.dtype.kind not in "iufb":
-        message = f"expected a number for each of {n_frames} frames in {wanted}, got {series.dtype} {series.shape}"
+        message = f"expected one number for each of {n_frames} frames in {wanted}, got {series.dtype} {series.shape}"
         raise MismatchError(f"rule {rule!r}: {analysis}: {message}")
     return wanted, series

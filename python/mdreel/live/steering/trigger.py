@@ -1,4 +1,4 @@
-"""Triggers of rules: repetition and rest time."""
+"""Decisions when a rule fires, with its maximum number of firings and its cool-down."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -8,23 +8,23 @@ from mdreel.live.steering.rules import Condition, Rule
 
 
 class Verdict(Enum):
-    """What a rule says at a frame."""
+    """Decision of a rule at a frame."""
 
     NOTHING = "nothing"
     FIRES = "fires"
     COOLS_DOWN = "cools down"
-    """It would fire, and rests; said once for each rest."""
+    """The condition holds during the cool-down; reported once for each cool-down."""
 
 
 class Watch:
-    """A rule over frames as they come.
+    """Evaluate a rule over consecutive frames.
 
     Parameters
     ----------
     rule : Rule
         The rule.
     clock : callable
-        The time in s, which may begin anywhere.
+        Callable that returns a monotonic time, s.
     """
 
     def __init__(self, rule: Rule, clock: Callable[[], float] = monotonic) -> None:
@@ -37,19 +37,19 @@ class Watch:
         self._has_said = False
 
     def look_at(self, value: float, may_fire: bool = True) -> tuple[Verdict, str]:
-        """Take the value of the next frame.
+        """Evaluate the rule at the next frame.
 
         Parameters
         ----------
         value : float
-            The value.
+            Value of the frame.
         may_fire : bool
-            Whether anybody wants to know: a simulation that is being stopped is asked nothing more.
+            Whether the rule may fire; False while the simulation is being stopped.
 
         Returns
         -------
         tuple of Verdict and str
-            What the rule says, and why.
+            Decision and its reason.
         """
         self._n_frames += 1
         found = self._condition.look_at(value)
@@ -66,7 +66,7 @@ class Watch:
         return Verdict.FIRES, found.message
 
     def _rest(self, now: float) -> str:
-        """Say for how long it rests yet; nothing if it does not."""
+        """Describe the remaining cool-down; return an empty string if there is none."""
         frame, moment = self._fired_at
         n_frames = self.rule.cool_down_frames - (self._n_frames - frame) + 1
         seconds = self.rule.cool_down_seconds - (now - moment)

@@ -1,1 +1,1 @@
-"""Watching: channels of running simulations and the analyses on them, on a terminal and in a browser."""
+"""Watchers, which show channels and their analyses on a terminal and in a browser."""

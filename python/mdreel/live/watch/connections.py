@@ -1,4 +1,4 @@
-"""HTTP connections of the web page."""
+"""HTTP server of the page, with limits on the number and duration of connections."""
 
 import socket
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from mdreel.live.watch.request_head import read_head
 from mdreel.live.watch.token import Access
 
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
-"""The policy of what is no page."""
+"""Content security policy of responses that are not a page."""
 
 _MOST_ANSWERS = 16
 _ANSWER_SECONDS = 10.0
-"""So long somebody may take to receive an answer."""
+"""Timeout for sending a response."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,23 +34,23 @@ class _Waiting:
 
 
 class HttpServer(ThreadingHTTPServer):
-    """Answers each request in a thread of its own: one request a connection.
+    """Answer each request in its own thread, with one request per connection.
 
-    Who has connected and has not sent the head of a request yet waits in a lobby, from which the oldest has to go when
-    there are too many: connections that say nothing keep nobody out. Answers have a number of threads of their own.
+    Connections wait in a lobby until they have sent the head of a request. If there are too many, the oldest one is
+    dropped, so that silent connections do not block others. The number of concurrent responses is limited separately.
 
     Parameters
     ----------
     place : (str, int)
         Address and port.
     version : {4, 6}
-        Of the address.
+        IP version of the address.
     access : Access
-        Who is answered.
+        Access control.
     answer : callable
-        Returns type, content and policy of what is asked for; None if there is no such thing.
+        Function that returns type, content and policy of a resource; None if it does not exist.
     clock : callable
-        Returns the monotonic time, s, by which requests are late.
+        Callable that returns the monotonic time, s, for the timeout of requests.
     """
 
     daemon_threads = True
@@ -75,7 +75,7 @@ class HttpServer(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Let a connection wait for its request."""
+        """Add a connection to the lobby and start its thread."""
         waiting = _Waiting(request, client_address[0])
         with self._lock:
             self._lobby.enter(waiting)
@@ -86,28 +86,28 @@ class HttpServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Hear a connection out, and forget it."""
+        """Process a connection, and remove it from the lobby."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self.leave_lobby(request)
 
     def leave_lobby(self, request: socket.socket) -> None:
-        """Note that a connection waits no more."""
+        """Remove a connection from the lobby."""
         with self._lock:
             for waiting in self._lobby.all():
                 if waiting.connection is request:
                     self._lobby.leave(waiting)
 
     def server_bind(self) -> None:
-        """Bind, without asking a name server what this machine is called."""
+        """Bind the socket without a DNS lookup of the host name."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that others break off."""
+        """Ignore errors of connections that clients abort."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,18 +116,18 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def handle(self) -> None:
-        """Read the head of a request, and answer that."""
+        """Read the head of a request and answer it."""
         head = read_head(self.connection, self.server.clock)
         self.server.leave_lobby(self.connection)
         if not head:
             return
-        self.connection.settimeout(_ANSWER_SECONDS)  # of the whole of an answer
+        self.connection.settimeout(_ANSWER_SECONDS)  # for the complete response
         self.rfile = BufferedReader(BytesIO(head))
         self.close_connection = True
         self.handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a GET or HEAD request."""
         if not self._is_granted():
             self._refuse(HTTPStatus.FORBIDDEN)
         elif not self.server.answering.acquire(blocking=False):
@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request, or would change something; who has no token is told nothing of it."""
+        """Refuse invalid and modifying requests, without details for clients that have no token."""
         self._refuse(HTTPStatus(code) if self._is_granted() else HTTPStatus.FORBIDDEN)
 
     def _is_granted(self) -> bool:
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Security-Policy", policy)
-        # The token is in the address: nobody is told that, and nothing is kept.
+        # The URL contains the token, so it must not be sent to other sites or cached.
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -177,4 +177,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the library's name)
-        """Keep no log: the token is in the addresses."""
+        """Write no log, because the URLs contain the token."""

@@ -1,4 +1,4 @@
-"""The web page of `mdreel watch`."""
+"""HTML page of the watcher, with style and script in one response."""
 
 import base64
 import hashlib
@@ -12,15 +12,15 @@ from mdreel.foundation.html.palette import stylesheet
 
 @dataclass(frozen=True)
 class Page:
-    """The page.
+    """HTML page and its content security policy.
 
     Attributes
     ----------
     content : bytes
         HTML.
     policy : str
-        What a browser may do with it: run this script, use this style, ask this server. No more, whatever names of
-        channels, columns and rules may say.
+        Content security policy. It allows only the script and the style of the page and requests to its server, so that
+        names of channels, columns and rules cannot inject anything.
     """
 
     content: bytes
@@ -34,7 +34,7 @@ def page(interval: float) -> Page:
     Parameters
     ----------
     interval : float
-        How often it asks what is seen, s.
+        Interval of updates, s.
     """
     folder = Path(__file__).parent
     style = stylesheet() + (folder / "page.css").read_text(encoding="utf-8")
@@ -66,5 +66,5 @@ def page(interval: float) -> Page:
 
 
 def _hash(text: str) -> str:
-    """Return what the policy calls a script or a style."""
+    """Return the hash of a script or style for the policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -3,29 +3,29 @@
 from collections import deque
 
 WINDOW_SECONDS = 10.0
-"""Over so long a rate is the mean: a simulation may have a frame a second."""
+"""Window over which rates are averaged; a simulation may publish only one frame per second."""
 
 
 class Rate:
-    """How fast a number grows, over the last seconds."""
+    """Mean rate of growth of a counter over the last seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
     def see(self, number: int, now: float) -> float | None:
-        """Take what the number is now.
+        """Add the current value of the counter.
 
         Parameters
         ----------
         number : int
-            The number; a smaller one than before begins anew.
+            Value of the counter. A smaller value than before resets the rate.
         now : float
-            When that is, s.
+            Current time, s.
 
         Returns
         -------
         float or None
-            By how much it grows in a second; None as long as it was seen once.
+            Growth per second; None after the first value.
         """
         if self._seen and number < self._seen[-1][1]:
             self._seen.clear()

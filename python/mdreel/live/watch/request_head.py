@@ -1,31 +1,31 @@
-"""Reading of HTTP request heads within limits of time and size."""
+"""Reader for the head of an HTTP request, with limits on time and size."""
 
 import socket
 from collections.abc import Callable
 from time import monotonic
 
 HEAD_SECONDS = 2.0
-"""So long a request may take to come, all of its lines together."""
+"""Timeout for the complete head of a request."""
 MOST_BYTES = 16 << 10
 _MOST_AT_ONCE = 4096
 _ENDS = (b"\r\n\r\n", b"\n\n", b"\n\r\n")
 
 
 def read_head(connection: socket.socket, clock: Callable[[], float] = monotonic) -> bytes | None:
-    """Read a request up to the empty line behind its head.
+    """Read a request up to the empty line after its head.
 
     Parameters
     ----------
     connection : socket
         The connection.
     clock : callable
-        Returns the monotonic time, s.
+        Callable that returns the monotonic time, s.
 
     Returns
     -------
     bytes or None
-        What was said, also where the other side says no more before the end of its head. None if the head has not come
-        within `HEAD_SECONDS`, however often a part of it came, or has more than `MOST_BYTES`.
+        The received bytes, also if the client closes the connection early. None if the head is not complete within
+        `HEAD_SECONDS` in total, or is longer than `MOST_BYTES`.
     """
     until = clock() + HEAD_SECONDS
     head = b""

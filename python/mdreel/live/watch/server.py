@@ -1,4 +1,4 @@
-"""Local, read-only HTTP server of `mdreel watch`."""
+"""Read-only web server of the watcher, protected by a token."""
 
 import json
 import secrets
@@ -22,41 +22,41 @@ from mdreel.live.watch.token import Access
 from mdreel.live.watch.watcher import Watcher
 
 _MOST_OPEN = 16
-"""So many channels are told with their curves in one answer."""
+"""Maximum number of channels with curves in one response."""
 
 
 class Server:
-    """Shows what a watcher sees, as a page and for programs.
+    """Serve the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
 
     Parameters
     ----------
     watcher : Watcher
-        Looks at channels, once in an interval, however many look at the page.
+        Watcher, which takes one snapshot per interval, regardless of the number of clients.
     address : str
-        The address of this machine on which it listens.
+        IP address at which to listen.
     port : int
-        Where; 0 for any that is free.
+        Port; 0 selects a free port.
     interval : float
-        How often it is looked, s.
+        Interval of snapshots, s.
 
     Attributes
     ----------
     token : str
-        What a request must have to be answered.
+        Token that requests must contain.
 
     Raises
     ------
     MismatchError
-        If the address is none.
+        If the address is invalid.
     OSError
-        If nobody can listen there.
+        If the server cannot listen at the address.
     """
 
     def __init__(self, watcher: Watcher, address: str = "127.0.0.1", port: int = 0, interval: float = 1.0) -> None:
         try:
             self._address = ip_address("127.0.0.1" if address == "localhost" else address.strip("[]"))
         except ValueError:
-            raise MismatchError(f"expected an address of this machine, as 127.0.0.1, got {address!r}") from None
+            raise MismatchError(f"expected an IP address of this machine, such as 127.0.0.1, got {address!r}") from None
         self.token = secrets.token_urlsafe(24)
         self._watcher = watcher
         self._interval = interval
@@ -69,33 +69,33 @@ class Server:
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody else reaches it."""
+        """Whether only this machine can reach the server."""
         return self._address.is_loopback
 
     @property
     def url(self) -> str:
-        """Where the page is, with the token."""
+        """URL of the page with the token."""
         host = socket.gethostname() if self._address.is_unspecified else str(self._address)
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self._http.server_address[1]}/?token={self.token}"
 
     def serve(self) -> None:
-        """Look, again and again, until Ctrl-C."""
+        """Take snapshots until Ctrl-C."""
         while True:
             time.sleep(self._interval)
             self.look()
 
     def look(self) -> None:
-        """Look once; this is what is shown from now on."""
+        """Take a snapshot, which the server shows from now on."""
         self._seen = tuple(self._watcher.look())
 
     def _names(self) -> set[str]:
-        """Return what this machine is called; a name server is asked only for those who come from elsewhere."""
+        """Return the host names of this machine; use DNS only if other machines can connect."""
         name = socket.gethostname()
         return {name} if self.is_local else {name, socket.getfqdn()}
 
     def _answer(self, path: str) -> tuple[str, bytes, str] | None:
-        """Return type, content and policy of what is asked for; None if there is no such thing."""
+        """Return type, content and policy of a resource; None if it does not exist."""
         asked = urlsplit(path)
         if asked.path == "/":
             shown: Page = page(self._interval)
@@ -121,14 +121,14 @@ class Server:
 
 
 def state_of(seen: Sequence[Seen], opened: Sequence[str]) -> dict[str, Any]:
-    """Return what the page is told.
+    """Return the JSON state for the page.
 
     Parameters
     ----------
     seen : sequence of Seen
         The channels.
     opened : sequence of str
-        The paths of those of which the page shows curves, too.
+        Paths of the channels of which the page shows curves.
     """
     wanted = set(opened[:_MOST_OPEN])
     channels = []

@@ -1,4 +1,4 @@
-"""Snapshots of channels and of their analyses."""
+"""Snapshots of channels and their analyses."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,31 +12,31 @@ from mdreel.live.notices.notice import Notice
 from mdreel.live.watch.steering import Event
 
 STATES = ("running", "lost", "finished", "stopped", "failed", "absent", "unreadable")
-"""How a channel may be: as `Status` says, or not there, or nothing that can be looked at."""
+"""States of a channel: those of `Status`, ``absent``, and ``unreadable``."""
 
 ANALYSIS_STATES = ("running", "finished", "stopped", "failed", "dead", "unreadable")
-"""How an analysis may be: as its notice says, or without a process, or with a notice that cannot be read."""
+"""States of an analysis: those of its notice, ``dead`` without a process, and ``unreadable``."""
 
 HISTORY = ("elapsed", "frames_per_second", "lag")
-"""What is kept of each look: s since watching began, frames a second, and frames that the slowest is behind."""
+"""Columns of the history: time since the watcher started, s; frames per second; lag of the slowest consumer."""
 
 
 @dataclass(frozen=True)
 class SeenAnalysis:
-    """What is seen of an analysis.
+    """Snapshot of an analysis.
 
     Attributes
     ----------
     key : str
-        The name of its notice, which no other analysis of the channel has.
+        Name of its notice, unique in the channel.
     notice : Notice or None
-        What it says; None if that cannot be read.
+        Its notice; None if it cannot be read.
     name : str
-        What it is called, or the file that cannot be read.
+        Display name, or the name of the unreadable file.
     state : str
         One of `ANALYSIS_STATES`.
     reason : str or None
-        Why it has failed, or cannot be read.
+        Reason of a failure or of a read error.
     """
 
     key: str
@@ -47,12 +47,12 @@ class SeenAnalysis:
 
     @property
     def process(self) -> int:
-        """The number of its process; 0 if it does not say."""
+        """Process ID; 0 if unknown."""
         return 0 if self.notice is None else self.notice.process.number
 
     @property
     def latest(self) -> dict[str, tuple[float, str]]:
-        """Values and units of the last frame, by column; nothing where rows are not of frames."""
+        """Values and units of the last frame, by column; empty if rows do not belong to frames."""
         notice = self.notice
         if notice is None or notice.last is None or not notice.is_of_frames:
             return {}
@@ -63,30 +63,30 @@ class SeenAnalysis:
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen of a channel.
+    """Snapshot of a channel.
 
     Attributes
     ----------
     path : Path
-        Its directory.
+        Directory of the channel.
     state : str
         One of `STATES`.
     reason : str or None
-        Why it has failed, or cannot be looked at.
+        Reason of a failure or of a read error.
     status : Status or None
-        What the channel says; None if it cannot be looked at.
+        Status of the channel; None if it cannot be read.
     frame_bytes : int
-        What a frame takes in the ring, bytes; of a compressed one, at most.
+        Size of a frame in the ring, bytes; the maximum for compressed frames.
     frames_per_second : float or None
-        How fast frames come; None after one look.
+        Rate of frames; None after a single snapshot.
     analyses : tuple of SeenAnalysis
-        Analyses that say something of themselves, those that run first.
+        Analyses that publish notices, running ones first.
     events : tuple of Event
-        The end of the log of steering.
+        Last events of the steering log.
     n_damaged_events : int
-        Lines of it that cannot be read.
+        Number of unreadable lines among them.
     history : ndarray, shape (n_looks, 3), float64
-        What was seen before, thinned out: the columns of `HISTORY`; NaN where nothing was known.
+        Downsampled earlier values in the columns of `HISTORY`; NaN for missing values.
     """
 
     path: Path
@@ -102,15 +102,15 @@ class Seen:
 
     @property
     def name(self) -> str:
-        """The channel's name."""
+        """Name of the channel."""
         return printable(self.path.name)
 
     @property
     def bytes_per_second(self) -> float | None:
-        """How many bytes of frames come in a second."""
+        """Rate of frames, bytes per second."""
         return None if self.frames_per_second is None else self.frames_per_second * self.frame_bytes
 
     @property
     def lags(self) -> tuple[int, ...]:
-        """How far each consumer is behind, in frames."""
+        """Lag of each consumer, in frames."""
         return () if self.status is None else self.status.lags

@@ -1,4 +1,4 @@
-"""Snapshots of channels as JSON."""
+"""JSON representation of observed channels, with stable names."""
 
 import math
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from mdreel.live.watch.snapshot import HISTORY, Seen, SeenAnalysis
 from mdreel.live.watch.steering import Event
 
 _MOST_POINTS = 500
-"""So many points has a curve that is drawn: no screen shows more."""
+"""Maximum number of points of a curve."""
 
 
 def facts_of(seen: Seen, with_curves: bool = False) -> dict[str, Any]:
-    """Return what is seen of a channel, as JSON has it.
+    """Return the JSON representation of an observed channel.
 
     Parameters
     ----------
     seen : Seen
         The channel.
     with_curves : bool
-        Whether results so far and what was seen before are in it, and not only what is latest.
+        Whether to include earlier results and the history, instead of only the latest values.
     """
     status = seen.status
     facts: dict[str, Any] = {
@@ -50,12 +50,12 @@ def facts_of(seen: Seen, with_curves: bool = False) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | None:
-    """Return a number as JSON has it, which knows neither NaN nor infinity; with six digits."""
+    """Round a number to six digits; return None for NaN and infinity, which JSON does not support."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def columns_of(rows: NDArray[np.float64]) -> list[list[float | None]]:
-    """Return the columns of rows, as many rows as a screen can show, the last of them always."""
+    """Downsample rows for display, always including the last one, and return their columns."""
     stride = max(1, -(-len(rows) // _MOST_POINTS))
     picked = rows[::stride]
     if len(rows) and (len(rows) - 1) % stride:

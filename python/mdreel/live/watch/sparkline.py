@@ -1,4 +1,4 @@
-"""Sparklines of time series."""
+"""Sparklines, small bar charts of text characters."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,32 +7,32 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
-    """Return values as a line of bars, from the lowest to the highest.
+    """Return a sparkline of values, scaled from the lowest to the highest.
 
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        The values; those that are no number leave a gap.
+        The values; NaN leaves a gap.
     width : int
-        How many characters there may be; each stands for the mean of its values.
+        Maximum number of characters; each shows the mean of its values.
     from_zero : bool
-        Whether the lowest bar is 0, and not the lowest value.
+        Whether the scale starts at 0 instead of the lowest value.
     """
     levels = bars(values, width, from_zero)
     return "".join(" " if level is None else _LEVELS[level] for level in levels)
 
 
 def bars(values: ArrayLike, most: int, from_zero: bool = False) -> list[int | None]:
-    """Return values as bars of 0 to 7, from the lowest to the highest; in the middle if all are the same.
+    """Return values as bar heights of 0 to 7, scaled from the lowest to the highest; medium if all are equal.
 
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        The values; None stands for those that are no number.
+        The values; NaN becomes None.
     most : int
-        How many bars there may be; each stands for the mean of its values.
+        Maximum number of bars; each shows the mean of its values.
     from_zero : bool
-        Whether the lowest bar is 0, and not the lowest value.
+        Whether the scale starts at 0 instead of the lowest value.
     """
     array = np.asarray(values, np.float64)
     if not np.isfinite(array).any():

@@ -1,4 +1,4 @@
-"""Snapshots of channels on a terminal."""
+"""Terminal view of channels, their analyses and steering events."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -31,19 +31,19 @@ _MOST_EVENTS = 5
 _HEADINGS = ("channel", "state", "frames", "per second", "lag", "dropped", "latest")
 _WORDS = ("channel", "state", "latest")
 _LEAST_WIDTHS = {"per second": 60, "lag": 60, "dropped": 90}
-"""How wide a terminal is that has room for these."""
+"""Minimum width of the terminal for these columns."""
 _FRAME = 4
-"""Lines that are no channel: the heading and what is said below."""
+"""Number of lines for the heading and the footer."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """How much room there is.
+    """Size of the terminal.
 
     Attributes
     ----------
     width, height : int
-        Of the terminal, in characters.
+        Columns and lines.
     """
 
     width: int
@@ -51,30 +51,30 @@ class Room:
 
     @property
     def spark_width(self) -> int:
-        """How wide a sparkline may be."""
+        """Width of a sparkline."""
         return max(6, min(16, (self.width - 76) // 4))
 
     @property
     def latest_width(self) -> int:
-        """How much of a line is left for values, about."""
+        """Approximate width of the column with the latest values."""
         return self.width - 76
 
 
 def view(seen: Sequence[Seen], room: Room) -> RenderableType:
-    """Return what is seen as it is drawn, in no more lines than there are.
+    """Return the rendered channels, limited to the lines of the terminal.
 
     Parameters
     ----------
     seen : sequence of Seen
         The channels.
     room : Room
-        The terminal.
+        Size of the terminal.
     """
     if not seen:
         return Text("no channels yet; Ctrl-C ends", style="dim")
     events = _last_events(seen)
     n_lines = room.height - _FRAME - (len(events) + 1 if events else 0)
-    # With room for all, an analysis has a line of its own; else a channel has one for all.
+    # If there is room, each analysis has its own line; otherwise each channel has a single line.
     is_whole = sum(1 + len(one.analyses) + bool(one.reason) for one in seen) <= n_lines
     ordered = seen if is_whole else sorted(seen, key=lambda one: one.state != "running")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True, header_style="dim", show_edge=False)
@@ -91,7 +91,7 @@ def view(seen: Sequence[Seen], room: Room) -> RenderableType:
     if len(shown) < len(seen):
         left = [one.state for one in ordered[len(shown) :]]
         counts = ", ".join(f"{left.count(state)} {state}" for state in dict.fromkeys(left))
-        said = f"and {len(left)} more ({counts}): name those that matter, or make room"
+        said = f"and {len(left)} more ({counts}); name the channels to show, or enlarge the terminal"
         parts.append(Text(said, style="dim", no_wrap=True, overflow="ellipsis"))
     if events:
         parts.append(Text("steering", style="dim"))
@@ -144,7 +144,7 @@ def _row_of(seen: SeenAnalysis, room: Room) -> tuple[RenderableType, ...]:
 
 
 def _values(seen: SeenAnalysis, room: Room, n_left: int = 0) -> Iterator[Text]:
-    """Say the latest values of an analysis, each with how it went, and leave room for so many characters."""
+    """Yield the latest values of an analysis with sparklines, leaving `n_left` characters free."""
     notice = seen.notice
     if notice is None:
         return

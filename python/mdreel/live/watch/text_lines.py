@@ -1,4 +1,4 @@
-"""Snapshots of channels as lines of text."""
+"""Text output with one line for each channel, for pipes, files and logs."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from mdreel.live.watch.snapshot import Seen, SeenAnalysis
 
 
 def lines(seen: Sequence[Seen], now: float) -> list[str]:
-    """Say what is seen: for each channel one line of words, and of names with values.
+    """Return one line of text for each channel.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def lines(seen: Sequence[Seen], now: float) -> list[str]:
 
 
 def value(amount: float, unit: str = "") -> str:
-    """Say a value of an analysis, with its unit: four digits, and no comma, which some take for a point."""
+    """Format a value of an analysis with its unit, with four digits and no thousands separators."""
     return f"{amount:.4g}{f' {unit}' if unit else ''}"
 
 

@@ -1,4 +1,4 @@
-"""Token and host check of the web page."""
+"""Access control for the page, by token and host name."""
 
 import hmac
 import ipaddress
@@ -9,19 +9,19 @@ _BEARER = "bearer "
 
 
 class Access:
-    """Says whether a request is answered.
+    """Rules that decide whether a request is answered.
 
     Parameters
     ----------
     token : str
-        What it must have: in its address as ``token=``, or in its head as ``Authorization: Bearer``.
+        Required token, in the URL as ``token=`` or in the header ``Authorization: Bearer``.
     names : collection of str
-        What this machine is called.
+        Host names of this machine.
 
     Notes
     -----
-    A page of somebody else's can have its own name lead to this machine (DNS rebinding), and then ask in our name. It
-    cannot have an address for a name, nor a name of ours: requests that ask for any other host are refused.
+    A foreign web page can let its own host name resolve to this machine (DNS rebinding) and then send requests in the
+    name of the user. Therefore the ``Host`` header must be an IP address or a name of this machine.
     """
 
     def __init__(self, token: str, names: Collection[str] = ()) -> None:
@@ -34,9 +34,9 @@ class Access:
         Parameters
         ----------
         host, authorization : str or None
-            What its head says.
+            Headers of the request.
         path : str
-            What it asks for, with its query.
+            Path of the request with its query.
         """
         return self._is_own(host or "") and self._is_token(authorization, path)
 
@@ -60,5 +60,5 @@ class Access:
                 token = parse_qs(urlsplit(path).query).get("token", [""])[0]
             except ValueError:
                 return False
-        # Takes as long for a wrong token that begins as ours does as for any other.
+        # A constant-time comparison, so that response times do not reveal the token.
         return hmac.compare_digest(token.encode(errors="replace"), self._token)

@@ -1,4 +1,4 @@
-"""Watcher, which polls channels and notices."""
+"""Watcher, which takes snapshots of channels without joining them."""
 
 import math
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from mdreel.live.watch.snapshot import ANALYSIS_STATES, HISTORY, Seen, SeenAnaly
 from mdreel.live.watch.steering import SteeringLog
 
 _MOST_KEPT = 600
-"""So many looks are kept of each channel, over the whole of the time."""
+"""Maximum length of the history of each channel."""
 
 
 class Watcher:
-    """Looks at channels and at what analyses on them say; keeps what is needed for rates and curves.
+    """Take snapshots of channels and the notices of their analyses, and keep the history for rates and curves.
 
     Parameters
     ----------
     names : sequence of str
-        Channels, by name or directory, which need not be there; without any, all channels of this user.
+        Names or directories of channels, which need not exist; by default all channels of this user.
 
     Raises
     ------
     MismatchError
-        If a name is none.
+        If a name is invalid.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -40,28 +40,28 @@ class Watcher:
         self._known: dict[Path, _Watched] = {}
 
     def look(self) -> list[Seen]:
-        """Look at all channels.
+        """Take a snapshot of all channels.
 
         Returns
         -------
         list of Seen
-            One for each, in the order in which they were named, or by name. One that cannot be looked at says so.
+            Snapshot of each channel, in the given order, or sorted by name.
 
         Raises
         ------
         PermissionError
-            If the folder of channels belongs to somebody else, or others may enter.
+            If another user owns the folder of channels or may enter it.
         """
         paths = self._wanted or paths_of_channels(folder_of_channels())
         self._known = {path: self._known.get(path) or _Watched(path) for path in paths}
         now = monotonic()
         found = [watched.look(now, now - self._begun) for watched in self._known.values()]
-        # What is not there is news only of who was named.
+        # Report absent channels only if they were named.
         return [seen for seen in found if self._wanted or seen.state != "absent"]
 
 
 class _Watched:
-    """What is kept of a channel from look to look."""
+    """State of a channel that is kept between snapshots."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

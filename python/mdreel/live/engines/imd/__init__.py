@@ -1,4 +1,4 @@
-"""IMD: an engine's only client, whose frames go to a channel; and any number of clients of a channel."""
+"""Hubs for the IMD protocol, which publish the frames of an engine and serve them to IMD clients."""
 
 from mdreel.live.engines.imd.feed import Engine
 from mdreel.live.engines.imd.hub import ClientStatus, Hub

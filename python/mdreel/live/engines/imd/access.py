@@ -10,24 +10,24 @@ from os import PathLike
 from pathlib import Path
 
 from mdreel.errors import MismatchError
-from mdreel.live.engines.imd.address import Address, Place, place_of_peer
+from mdreel.live.engines.imd.address import Address, IPAddress, parse_ip_address
 from mdreel.live.nodes.security import Security
 
 TOKEN_BEGINS = b"MDREEL "
-"""What a line with a token begins with, which no message of IMD does."""
+"""Prefix of a line with a token; no IMD message starts with it."""
 _ESTABLISHED = "01"
 _ROOT = 0
 
 
 def token_of(token_file: str | PathLike[str] | None) -> str | None:
-    """Read a token, of which `Security` says what it must be.
+    """Read and check a token file; see `Security`.
 
     Raises
     ------
     FileNotFoundError, PermissionError
-        If the file is not there, or others may read it.
+        If the file does not exist, or other users may read it.
     MismatchError
-        If it holds no token.
+        If the file does not contain a valid token.
     """
     security = Security(token_file)
     security.check("tcp/")
@@ -35,31 +35,31 @@ def token_of(token_file: str | PathLike[str] | None) -> str | None:
 
 
 def line_of(token: str) -> bytes:
-    """Return the line by which a client shows its token, before it says that frames are to come."""
+    """Return the line with which a client sends its token, before it requests frames."""
     return TOKEN_BEGINS + token.encode() + b"\n"
 
 
 class Access:
-    """Who may connect.
+    """Rules that decide which clients may connect.
 
     Parameters
     ----------
     listen : Address
-        Where clients come.
+        Address at which the hub listens.
     allow : sequence of str
-        Addresses of hosts, or of networks as ``10.0.0.0/24``, whose users may all connect.
+        Hosts, or networks such as ``10.0.0.0/24``, from which all users may connect.
     token : str, optional
-        What clients have to show.
+        Token that clients must send.
 
     Raises
     ------
     MismatchError
-        If an address is none, or nothing keeps strangers out.
+        If a host or network is invalid, or if everyone could connect.
 
     Notes
     -----
-    Without `allow` and `token` it is this user (and root) on this machine: whose a connection is that comes from the
-    machine itself, the kernel says.
+    Without `allow` and `token`, only this user and root may connect, from this machine. The kernel provides the user
+    of a local connection.
     """
 
     def __init__(self, listen: Address, allow: Sequence[str] = (), token: str | None = None) -> None:
@@ -70,21 +70,21 @@ class Access:
         self._token = token
         self._user = os.geteuid()
         if not (self._networks or token is not None or listen.is_local):
-            message = "anybody who reaches this address could take frames: say which hosts may connect, or a token"
+            message = "everyone who can reach this address could read frames; name the allowed hosts or set a token"
             raise MismatchError(f"{listen}: {message}")
 
     @property
     def wants_token(self) -> bool:
-        """Whether a client has to show a token."""
+        """Whether a client must send a token."""
         return self._token is not None
 
     def is_token(self, line: bytes) -> bool:
-        """Whether a line has the token."""
+        """Return whether a line contains the token."""
         return self._token is not None and hmac.compare_digest(line, line_of(self._token))
 
     def refusal(self, connection: socket.socket) -> str | None:
-        """Return why somebody who has connected is sent away; None if he may stay."""
-        peer = place_of_peer(connection.getpeername()[0])
+        """Return the reason for refusing a connection; None if it is allowed."""
+        peer = parse_ip_address(connection.getpeername()[0])
         if self._networks:
             return None if any(peer in network for network in self._networks) else "this host is not allowed"
         if self.wants_token:
@@ -96,20 +96,20 @@ class Access:
 
 
 def user_of(connection: socket.socket) -> int | None:
-    """Return whose the other end of a connection is that comes from this machine; None if nobody holds it any more."""
-    ends = [(place_of_peer(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
+    """Return the user at the other end of a local connection; None if it has been closed."""
+    ends = [(parse_ip_address(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
     for local, remote, state, user in _connections():
         if [local, remote] == ends:
-            # One that was closed belongs to nobody, and its user is said to be 0.
+            # The kernel reports user 0 for a closed connection.
             return user if state == _ESTABLISHED else None
     return None
 
 
-_End = tuple[Place, int]
+_End = tuple[IPAddress, int]
 
 
 def _connections() -> Iterator[tuple[_End, _End, str, int]]:
-    """Look at the connections of this machine: both ends, the state, and the user of the first end."""
+    """Yield both ends, the state and the user of the first end of each TCP connection of this machine."""
     for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         if path.exists():
             for line in path.read_text().splitlines()[1:]:
@@ -118,8 +118,8 @@ def _connections() -> Iterator[tuple[_End, _End, str, int]]:
 
 
 def _end(text: str) -> _End:
-    """Return what the kernel has written of an end: words in its own byte order, and the port."""
+    """Parse an end of a connection in /proc/net/tcp: words in native byte order, and the port."""
     digits, port = text.split(":")
     words = [int(digits[at : at + 8], 16) for at in range(0, len(digits), 8)]
     place = ipaddress.ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words))
-    return place_of_peer(str(place)), int(port, 16)
+    return parse_ip_address(str(place)), int(port, 16)

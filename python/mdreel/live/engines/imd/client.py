@@ -1,4 +1,4 @@
-"""IMD clients of a hub."""
+"""Threads of a hub that each serve one IMD client."""
 
 import select
 import socket
@@ -20,7 +20,7 @@ from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.messages import HEADER, Kind, Packer, greeting
 
 GO_SECONDS = 2.0
-"""For how long somebody who has connected may take to show that he is a client, and may be."""
+"""Timeout of the handshake."""
 _LOOK_SECONDS = 0.02
 _FRAMES_AT_A_TIME = 16
 _MOST_TOKEN = 512
@@ -29,22 +29,22 @@ _RECEIVE_BYTES = 65536
 
 @dataclass(frozen=True)
 class Serving:
-    """How clients are served.
+    """Options for serving clients.
 
     Attributes
     ----------
     version : {2, 3}
-        Of IMD.
+        Version of IMD.
     start : {"earliest", "latest"} or (str, float)
-        The first frame, as of `Consumer`.
+        First frame; see `Consumer`.
     restart : float
-        For how long a producer that was lost may be away, s.
+        Maximum time to wait for a lost producer to restart, s.
     memory : int
-        How many bytes of frames wait for a client that is slow or pauses, before the oldest are dropped.
+        Maximum size of the frames buffered for a slow or paused client, bytes, before the oldest are dropped.
     patience : float
-        How long a client may take for what is left when the channel has ended, s.
+        Maximum time for sending the remaining frames after the end of the channel, s.
     clock : callable
-        Returns the monotonic time, s, by which somebody who has connected is late.
+        Callable that returns the monotonic time, s, for the timeout of the handshake.
     """
 
     version: int
@@ -56,55 +56,55 @@ class Serving:
 
 
 class Requests(Protocol):
-    """What a client may ask that is not about itself alone."""
+    """Actions of a client that affect the hub."""
 
     def admit(self, client: "Client") -> str | None:
-        """Take it among the clients, now that it has shown that it is one; return why it cannot be."""
+        """Admit a client after its handshake; return the reason if it is refused."""
 
     def leave(self, client: "Client") -> None:
-        """Note that it has gone."""
+        """Record that a client has disconnected."""
 
     def pause(self, client: "Client", is_wanted: bool) -> None:
-        """Note that it pauses, or goes on."""
+        """Record that a client pauses or resumes."""
 
     def kill(self, client: "Client") -> None:
-        """Note that it wants the simulation to end."""
+        """Record that a client asks for the end of the simulation."""
 
 
 class Client(threading.Thread):
-    """Serves one client until it leaves, the channel ends, or it says what is not IMD.
+    """Serve one client until it disconnects, the channel ends, or it sends an invalid message.
 
-    Frames are taken from the ring as they come, whether the client takes them or not, so that it holds up nobody: what
-    it has not taken waits in memory of its own. If that is full, the oldest frames are dropped, or, where the channel
-    has a staging, found there again later.
+    The thread copies frames from the ring into a buffer as soon as they are published, so that a slow client does not
+    block the producer. When the buffer is full, the oldest frames are dropped. If the channel has staging, the thread
+    reads them from there later instead.
 
     Parameters
     ----------
     connection : socket
         The connection.
     path : Path
-        The channel's directory.
+        Directory of the channel.
     serving : Serving
-        How it is served.
+        Options for serving the client.
     access : Access
-        Who may connect.
+        Access control.
     requests : Requests
-        Where pauses and kills are noted.
+        Receiver of pause and kill messages.
     rejects : Rejects
-        Where it is reported when it comes and goes, and when it was not let in.
+        Receiver of reports about connections.
 
     Attributes
     ----------
     name, host : str
-        Where it has connected from: address with port, and without.
+        Address of the client, with and without port.
     n_sent : int
-        Frames that were sent.
+        Number of frames sent.
     n_lost : int
-        Frames that were dropped, as it was too slow.
+        Number of frames dropped because the client was too slow.
     is_paused : bool
-        Whether it wants no frames for now.
+        Whether the client has paused.
     why : str or None
-        Why it was left; None as long as it is served.
+        Reason for the end of the connection; None while the client is served.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Client(threading.Thread):
         self._has_staging = (path / "staging").exists()
         self._received = bytearray()
         self._n_to_skip = 0
-        # Frames that wait: their steps are known no more, only their bytes.
+        # Encoded frames that are still to be sent.
         self._waiting: deque[bytes] = deque()
         self._n_waiting_bytes = 0
         self._sending: memoryview | None = None
@@ -148,19 +148,19 @@ class Client(threading.Thread):
         self._last_step: int | None = None
 
     def stop(self) -> None:
-        """Have it end soon."""
+        """Ask the thread to end."""
         self._stops.set()
 
     def drop(self, why: str) -> None:
-        """Have it end soon, and say why."""
+        """Ask the thread to end, for a reason."""
         self._why_dropped = why
         self._stops.set()
 
     def run(self) -> None:
-        """Serve."""
+        """Serve the client."""
         try:
             why = self._serve()
-        except Exception as error:  # noqa: BLE001 - nothing that a client does ends more than its own connection
+        except Exception as error:  # noqa: BLE001 - an error of one client must not affect the others
             why = str(error) or type(error).__name__
         finally:
             with suppress(Exception):
@@ -177,14 +177,14 @@ class Client(threading.Thread):
         self._requests.leave(self)
 
     def _serve(self) -> str:
-        """Serve; return why that has ended."""
+        """Serve the client; return the reason for the end."""
         refusal = self._refusal()
         if refusal is not None:
             return f"refused: {refusal}"
         self._was_let_in = True
-        self._report(f"{self.name}: has joined")
+        self._report(f"{self.name}: joined")
         self._join_channel(self._serving.start)
-        why = self._obey_all()  # it may have said more than that
+        why = self._obey_all()  # process messages that followed the handshake
         if why is not None:
             return why
         until = None
@@ -192,7 +192,7 @@ class Client(threading.Thread):
         while not self._stops.is_set():
             if not is_over and self._is_at_end and not self._waiting and self._sending is None:
                 is_over = True
-                # Its last words are still read: closed before that, the connection would lose what is under way.
+                # Keep reading: closing the connection now could discard data that is still in transit.
                 self._connection.shutdown(socket.SHUT_WR)
             if self._is_at_end and until is None:
                 until = monotonic() + self._serving.patience
@@ -204,7 +204,7 @@ class Client(threading.Thread):
         return "the hub has closed"
 
     def _refusal(self) -> str | None:
-        """Greet who has connected; return why he is not let in."""
+        """Send the greeting and complete the handshake; return the reason for a refusal."""
         refusal = self._access.refusal(self._connection)
         if refusal is not None:
             return refusal
@@ -216,10 +216,10 @@ class Client(threading.Thread):
             return self._requests.admit(self)
         if self._stops.is_set():
             return self._why_dropped
-        return "no token" if self._access.wants_token else "it has not said that frames may come"
+        return "no token" if self._access.wants_token else "it has not requested frames"
 
     def _turn(self, is_over: bool) -> str | None:
-        """Take frames, listen and send, each as far as it goes; return why the client is to be left."""
+        """Take, receive and send without blocking; return the reason to end the connection, if any."""
         wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
         is_taking = self._consumer is not None and not self._is_at_end
         if is_taking:
@@ -249,7 +249,7 @@ class Client(threading.Thread):
             self._consumer = None
 
     def _take(self, timeout: float) -> None:
-        """Take some frames that are there, and copy them, so that nobody waits for their place in the ring."""
+        """Copy available frames from the ring, so that their slots become free."""
         for _ in range(_FRAMES_AT_A_TIME):
             assert self._consumer is not None, "there is a channel to take from"
             try:
@@ -277,7 +277,7 @@ class Client(threading.Thread):
             timeout = 0.0
 
     def _has_room(self) -> bool:
-        """Keep what waits within bounds: drop the oldest, or leave the rest to staging; then there is no more room."""
+        """Enforce the limit of the buffer; return False if later frames must be read from staging."""
         while self._n_waiting_bytes > self._serving.memory and len(self._waiting) > 1:
             if self._has_staging:
                 self._leave_channel()
@@ -287,7 +287,7 @@ class Client(threading.Thread):
         return True
 
     def _send(self) -> None:
-        """Send as much as there is room for."""
+        """Send as much as the socket accepts."""
         while True:
             if self._sending is None:
                 if not self._waiting:
@@ -305,18 +305,18 @@ class Client(threading.Thread):
                 self.n_sent += 1
 
     def _listen(self) -> str | None:
-        """Hear what the client says; return why it is to be left."""
+        """Receive data from the client; return the reason to end the connection, if any."""
         try:
             said = self._connection.recv(_RECEIVE_BYTES)
         except BlockingIOError:
             return None
         if not said:
-            return "has left"
+            return "left"
         self._received += said
         return self._obey_all()
 
     def _obey_all(self) -> str | None:
-        """Do what was heard, as far as it is whole; return why the client is to be left."""
+        """Process complete messages; return the reason to end the connection, if any."""
         while True:
             skipped = min(self._n_to_skip, len(self._received))
             del self._received[:skipped]
@@ -329,13 +329,13 @@ class Client(threading.Thread):
                 return why
 
     def _obey(self, kind: int, value: int) -> str | None:
-        """Do what a message says; return why the client is to be left."""
+        """Process a message; return the reason to end the connection, if any."""
         match kind:
             case Kind.DISCONNECT:
-                return "has left"
+                return "left"
             case Kind.KILL:
                 self._requests.kill(self)
-                return "has left, and asked for the end of the simulation"
+                return "left and asked for the end of the simulation"
             case Kind.PAUSE:
                 self._pause(not self.is_paused or self._serving.version > 2)
             case Kind.RESUME:
@@ -343,14 +343,14 @@ class Client(threading.Thread):
             case Kind.RATE:
                 self._rate = max(value, 0)
             case Kind.FORCES_TO_APPLY:
-                # They are for the engine, which others look at as well: nothing of it is passed on.
+                # Forces are not forwarded, because the engine is shared with other clients.
                 if not 0 <= value <= self._status.manifest.n_atoms:
                     raise FormatError(f"forces on {value:,} of {self._status.manifest.n_atoms:,} atoms")
                 self._n_to_skip = 16 * value
             case Kind.GO | Kind.WAIT:
                 pass
             case _:
-                raise FormatError(f"a message of kind {kind}, which no client of IMD sends")
+                raise FormatError(f"a message of kind {kind}, which IMD clients do not send")
         return None
 
     def _pause(self, is_wanted: bool) -> None:
@@ -358,7 +358,7 @@ class Client(threading.Thread):
         self._requests.pause(self, is_wanted)
 
     def _is_let_in(self) -> bool:
-        """Wait until it has shown the token, if it has to, and has said that frames may come."""
+        """Wait for the token, if one is required, and for the request to send frames."""
         until = self._serving.clock() + GO_SECONDS
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Differences of engines from IMD version 3."""
+"""Differences of individual engines from the specification of IMD version 3."""
 
 from dataclasses import dataclass
 
@@ -6,29 +6,29 @@ from mdreel.live.engines.imd.engine import EngineFrame
 from mdreel.live.engines.imd.messages import KILOJOULES_PER_KILOCALORIE
 
 _KILOJOULES_PER_ELECTRONVOLT = 96.48533212331002
-"""Of a mole: the product of Faraday's and Avogadro's constants (CODATA 2018)."""
+"""kJ/mol per eV (CODATA 2018)."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the numbers of an engine become steps, ps and kJ/mol. Lengths are in Å in any case.
+    """Units and step offset of an engine. Lengths are always in Å.
 
     Attributes
     ----------
     time : float
-        Its unit of time, ps.
+        Unit of time, ps.
     energy : float
-        Its unit of energy, kJ/mol.
+        Unit of energy, kJ/mol.
     steps_ahead : int
-        By how much the step beside positions is ahead of the step that they are of.
+        Difference between the step that the engine sends and the step of the positions.
     """
 
     time: float = 1.0
     energy: float = 1.0
     steps_ahead: int = 0
 
-    def understand(self, frame: EngineFrame) -> None:
-        """Convert a frame in place."""
+    def convert(self, frame: EngineFrame) -> None:
+        """Convert a frame to ps and kJ/mol in place."""
         if frame.step is not None:
             frame.step -= self.steps_ahead
         if self.time != 1.0:
@@ -42,7 +42,7 @@ class Dialect:
             if frame.forces is not None:
                 frame.forces *= self.energy
             if frame.energies is not None:
-                frame.energies[1:] *= self.energy  # the first is a temperature
+                frame.energies[1:] *= self.energy  # the first element is the temperature
 
 
 DIALECTS = {
@@ -52,8 +52,9 @@ DIALECTS = {
     "metal": Dialect(energy=_KILOJOULES_PER_ELECTRONVOLT),
     "real": Dialect(time=0.001, energy=KILOJOULES_PER_KILOCALORIE),
 }
-"""By the names that users say.
+"""Dialects by name.
 
-``gromacs`` is that of GROMACS up to 2022 at least, in version 2; ``kcal`` that of version 2 as VMD's header has it;
-``metal`` and ``real`` those of LAMMPS, which sends its own units (https://docs.lammps.org/units.html) in both versions.
+``gromacs`` is IMD version 2 as GROMACS implements it (at least up to 2022). ``kcal`` is version 2 as in VMD's header.
+``metal`` and ``real`` are those of LAMMPS, which sends its own units (https://docs.lammps.org/units.html) in both
+versions.
 """

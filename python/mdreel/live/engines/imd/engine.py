@@ -1,4 +1,4 @@
-"""Connection to an engine that speaks IMD."""
+"""Connection to an IMD engine and the frames that it sends."""
 
 import socket
 import threading
@@ -20,19 +20,19 @@ _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
 _GREETING_SECONDS = 30.0
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""An engine whose machine is gone says nothing: after a minute its silence is a loss."""
+"""TCP keep-alive settings, which detect an engine whose machine has failed after a minute."""
 
 
 @dataclass
 class EngineFrame:
-    """A frame as an engine has sent it. Its arrays are overwritten by the next one.
+    """Frame in the units of the engine. The next frame overwrites its arrays.
 
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32
         Positions, Å.
     step : int or None
-        The step of the simulation.
+        Step of the simulation.
     time : float or None
         Time, ps.
     time_step : float or None
@@ -40,9 +40,9 @@ class EngineFrame:
     box : ndarray, shape (3, 3), float64, or None
         Row vectors of the cell, Å.
     velocities, forces : ndarray, shape (n_atoms, 3), float32, or None
-        Å/ps; kJ/(mol Å).
+        Velocities, Å/ps; forces, kJ/(mol Å).
     energies : ndarray, shape (9,), float64, or None
-        Of `messages.ENERGIES`, as the engine has them.
+        Energies in the order of `messages.ENERGIES`, in the units of the engine.
     """
 
     positions: NDArray[Any]
@@ -56,27 +56,27 @@ class EngineFrame:
 
 
 class EngineLink:
-    """The connection to an engine, whose only client this is.
+    """Connection to an engine. The engine accepts a single client.
 
     Parameters
     ----------
     address : Address
-        Where the engine listens.
+        Address at which the engine listens.
     most_bytes : int
-        What a frame may take at most; checked before any memory is.
+        Maximum size of a frame, bytes, checked before memory is allocated.
     n_atoms : int, optional
-        How many atoms the engine must send.
+        Number of atoms that the engine must send.
     token : str, optional
-        What is shown first to one that asks for it, as another hub does.
+        Token to send first, if the engine is another hub.
 
     Attributes
     ----------
     session : Session
-        What the engine has said of its frames; there when it was opened.
+        Session information of the engine; set by `open`.
     n_frames : int
-        Frames that came whole.
+        Number of complete frames received.
     has_said_goodbye : bool
-        Whether the engine has said that it disconnects.
+        Whether the engine has sent a disconnect message.
     """
 
     session: Session
@@ -94,21 +94,21 @@ class EngineLink:
         self.has_said_goodbye = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
-        """Connect, and read what the engine says first. Frames come when `go` has been called.
+        """Connect and complete the handshake. The engine sends frames after `go`.
 
         Parameters
         ----------
         wait : float
-            For how long it may not be there, s.
+            Maximum time to wait for the engine, s.
         stops : Event
-            Ends the waiting.
+            Event that ends the waiting.
 
         Raises
         ------
         StreamTimeoutError
-            If it is not there in time, or says nothing.
+            If the engine does not accept the connection in time or sends no greeting.
         FormatError, UnsupportedError
-            If it does not speak IMD of version 2 or 3, or sends no positions.
+            If the engine does not speak IMD version 2 or 3, or sends no positions.
         """
         self._socket = connected = self._connected(wait, stops)
         connected.settimeout(_GREETING_SECONDS)
@@ -123,30 +123,31 @@ class EngineLink:
             else:
                 n_bytes = self._expect(Kind.SESSION)
                 if n_bytes != 7:
-                    raise FormatError(f"{self._address}: expected a session that is told in 7 bytes, got {n_bytes}")
+                    raise FormatError(f"{self._address}: expected session information of 7 bytes, got {n_bytes}")
                 self.session = session_of(self._read(n_bytes), byte_order)
         except TimeoutError as error:
-            message = f"it has said nothing for {_GREETING_SECONDS:g} s: it has a client already, or is no engine"
+            reason = "it already has a client, or it is not an IMD engine"
+            message = f"no greeting within {_GREETING_SECONDS:g} s; {reason}"
             raise StreamTimeoutError(f"{self._address}: {message}") from error
         if not self.session.positions:
-            raise UnsupportedError(f"{self._address}: the engine sends no positions: have it send coordinates")
+            raise UnsupportedError(f"{self._address}: the engine sends no positions; configure it to send coordinates")
         self._unpacker = Unpacker(self.session.byte_order)
         return self
 
     def go(self, rate: int | None = None) -> None:
-        """Have frames come, each `rate` steps if that is said."""
+        """Request frames, every `rate` steps if it is given."""
         assert self._socket is not None, "it was opened"
         self._socket.settimeout(None)
         said = b"" if self._token is None else line_of(self._token)
         self._send(said + header(Kind.GO) + (b"" if rate is None else header(Kind.RATE, rate)))
 
     def pause(self, is_wanted: bool) -> None:
-        """Have the engine pause, or go on."""
+        """Pause or resume the engine."""
         with self._sending:
             if is_wanted is self._is_paused:
                 return
             self._is_paused = is_wanted
-        # In version 2 the same message, said again, has it go on.
+        # In version 2, a second pause message resumes the engine.
         self._send(header(Kind.PAUSE if is_wanted or self.session.version == 2 else Kind.RESUME))
 
     def kill(self) -> None:
@@ -154,7 +155,7 @@ class EngineLink:
         self._send(header(Kind.KILL))
 
     def leave(self) -> None:
-        """Say goodbye; whoever waits for a frame finds that there is none."""
+        """Disconnect; a thread that waits for a frame then finds the end of the connection."""
         if self._socket is not None:
             with suppress(OSError, StreamError):
                 self._send(header(Kind.DISCONNECT))
@@ -162,22 +163,22 @@ class EngineLink:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Leave, and close the connection, at which nobody may read any more."""
+        """Disconnect and close the socket. No thread may still be reading from it."""
         self.leave()
         if self._socket is not None:
             self._socket.close()
 
     def frames(self) -> Iterator[EngineFrame]:
-        """Return frames as they come, up to the end of the connection between two of them.
+        """Yield frames as they arrive, until the connection ends between two frames.
 
         Raises
         ------
         StreamError
-            If the connection is lost, or ends within a frame.
+            If the connection is lost or ends within a frame.
         FormatError
-            If a message is not what it should be.
+            If a message is invalid.
         MismatchError
-            If the number of atoms is another one, or a frame takes more memory than it may.
+            If the number of atoms is wrong or a frame is too large.
         """
         read = self._next_of_2 if self.session.version == 2 else self._next_of_3
         while (frame := read()) is not None:
@@ -221,7 +222,7 @@ class EngineLink:
         return frame
 
     def _next_of_2(self) -> EngineFrame | None:
-        """Read up to the next positions: energies come before them, after them, or not at all."""
+        """Read up to the next positions. Energies may precede or follow positions, or be absent."""
         frame = EngineFrame(self._empty)
         while (found := self._header_between_frames()) is not None:
             kind, n = found
@@ -231,14 +232,14 @@ class EngineLink:
             if kind != Kind.ENERGIES:
                 raise self._unexpected("energies or positions", kind, n)
             frame.step, frame.energies = self._unpacker.energies(self._block(Kind.ENERGIES, n))
-        return None  # energies that came alone are no frame: some engines send them at steps of their own
+        return None  # energies alone are not a frame; some engines send them at other steps
 
     @property
     def _empty(self) -> NDArray[Any]:
         return np.empty((0, 3), np.float32)
 
     def _header_between_frames(self) -> tuple[int, int] | None:
-        """Read a header, where the connection may end."""
+        """Read a header; return None at the end of the connection."""
         said = self._read(HEADER.size, may_end=True)
         if not said:
             return None
@@ -262,14 +263,14 @@ class EngineLink:
         return self._read(self._unpacker.n_bytes[kind])
 
     def _of_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
-        """Read three numbers an atom, as many as can be believed."""
+        """Read three numbers per atom, after checking the number of atoms."""
         if self._n_atoms is None:
             n_kinds = sum(getattr(self.session, name) for name in OF_ATOMS)
             if n_atoms < 1:
                 raise FormatError(f"{self._where}: expected 1 atom or more, got {n_atoms}")
             if 12 * n_atoms * n_kinds > self._most_bytes:
                 message = f"a frame of {n_atoms:,} atoms would take more than {self._most_bytes:,} bytes"
-                raise MismatchError(f"{self._where}: {message}: allow more memory if that is right")
+                raise MismatchError(f"{self._where}: {message}; increase the memory limit if the number is correct")
             self._n_atoms = n_atoms
         if n_atoms != self._n_atoms:
             message = f"expected {kind.name.lower()} of {self._n_atoms:,} atoms, got {n_atoms:,}"
@@ -281,7 +282,7 @@ class EngineLink:
         return array
 
     def _read(self, n_bytes: int, *, may_end: bool = False) -> bytes:
-        """Read so many bytes; none at all if the connection has ended where it may."""
+        """Read a number of bytes; return no bytes if the connection ends and `may_end` is set."""
         content = bytearray(n_bytes)
         return bytes(content) if self._read_into(memoryview(content), may_end=may_end) else b""
 
@@ -298,7 +299,7 @@ class EngineLink:
             if n == 0:
                 if may_end and n_read == 0:
                     return False
-                raise self._lost("the connection has ended within a message or a frame")
+                raise self._lost("the connection ended within a message or a frame")
             n_read += n
         return True
 
@@ -317,7 +318,7 @@ class EngineLink:
                 return socket.create_connection(self._address, timeout=_CONNECT_SECONDS)
             except OSError as error:
                 if monotonic() >= until or stops.is_set():
-                    raise StreamTimeoutError(f"{self._address}: no engine answers: {error.strerror}") from error
+                    raise StreamTimeoutError(f"{self._address}: no answer from the engine: {error.strerror}") from error
             stops.wait(_AGAIN_SECONDS)
 
     @property

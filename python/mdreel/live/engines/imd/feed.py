@@ -1,4 +1,4 @@
-"""Publishing of an IMD engine's frames on a channel."""
+"""Feeds, which publish the frames of an IMD engine on a channel."""
 
 import threading
 from collections.abc import Callable
@@ -23,39 +23,41 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Engine:
-    """A simulation that speaks IMD, and what is to be known of it that IMD does not say.
+    """Address and properties of a simulation engine that speaks IMD.
 
     Attributes
     ----------
     address : str
-        Where it listens, as ``127.0.0.1:8888``.
+        Address at which the engine listens, such as ``127.0.0.1:8888``.
     wait : float
-        For how long it may not be there, s.
+        Maximum time to wait for the engine, s.
     n_atoms : int, optional
-        How many atoms it must send.
+        Number of atoms that the engine must send.
     n_frames : int, optional
-        How many frames it is to send. Then the channel ends as *finished* when they came, and as *failed* when the
-        connection ends with another number. Without, it ends as *finished* where the engine says goodbye, and as
-        *stopped* where it just closes the connection, which looks the same as its death between two frames.
+        Number of frames that the engine must send. The channel then ends as *finished* after these frames, and as
+        *failed* if the connection ends with another number. Without it, the channel ends as *finished* if the engine
+        sends a disconnect message. It ends as *stopped* if the engine only closes the connection, which looks the same
+        as a crash between two frames.
     rate : int, optional
-        Steps between two frames, which the engine is asked for.
+        Number of steps between two frames to request from the engine.
     time_step : float, optional
-        Time between two steps, ps: what times are made of where the engine sends none, as in version 2.
+        Time between two steps, ps. Times are computed from it if the engine sends none, as in version 2.
     stride : int, optional
-        Steps between two frames: what steps are made of where the engine sends none, as in version 2 without energies.
+        Number of steps between two frames. Steps are computed from it if the engine sends none, as in version 2 without
+        energies.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
-        How it sends numbers: as version 3 says, in ps, Å and kJ/mol; as GROMACS does in version 2; with energies in
-        kcal/mol, as others do there; or as LAMMPS does, in what it calls metal or real units.
+        Units and step numbers of the engine: version 3 of IMD (ps, Å and kJ/mol), GROMACS in version 2, version 2 with
+        energies in kcal/mol, or LAMMPS with metal or real units.
     token_file : path, optional
-        A token to be shown to the engine, which is another hub then.
+        File with the token to send to the engine, if it is another hub.
     n_consumers : int
-        How many consumers are waited for before the first frame is published: the engine waits meanwhile.
+        Number of consumers to wait for before the first frame is published. The engine waits meanwhile.
     n_slots, full, staging
-        As of `Producer`.
+        See `Producer`.
     memory : str or int
-        The most that the ring takes, in bytes or as ``"1G"``: what the engine says of sizes is not believed beyond it.
+        Maximum size of the ring, in bytes or as ``"1G"``. It limits the sizes that the engine can announce.
     resumes : bool
-        Whether the channel goes on where a hub has died before.
+        Whether to continue a channel whose hub has died.
     """
 
     address: str
@@ -84,33 +86,33 @@ class Engine:
                 raise MismatchError(f"{self.address}: {name} must be a positive number, not {value!r}")
 
     def link(self) -> EngineLink:
-        """Return a connection that is still to be opened."""
+        """Return a connection to the engine, not opened yet."""
         most_bytes = bytes_of(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
         return EngineLink(Address.of(self.address), most_bytes, self.n_atoms, token_of(self.token_file))
 
 
 class Feed(threading.Thread):
-    """Publishes the frames of an engine on a channel until they end, or it is stopped.
+    """Thread that publishes the frames of an engine on a channel until the engine ends or the feed is stopped.
 
     Parameters
     ----------
     engine : Engine
         The engine.
     path : Path
-        The channel's directory.
+        Directory of the channel.
     report : callable
-        Called with lines of text.
+        Callable that receives lines of text.
 
     Attributes
     ----------
     is_open : Event
-        Set when the channel is there, or will never be.
+        Event that is set when the channel exists, or when it will not be created.
     end : str or None
-        How the channel has ended, or is to be told to have ended.
+        End of the channel.
     error : Exception or None
-        Why the feed has failed.
+        Exception with which the feed has failed.
     n_published : int
-        Frames that are on the channel.
+        Number of published frames.
     """
 
     def __init__(self, engine: Engine, path: Path, report: Callable[[str], object]) -> None:
@@ -127,27 +129,25 @@ class Feed(threading.Thread):
         self.link = engine.link()
 
     def connect(self) -> None:
-        """Connect to the engine, and have its frames come.
+        """Connect to the engine and request its frames.
 
         Raises
         ------
         MismatchError
-            If it says too little, and nobody has said the rest.
+            If the engine sends no times and `Engine.time_step` is not set.
         MdreelError
-            As of `EngineLink.open`.
+            If connecting fails; see `EngineLink.open`.
         """
         session = self.link.open(self.engine.wait, self._stops).session
         if not session.time and self.engine.time_step is None:
-            message = f"version {session.version} of IMD says no times" if session.version == 2 else "it sends no times"
-            raise MismatchError(
-                f"{self.engine.address}: {message}: say the time between two steps (time_step, --time-step)"
-            )
+            reason = "IMD version 2 has no times" if session.version == 2 else "the engine sends no times"
+            raise MismatchError(f"{self.engine.address}: {reason}; set the time step (time_step, --time-step)")
         order = {"<": "little", ">": "big"}[session.byte_order]
-        self._report(f"{self.engine.address}: an engine that speaks version {session.version} of IMD, {order}-endian")
+        self._report(f"{self.engine.address}: engine with IMD version {session.version}, {order}-endian")
         self.link.go(self.engine.rate)
 
     def stop(self) -> None:
-        """Leave the engine, and end the channel as stopped."""
+        """Disconnect from the engine and end the channel as stopped."""
         self._stops.set()
         if self.is_alive():
             self.link.leave()
@@ -155,28 +155,28 @@ class Feed(threading.Thread):
             self.link.close()
 
     def run(self) -> None:
-        """Publish until the end."""
+        """Publish frames until the end."""
         try:
             for frame in self.link.frames():
                 self._publish(frame)
                 if self._stops.is_set():
                     break
             self._conclude()
-        except Exception as error:  # noqa: BLE001 - whatever an engine sends, the channel gets an end
+        except Exception as error:  # noqa: BLE001 - the channel must end, whatever the engine sends
             self._fail(error)
         finally:
             self.link.close()
             self.is_open.set()
 
     def _conclude(self) -> None:
-        """Say how it has ended: that a connection is closed does not say that a simulation was done."""
+        """End the channel. A closed connection alone does not mean that the simulation finished."""
         expected, n_frames = self.engine.n_frames, self.n_published
         if self._stops.is_set():
             self._end("stopped")
         elif expected is not None and n_frames != expected:
             raise StreamError(f"{self.engine.address}: expected {expected:,} frames, got {n_frames:,}")
         elif self._producer is None:
-            raise StreamError(f"{self.engine.address}: the engine has closed the connection before its first frame")
+            raise StreamError(f"{self.engine.address}: the engine closed the connection before its first frame")
         else:
             is_said = expected is not None or self.link.has_said_goodbye
             self._end("finished" if is_said else "stopped")
@@ -194,7 +194,7 @@ class Feed(threading.Thread):
             self._producer.end(how, reason)
 
     def _publish(self, frame: EngineFrame) -> None:
-        DIALECTS[self.engine.dialect].understand(frame)
+        DIALECTS[self.engine.dialect].convert(frame)
         step = self._step_of(frame)
         time = frame.time if frame.time is not None else step * (self.engine.time_step or 0.0)
         if self._producer is None:
@@ -205,7 +205,7 @@ class Feed(threading.Thread):
                 self._producer.publish(
                     frame.positions, step, time, frame.box, frame.velocities, frame.forces, frame.energies
                 )
-            except StreamTimeoutError:  # no room so far: the engine waits, and who wants to stop does not
+            except StreamTimeoutError:  # while the ring is full, the engine waits, but `stop` takes effect
                 continue
             self.n_published += 1
             return
@@ -214,16 +214,16 @@ class Feed(threading.Thread):
         if frame.step is not None:
             return frame.step
         if self.engine.stride is None:
-            message = "the engine says no steps: say the steps between two frames (stride, --stride)"
+            message = "the engine sends no step numbers; set the number of steps between two frames (stride, --stride)"
             raise MismatchError(f"{self.engine.address}: {message}")
         return self.n_published * self.engine.stride
 
     def _opened(self, frame: EngineFrame, step: int) -> Producer:
-        """Open the channel, which is of frames like the first."""
+        """Open the channel with the sections of the first frame."""
         session, engine = self.link.session, self.engine
         is_lost = _is_lost(self.path)
         if is_lost and not engine.resumes:
-            message = "its hub has died: go on with it (resumes, --resume), or remove the channel"
+            message = "the hub of this channel has died; continue it (resumes, --resume) or remove the channel"
             raise MismatchError(f"{self.path}: {message}")
         producer = Producer(
             self.path,
@@ -252,7 +252,7 @@ class Feed(threading.Thread):
 
 
 def _is_lost(path: Path) -> bool:
-    """Whether a channel had a producer that has died without an end."""
+    """Return whether the producer of a channel died without ending it."""
     try:
         status = channel_status(path)
     except FileNotFoundError:

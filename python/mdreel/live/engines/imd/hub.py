@@ -1,4 +1,4 @@
-"""Hubs, which serve many IMD clients from one engine or channel."""
+"""Hubs, which serve the frames of an engine or a channel to any number of IMD clients."""
 
 import socket
 import threading
@@ -13,8 +13,8 @@ from typing import Self, get_args
 
 from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.consumer import Start, begin_of
-from mdreel.live.channels.directory import place_of, when_there
+from mdreel.live.channels.consumer import Start, parse_start
+from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.status import Status
 from mdreel.live.choices import ForwardedCommand
@@ -28,21 +28,21 @@ from mdreel.live.engines.imd.messages import VERSIONS
 _LOOK_SECONDS = 0.1
 _MOST_CLIENTS = 48
 PASSED_ON: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
-"""What may be passed on to the engine."""
+"""Messages of clients that a hub can forward to the engine."""
 
 
 @dataclass(frozen=True)
 class ClientStatus:
-    """What a hub has done for a client.
+    """Statistics of a client.
 
     Attributes
     ----------
     address : str
-        Where it has connected from.
+        Address of the client.
     state : str
-        ``served`` or ``paused``; or why it was left.
+        ``served`` or ``paused``, or the reason for the end of the connection.
     n_sent, n_lost : int
-        Frames that were sent; frames that were dropped, as it was too slow.
+        Number of frames sent, and of frames dropped because the client was too slow.
     """
 
     address: str
@@ -52,57 +52,58 @@ class ClientStatus:
 
 
 class Hub:
-    """Serves the frames of a channel to any number of clients that speak IMD, and fills it from an engine that does.
+    """Serve the frames of a channel to any number of IMD clients, and optionally fill the channel from an IMD engine.
 
-    Such an engine has one client at most, which must not die. The hub is that client, and its own clients may come
-    late, be slow, pause, talk nonsense or be killed: neither the engine nor other clients notice.
+    An engine accepts a single client, which must not disconnect. The hub is that client. Its own clients may join late,
+    be slow, pause, send invalid messages or crash without affecting the engine or each other.
 
     Parameters
     ----------
     channel : str or path
-        The channel; see `mdreel.live.channel`. With an engine it is made; without, it is one that is there.
+        The channel; see `mdreel.live.channel`. With an engine, the hub creates it; without, it must exist.
     listen : str
-        Where clients come; a port of 0 takes a free one.
+        Address at which the hub listens; port 0 selects a free port.
     engine : Engine or str, optional
         The engine, or its address.
     version : {3, 2}
-        Of IMD, for clients: who serves says it, and clients cannot choose.
+        IMD version for clients. The protocol lets the server choose it.
     start : {"earliest", "latest"} or (str, float)
-        The first frame that a client gets: the first that there still is, in staging or in the ring; the next to come;
-        or as of `Consumer`.
+        First frame for a client: the oldest frame still available in staging or in the ring, the next frame to be
+        published, or a later position; see `Consumer`.
     wait : float
-        For how long a channel without engine may not be there, s.
+        Maximum time to wait for a channel without an engine, s.
     restart : float
-        For how long the producer of such a channel may be away when it was lost, s.
+        Maximum time to wait for the lost producer of such a channel to restart, s.
     allow : sequence of str
-        Hosts, or networks as ``10.0.0.0/24``, whose users may all connect; by default it is this user on this machine.
+        Hosts, or networks such as ``10.0.0.0/24``, from which all users may connect; by default only this user on this
+        machine.
     token_file : path, optional
-        A token that clients must show, which only other hubs can.
+        File with the token that clients must send. Only other hubs support tokens.
     all_interfaces : bool
-        Whether the address may be that of all interfaces.
+        Whether the hub may listen on all interfaces.
     passes_on : sequence of {"pause", "kill"}
-        What a client asks for that is passed on to the engine: it pauses as long as any client does.
+        Client messages to forward to the engine. The engine pauses while any client pauses.
     memory : str or int
-        How much waits for each client that is slow or pauses, in bytes or as ``"64M"``, before it loses the oldest
-        frames.
+        Maximum size of the frames buffered for each slow or paused client, in bytes or as ``"64M"``, before the oldest
+        are dropped.
     patience : float
-        How long clients may take for what is left when the channel has ended, s.
+        Maximum time for sending the remaining frames after the end of the channel, s.
     linger : float
-        For how long clients may still come then, s.
+        Time during which clients may still connect after the end of the channel, s.
     report : callable, optional
-        Called with lines of text, when an engine or a client comes or goes.
+        Callable that receives a line of text when an engine or a client connects or disconnects.
 
     Attributes
     ----------
     path : Path
-        The channel's directory.
+        Directory of the channel.
 
     Raises
     ------
     MismatchError
-        If an argument makes no sense, or nothing keeps strangers out.
+        If an argument is invalid, or if everyone could connect.
     FileNotFoundError, PermissionError
-        If a token's file is not there, or others may read it.
+        If the token file does not exist, or other users may read it.
 
     Examples
     --------
@@ -133,15 +134,15 @@ class Hub:
         self.path: Path = place_of(channel)
         self._listen = Address.of(listen)
         if self._listen.is_everywhere and not all_interfaces:
-            raise MismatchError(f"{listen}: this listens at all interfaces: name one, or ask for all of them")
+            raise MismatchError(f"{listen}: this address means all interfaces; choose one, or allow them all")
         if version not in VERSIONS:
             raise MismatchError(f"expected version 2 or 3 of IMD, got {version!r}")
         self._passes_on = frozenset(passes_on)
         if unknown := self._passes_on.difference(PASSED_ON):
-            raise MismatchError(f"passes_on is about {' and '.join(PASSED_ON)}, not {', '.join(sorted(unknown))}")
+            raise MismatchError(f"passes_on supports {' and '.join(PASSED_ON)}, not {', '.join(sorted(unknown))}")
         if self._passes_on and engine is None:
-            raise MismatchError("passes_on needs an engine: that of a channel is not connected with this hub")
-        begin_of(start)
+            raise MismatchError("passes_on requires an engine; set engine=")
+        parse_start(start)
         self._access = Access(self._listen, allow, token_of(token_file))
         self._serving = Serving(version, start, restart, bytes_of(memory), patience)
         self._wait = wait
@@ -155,7 +156,7 @@ class Hub:
         self._accepting: threading.Thread | None = None
         self._stops = threading.Event()
         self._lock = threading.Lock()
-        # Who has connected is in the lobby until it has shown that it is a client, and may be.
+        # Connections stay in the lobby until their handshake is complete.
         self._lobby: Lobby[Client] = Lobby(self._rejects.note)
         self._clients: list[Client] = []
         self._error: BaseException | None = None
@@ -163,16 +164,16 @@ class Hub:
         self._gone: list[ClientStatus] = []
 
     def open(self) -> Self:
-        """Listen, and connect to the engine. Clients are served as soon as there is a channel.
+        """Listen and connect to the engine. Clients are served as soon as the channel exists.
 
         Raises
         ------
         OSError
-            If the address cannot be listened at.
+            If the hub cannot listen at the address.
         FileNotFoundError
-            If there is no such channel, and no engine.
+            If the channel does not exist and no engine is given.
         MdreelError
-            If the engine does not answer, or not as it should.
+            If the engine does not answer or sends an invalid message.
         """
         if self._socket is not None:
             return self
@@ -183,7 +184,7 @@ class Hub:
             raise OSError(error.errno, error.strerror, str(self._listen)) from error
         try:
             if self._feed is None:
-                when_there(lambda: Status.of(self.path), self._wait)
+                wait_until_available(lambda: Status.of(self.path), self._wait)
             else:
                 self._feed.connect()
                 self._feed.start()
@@ -199,41 +200,41 @@ class Hub:
 
     @property
     def address(self) -> str:
-        """Where clients come."""
+        """Address at which the hub listens."""
         if self._socket is None:
             return str(self._listen)
         return str(Address(self._listen.host, self._socket.getsockname()[1]))
 
     @property
     def clients(self) -> list[ClientStatus]:
-        """What was done for each client, those first that are gone."""
+        """Statistics of each client, former clients first."""
         with self._lock:
             return [*self._gone, *map(_status_of, [*self._clients, *self._lobby.all()])]
 
     @property
     def n_refused(self) -> int:
-        """Connections that were not let in."""
+        """Number of refused connections."""
         return self._rejects.n
 
     def wait(self, timeout: float | None = None) -> str:
-        """Wait until the channel has ended, and clients have what is left of it.
+        """Wait until the channel has ended and clients have received the remaining frames.
 
         Parameters
         ----------
         timeout : float, optional
-            For how long, s; by default as long as it takes.
+            Maximum time to wait, s; by default unlimited.
 
         Returns
         -------
         str
-            How it has ended: ``finished``, ``stopped``, ``failed`` or ``lost``.
+            End of the channel: ``finished``, ``stopped``, ``failed`` or ``lost``.
 
         Raises
         ------
         StreamTimeoutError
-            If that takes longer.
+            If the timeout has passed.
         StreamError
-            If clients are let in no more, because the thread that does so has died.
+            If the thread that accepts clients has died.
         MdreelError, OSError
             If the frames of the engine could not be published.
         """
@@ -253,14 +254,14 @@ class Hub:
                 if rest >= 0 and not is_awaited:
                     break
             if until is not None and now >= until:
-                raise StreamTimeoutError(f"{self.path}: no end came within {timeout:g} s")
-            self._stops.wait(_LOOK_SECONDS)  # a signal may meet another thread: this one is to look for it
+                raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout:g} s")
+            self._stops.wait(_LOOK_SECONDS)  # wake up regularly, so that signals are handled
         if self._feed is not None and self._feed.error is not None:
             raise self._feed.error
         return state
 
     def close(self) -> None:
-        """Leave clients and the engine. The channel ends as *stopped*, if it was the engine's and has not ended."""
+        """Disconnect from clients and engine. A channel of an engine ends as *stopped*, if it has not ended yet."""
         self._stops.set()
         if self._feed is not None:
             self._feed.stop()
@@ -281,7 +282,7 @@ class Hub:
         self._rejects.say_number("connections")
 
     def admit(self, client: Client) -> str | None:
-        """Take somebody who has connected among the clients; return why that cannot be."""
+        """Admit a client after its handshake; return the reason if it is refused."""
         with self._lock:
             self._lobby.leave(client)
             if len(self._clients) >= _MOST_CLIENTS:
@@ -290,7 +291,7 @@ class Hub:
         return None
 
     def leave(self, client: Client) -> None:
-        """Put down what was done for a client that has gone."""
+        """Remove a client that has disconnected, and keep its statistics."""
         with self._lock:
             self._lobby.leave(client)
             if client in self._clients:
@@ -299,7 +300,7 @@ class Hub:
             del self._gone[:-_MOST_CLIENTS]
 
     def pause(self, client: Client, is_wanted: bool) -> None:
-        """Note that a client pauses or goes on; as a whole they have the engine pause, if that is passed on."""
+        """Record that a client pauses or resumes; pause the engine while any client pauses, if that is forwarded."""
         if "pause" not in self._passes_on or self._feed is None:
             return
         with self._lock:
@@ -307,17 +308,17 @@ class Hub:
             self._ask(self._feed.link.pause, bool(self._pausing))
 
     def kill(self, client: Client) -> None:
-        """Note that a client wants the simulation to end; the engine is asked for it, if that is passed on."""
+        """Record that a client asks for the end of the simulation; forward it to the engine, if that is enabled."""
         if "kill" in self._passes_on and self._feed is not None:
             self._report(f"{client.name}: asks for the end of the simulation")
             self._ask(self._feed.link.kill)
 
     def _ask(self, request: Callable[..., None], *arguments: bool) -> None:
-        with suppress(MdreelError):  # an engine that is gone says so elsewhere
+        with suppress(MdreelError):  # the feed reports a lost engine
             request(*arguments)
 
     def _state(self) -> str:
-        """How the channel is."""
+        """Return the state of the channel."""
         if self._feed is not None:
             return "running" if self._feed.is_alive() else self._feed.end or "failed"
         try:
@@ -327,27 +328,27 @@ class Hub:
 
     def _check(self) -> None:
         if self._error is not None:
-            message = f"the hub has died, and lets nobody in: {type(self._error).__name__}: {self._error}"
-            raise StreamError(f"{self.address}: {message}: start it again") from self._error
+            message = f"the hub has died and accepts no clients: {type(self._error).__name__}: {self._error}"
+            raise StreamError(f"{self.address}: {message}; restart it") from self._error
 
     def _accept(self) -> None:
-        """Let clients in, until the hub is closed."""
+        """Accept connections until the hub is closed."""
         try:
             if self._feed is not None:
                 self._feed.is_open.wait()
             while not self._stops.is_set():
                 self._accept_next()
-        except BaseException as error:  # noqa: BLE001 - raised by `wait`: a process whose hub is dead must not look alive
+        except BaseException as error:  # noqa: BLE001 - `wait` raises it, so that a dead hub does not look alive
             self._error = error
 
     def _accept_next(self) -> None:
-        """Let the next connection into the lobby, whatever becomes of that."""
+        """Accept the next connection; errors affect only this connection."""
         assert self._socket is not None, "it was opened"
         try:
             connection, peer = self._socket.accept()
         except OSError as error:
             if not self._stops.is_set():
-                self._rejects.note(f"{self.address}: {error.strerror}")  # as for want of descriptors
+                self._rejects.note(f"{self.address}: {error.strerror}")  # for example, too many open files
                 self._stops.wait(_LOOK_SECONDS)
             return
         client: Client | None = None
@@ -356,7 +357,7 @@ class Hub:
             with self._lock:
                 self._lobby.enter(client)
             client.start()
-        except Exception as error:  # noqa: BLE001 - as for want of threads, or of a channel: others may come yet
+        except Exception as error:  # noqa: BLE001 - other connections may still succeed
             if client is not None:
                 with self._lock:
                     self._lobby.leave(client)

@@ -1,42 +1,42 @@
-"""Unauthenticated connections of a hub."""
+"""Pending connections of a hub, which have not completed the handshake yet."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 MOST = 16
-"""So many connections wait in a lobby; clients that were let in are counted elsewhere."""
+"""Maximum number of pending connections."""
 MOST_OF_ONE = 8
-"""So many of them may come from one address, so that no host keeps the others out."""
+"""Maximum number of pending connections from one address, so that no host blocks the others."""
 
 
 class Waiting(Protocol):
-    """A connection that waits."""
+    """Pending connection."""
 
     @property
     def host(self) -> Hashable:
-        """The address that it has come from."""
+        """Address of the peer."""
 
     def drop(self, why: str) -> None:
-        """Have it end at once."""
+        """Close the connection for a reason."""
 
 
 W = TypeVar("W", bound=Waiting)
 
 
 class Lobby(Generic[W]):
-    """Connections that wait, the oldest first. It is never full: the oldest goes, and first one of the same address.
+    """Queue of pending connections, oldest first; a new connection displaces the oldest when the queue is full.
 
     Parameters
     ----------
     most, most_of_one : int
-        How many wait at most, and how many of these may have one address.
+        Maximum number of pending connections, in total and from one address.
     note : callable
-        Called with a line of text for each connection that has to go.
+        Callable that receives a line of text for each displaced connection.
 
     Notes
     -----
-    Somebody who opens connections and says nothing can drop nobody but those that say nothing either: who has said what
-    is expected has left the lobby.
+    A peer that opens many silent connections displaces only pending connections, because connections leave the queue
+    when their handshake completes.
     """
 
     def __init__(
@@ -48,20 +48,20 @@ class Lobby(Generic[W]):
         self._waiting: list[W] = []
 
     def enter(self, one: W) -> None:
-        """Let a connection wait; drop the oldest where there are too many."""
+        """Add a connection; drop the oldest one if there are too many."""
         of_one = [other for other in self._waiting if other.host == one.host]
         goes = of_one[0] if len(of_one) >= self._most_of_one else None
         if goes is None and len(self._waiting) >= self._most:
             goes = self._waiting[0]
         if goes is not None:
             self._waiting.remove(goes)
-            why = "too many connections wait, and this one has waited longest"
+            why = "too many pending connections, of which this is the oldest"
             goes.drop(why)
             self._note(f"{goes.host}: refused: {why}")
         self._waiting.append(one)
 
     def leave(self, one: W) -> None:
-        """Note that a connection waits no more, whatever became of it."""
+        """Remove a connection, if it is pending."""
         if one in self._waiting:
             self._waiting.remove(one)
 
@@ -69,5 +69,5 @@ class Lobby(Generic[W]):
         return len(self._waiting)
 
     def all(self) -> list[W]:
-        """Return who waits."""
+        """Return the pending connections."""
         return list(self._waiting)

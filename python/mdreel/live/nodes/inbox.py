@@ -1,4 +1,4 @@
-"""Receive queue of a relay."""
+"""Bounded queue of the messages of a relay, and checks of the order of frame chunks."""
 
 import threading
 from collections import deque
@@ -10,21 +10,21 @@ from mdreel.live.nodes.messages import LEAST_CHUNK_BYTES, Chunk
 
 
 class Arrived(Sized, SupportsBytes, Protocol):
-    """A message as the network has it: `bytes` copies it out."""
+    """Message in a buffer of the network; `bytes` copies it."""
 
 
 class Inbox:
-    """Messages that have arrived, for one thread to take, which has them as bytes.
+    """Queue of received messages with a limited size, for one reader.
 
     Parameters
     ----------
     most_bytes : int
-        So many bytes wait at most; who sends more has not asked, and what does not fit is thrown away.
+        Maximum total size of the queued messages. Messages beyond it are discarded.
 
     Attributes
     ----------
     most_bytes : int
-        As above; may be changed.
+        See above; may be changed.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -42,7 +42,7 @@ class Inbox:
                 self._changed.notify()
 
     def get(self, timeout: float) -> bytes | None:
-        """Take the next message; None if none came in time, s."""
+        """Return the next message; None after the timeout, s."""
         with self._changed:
             if not self._messages:
                 self._changed.wait(timeout)
@@ -50,35 +50,35 @@ class Inbox:
                 return None
             message = self._messages.popleft()
             self._n_bytes -= len(message)
-        # Here, where it is looked at next: so that it is in the caches of this core.
+        # Copy in the reading thread, so that the message is in the cache of its core.
         return bytes(message)
 
     def wake(self) -> None:
-        """Have who waits look up."""
+        """Wake the waiting reader."""
         with self._changed:
             self._changed.notify()
 
     def clear(self) -> None:
-        """Forget what has arrived."""
+        """Discard all messages."""
         with self._changed:
             self._messages.clear()
             self._n_bytes = 0
 
 
 class ChunkOrder:
-    """Checks that the chunks of a session come one behind the other, and are of frames that may be.
+    """Check the order and the sizes of the chunks of a session.
 
     Parameters
     ----------
     frame_bytes : int
-        The most bytes of a frame.
+        Maximum size of a frame, bytes.
     least_bytes : int
-        The least of a chunk that is not the last of its frame.
+        Minimum size of a chunk, bytes, except for the last one of a frame.
 
     Attributes
     ----------
     n_frames : int
-        Frames that were whole.
+        Number of complete frames.
     """
 
     def __init__(self, frame_bytes: int, least_bytes: int = LEAST_CHUNK_BYTES) -> None:
@@ -87,17 +87,17 @@ class ChunkOrder:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew, with the first frame of a session."""
+        """Reset to the first frame of a session."""
         self.n_frames = 0
         self._total = self._n_there = 0
 
     def accept(self, chunk: Chunk) -> bool:
-        """Take note of a chunk; return whether it is the last of its frame.
+        """Check a chunk; return whether it is the last of its frame.
 
         Raises
         ------
         FormatError
-            If it is not the chunk that comes next, the frame has more bytes than it may, or there would be too many.
+            If the chunk is not the next one, is too small, or its frame is too large.
         """
         if chunk.ordinal != self.n_frames or chunk.offset != self._n_there:
             expected = f"byte {self._n_there} of frame {self.n_frames} of the session"
@@ -108,7 +108,7 @@ class ChunkOrder:
             expected = f"{self._total} bytes, and at most {self._frame_bytes}"
             raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {chunk.total}")
         end = chunk.offset + len(chunk.content)
-        # Each chunk takes some time beside its bytes, and the first is to have all of the frame's header.
+        # Small chunks are inefficient, and the first must contain the whole header of the frame.
         if end < self._total and len(chunk.content) < self._least_bytes:
             expected = f"chunks of {self._least_bytes} bytes or more"
             raise FormatError(f"frame {chunk.ordinal} of the session: expected {expected}, got {len(chunk.content)}")

@@ -1,4 +1,4 @@
-"""Session of a relay with a server."""
+"""Client side of the protocol between a relay and a server."""
 
 import secrets
 import socket
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import Rejects
+from mdreel.live.nodes.inbox import ChunkOrder, Inbox
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import (
@@ -29,7 +30,6 @@ from mdreel.live.nodes.messages import (
     decode,
     encode,
 )
-from mdreel.live.nodes.receive_queue import ChunkOrder, Inbox
 
 if TYPE_CHECKING:
     import zenoh
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
 _MOST_DAMAGED = 10
-"""So often in a row a frame is asked for again that is not what it should be."""
+"""Number of consecutive retries for an invalid frame."""
 
 
 class Relayed(NamedTuple):
-    """What a relay has done.
+    """Statistics of a relay.
 
     Attributes
     ----------
     n_frames : int
-        Frames that have come.
+        Number of frames received.
     n_missed : int
-        Frames between them that could not be had any more.
+        Number of frames that were no longer available.
     n_refused : int
-        Messages and frames that were not what they should be, and were asked for again.
+        Number of invalid messages and frames, which were requested again.
     n_joins : int
-        How often it has joined: once, and once more after each cut.
+        Number of sessions: the first one, and one after each interruption.
     """
 
     n_frames: int
@@ -61,28 +61,28 @@ class Relayed(NamedTuple):
     n_joins: int
 
 
-class Passing:
-    """Passes the frames of a channel of another node on, until it ends.
+class RelayClient:
+    """Receive the frames of a channel of another node and publish them here, until the channel ends.
 
-    Whatever goes wrong on the way (a message that is missing, damaged, or not understood; a server that is silent) has
-    one remedy: a new session, which begins with the first frame that is not here yet.
+    Every error of the transport (a message that is lost, damaged or invalid, or a silent server) is handled in the same
+    way: the relay starts a new session at the first frame that it has not received.
 
     Parameters
     ----------
     channel : str
-        The channel's name on the other node.
+        Name of the channel on the other node.
     local : LocalChannel
-        The channel here.
+        The channel on this node.
     begin : (str, float or None)
-        The first frame, for a channel that has none here.
+        First frame, if the local channel is empty.
     patience : float
-        For how long the server may not be heard of, s, before the producer counts as lost.
+        Timeout, s, after which consumers are told that the producer was lost.
     rejects : Rejects
-        Where lines of text are reported, and what was refused.
+        Receiver of reports and of rejected messages.
     stops : threading.Event
-        Set by who wants it to end.
+        Event that ends the relay.
     joined : threading.Event
-        Set when the server has a place for it.
+        Event that is set when the server has accepted the relay.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class Passing:
 
     @property
     def relayed(self) -> Relayed:
-        """What has been done so far."""
+        """Statistics so far."""
         return Relayed(self._n_frames, self._local.n_missed, self._rejects.n, self._n_joins)
 
     def meet(self, opened: "zenoh.Session", wait: float) -> None:
-        """Ask for the channel, which may not be there for some time, s, and open the one here."""
+        """Ask the server for the channel, waiting up to `wait` s for it, and open the local channel."""
         self._zenoh = opened
         until = monotonic() + wait
         while True:
@@ -135,17 +135,17 @@ class Passing:
         assert self._local.answer is not None
         frame_bytes = self._local.answer.slot_bytes
         self._order = ChunkOrder(frame_bytes)
-        # As many frames as are asked for, with the heads of their chunks.
+        # Room for the frames of the window, including the headers of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
         self._heard = monotonic()
 
     @property
     def _window(self) -> int:
-        """How many frames are asked for ahead."""
+        """Number of frames requested in advance."""
         return max(2, self._local.n_slots // 2)
 
     def _ask(self, question: bytes) -> Answer:
-        """Ask the server; an empty question asks for the channel alone."""
+        """Send a query to the server; an empty query only asks for the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
         for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
@@ -159,7 +159,7 @@ class Passing:
         raise StreamTimeoutError(f"{self.channel}: no server answers for this channel")
 
     def run(self) -> str | None:
-        """Pass frames on; return how the channel has ended, or None if this was stopped."""
+        """Relay frames; return the end of the channel, or None if the relay was stopped."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/to/{self._local.relay}"
         with self._zenoh.declare_subscriber(key, lambda sample: self._inbox.put(sample.payload)):
@@ -168,7 +168,7 @@ class Passing:
     def _pass_on(self) -> str | None:
         while not self._stops.is_set():
             if monotonic() - self._heard > self._patience and self._local.is_open:
-                self._report(f"{self.channel}: nothing was heard of the server for {self._patience:g} s: lost")
+                self._report(f"{self.channel}: no message from the server for {self._patience:g} s: lost")
                 self._local.leave()
             if self._joins and not self._join():
                 self._stops.wait(_AGAIN_SECONDS)
@@ -191,7 +191,7 @@ class Passing:
         return None
 
     def _join(self) -> bool:
-        """Begin a session; return whether the server has answered."""
+        """Start a session; return whether the server has answered."""
         wanted = self._local.wanted
         start = self._begin if wanted is None else ("sequence", wanted)
         session = secrets.randbits(64)
@@ -215,7 +215,7 @@ class Passing:
         return True
 
     def _take(self, received: bytes) -> str | None:
-        """Take a message; return how the channel has ended, if it has."""
+        """Process a message; return the end of the channel, if it has ended."""
         session, message = decode(received)
         if session != self._session:
             return None
@@ -240,19 +240,19 @@ class Passing:
                 self._report(f"{self.channel}: {how} after {self._n_frames:,} frames")
                 return how
             case Fault(reason):
-                raise StreamError(f"{self.channel}: the server cannot read it: {printable(reason)}")
+                raise StreamError(f"{self.channel}: the server cannot read the channel: {printable(reason)}")
             case _:
-                raise FormatError(f"a server does not say {type(message).__name__}")
+                raise FormatError(f"a server does not send {type(message).__name__}")
         return None
 
     def _check_number(self, n_sent: int) -> None:
-        """Check that all has come that was sent before."""
+        """Check that all frames sent in this session have been received."""
         if n_sent != self._order.n_frames:
-            message = f"{n_sent} frames were sent in this session, and {self._order.n_frames} have come"
+            message = f"{n_sent} frames were sent in this session, {self._order.n_frames} were received"
             raise FormatError(message)
 
     def _take_chunk(self, chunk: Chunk) -> None:
-        """Take a piece of a frame, which is published when it is whole; then there is room for more."""
+        """Add a chunk to the current frame; publish the frame and send credit when the frame is complete."""
         is_last = self._order.accept(chunk)
         piece = np.frombuffer(chunk.content, np.uint8)
         try:
@@ -269,12 +269,12 @@ class Passing:
             self._say_credit()
 
     def _begin_frame(self, first: NDArray[np.uint8], n_bytes: int) -> bool:
-        """Begin a frame, when there is room for it here; return False if this was stopped before."""
+        """Begin a frame as soon as a slot is free; return False if the relay was stopped before."""
         self._local.open()
         while not self._stops.is_set():
             try:
                 self._local.begin(first, n_bytes, self._epoch.epoch, self._epoch.resume_step, _AGAIN_SECONDS)
-            except StreamTimeoutError:  # consumers here are slow, and the server is to know that we are not dead
+            except StreamTimeoutError:  # local consumers are slow; tell the server that the relay is alive
                 self._say_credit()
                 self._heard = monotonic()
             else:
@@ -282,8 +282,8 @@ class Passing:
         return False
 
     def _refuse(self, error: FormatError) -> None:
-        """Ask again for what has come and is not what it should be."""
-        self._rejects.note(f"{self.channel}: not understood, and asked for again: {error}")
+        """Report an invalid message and request a new session."""
+        self._rejects.note(f"{self.channel}: invalid message, requested again: {error}")
         if self._n_damaged >= _MOST_DAMAGED:
             raise error
         self._joins = True
