@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PUBLISH_FACTOR, PUBLISH_BEYOND, ARRIVAL_BEYOND, TAKE = 1.5, 5.0, 60.0, 1.0
 FAR_ARRIVAL, FAR_SHARE, FAIR = 1.5, 70.0, 0.8
 
-PROOF = "crates/mdreel-core/tests/channel_without_system_calls.rs"
+PROOF = "crates/mdreel-channel/tests/channel_without_system_calls.rs"
 
 MEASURES = {
     "copy": "floor: copying the frame, into as many buffers in turn",

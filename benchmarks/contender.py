@@ -90,10 +90,12 @@ def build() -> list[str]:
     if shutil.which("cargo") is None:
         return ["cargo is not installed: no Rust peers, no floors"]
     builds = {"peers": ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(RUST / "target"), "--locked"]}
-    for example in ("decode", "control", "record_spans", "channel"):
-        if (REPOSITORY / "crates/mdreel-core/examples" / f"{example}.rs").exists():
-            builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", "mdreel-core"]
+    examples = {"decode": "core", "control": "core", "record_spans": "core", "channel": "channel"}
+    for example, crate in examples.items():
+        if (REPOSITORY / f"crates/mdreel-{crate}/examples" / f"{example}.rs").exists():
+            builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", f"mdreel-{crate}"]
             builds[example] += ["--target-dir", str(REPOSITORY / "target"), "--example", example]
+            builds[example] += ["--features", "internals"] if crate == "core" else []
     problems = []
     for name, arguments in builds.items():
         done = subprocess.run(["cargo", "build", "--release", *arguments], check=False, capture_output=True, text=True)
@@ -111,7 +113,7 @@ def rust(name: str, label: str, way: str, *arguments: str, kind: str = "peer") -
 
 
 def example(name: str, label: str, *arguments: str, kind: str = "ours") -> Contender:
-    """Return one of the examples of mdreel-core."""
+    """Return one of the examples of our crates."""
     path = REPOSITORY / "target/release/examples" / name
     family = "mdreel-1" if kind == "ours" else "floor"
     return Contender(name, label, family, (str(path), *arguments), kind=kind, needs=f"file:{path}")

@@ -9,12 +9,12 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 from mdreel import RMSD
 from mdreel.execution.executors.resolve_executor import executor_class
-from mdreel.timing.crew import Member
 from mdreel.timing.environment import environment_of
-from mdreel.timing.files import Record
 from mdreel.timing.limits import Limits
+from mdreel.timing.record import Record
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
+from mdreel.timing.workers import Member
 
 _COUNTS = st.integers(0, 2**40)
 # Few, so that much begins and ends together.

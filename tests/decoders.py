@@ -18,9 +18,8 @@ from rich.console import Console
 from mdreel._core import channel_frame_identity
 from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
 from mdreel.foundation.untrusted_input import content_of, object_of
-from mdreel.live.archives.committed import Committed
+from mdreel.live.archives.commit_record import Committed
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.requests import FOLDER, Requests, answer_of
 from mdreel.live.engines.imd.access import Access as ImdAccess
@@ -29,17 +28,18 @@ from mdreel.live.engines.imd.client import Client, Serving
 from mdreel.live.engines.imd.engine import EngineLink
 from mdreel.live.engines.imd.messages import HEADER, Kind, Session, Unpacker, header, session_of, version_of
 from mdreel.live.ensemble.journal import past_of
-from mdreel.live.nodes.local import LocalChannel
+from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
 from mdreel.live.notices.file import process_of
 from mdreel.live.notices.reader import NoticeReader
-from mdreel.live.watch.access import Access
-from mdreel.live.watch.facts import facts_of
-from mdreel.live.watch.lines import lines
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.metrics import metrics
-from mdreel.live.watch.seen import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot_json import facts_of
 from mdreel.live.watch.steering import NAME, SteeringLog
 from mdreel.live.watch.terminal import Room, view
+from mdreel.live.watch.text_lines import lines
+from mdreel.live.watch.token import Access
 from steering_lines import line
 
 ODD_JSON = (
@@ -254,7 +254,7 @@ DECODERS = {
         tuple(encode(1, message) for message in _MESSAGES),
         (
             *(f"live/nodes/messages.py:{name}" for name in ("decode", "_chunk", "_beat", "_end", "<module>")),
-            "live/nodes/passing.py:Passing._take_chunk",
+            "live/nodes/relay_session.py:Passing._take_chunk",
         ),
         is_json=False,
     ),
@@ -273,7 +273,7 @@ DECODERS = {
     "where a relay's channel comes from": Decoder(
         _written(lambda path: LocalChannel(path.parent, None, None, 1 << 20), "source"),
         (_json({"identity": "a-b", "relay": "c"}),),
-        ("live/nodes/local.py:LocalChannel._known",),
+        ("live/nodes/local_channel.py:LocalChannel._known",),
     ),
     "request to a simulation": Decoder(
         _request, (_json(_REQUEST),), ("live/channels/requests.py:_request_of",), refuses=()
@@ -301,7 +301,7 @@ DECODERS = {
     "commit of an archive": Decoder(
         lambda content, _: Committed.of(content),
         (Committed("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), False, {"frames": 1}).state(),),
-        ("live/archives/committed.py:Committed.of",),
+        ("live/archives/commit_record.py:Committed.of",),
     ),
     "engine that speaks IMD": Decoder(
         _engine,

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mdreel.live.nodes import Relay
-from mdreel.live.nodes.arrivals import ChunkOrder
-from mdreel.live.nodes.local import LocalChannel
+from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import Chunk, Epoch, decode
-from mdreel.live.nodes.passing import Passing
+from mdreel.live.nodes.receive_queue import ChunkOrder
+from mdreel.live.nodes.relay_session import Passing
 
 
 def is_later_epoch(_: Passing, received: bytes) -> bool:

@@ -297,7 +297,7 @@ CASES = {
 
 def analyses() -> Iterator[type[Analysis]]:
     """The classes of analyses that there are."""
-    for module in pkgutil.iter_modules(mdreel.analysis.__path__, "mdreel.analysis."):
+    for module in pkgutil.walk_packages(mdreel.analysis.__path__, "mdreel.analysis."):
         for name, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             is_one = issubclass(kind, Analysis) and kind.computation is not Analysis.computation
             if is_one and kind.__module__ == module.name and not name.startswith("_"):

@@ -17,10 +17,10 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 from any_record import real_record
 from mdreel.analysis.rmsd import RMSD
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.engine_commands import _keep
 from mdreel.live.ensemble.journal import Journal
 from mdreel.live.managed.writer import Producing
+from mdreel.live.producers.producer import Producer
 from mdreel.live.steering.log import AuditLog
 from mdreel.results import figure
 from mdreel.results.column import Column

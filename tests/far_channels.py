@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from mdreel.errors import StreamError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.nodes import Server
+from mdreel.live.producers.producer import Producer
 
 BOX = np.diag([50.0, 51.0, 52.0])
 PYTHON = [sys.executable, "-W", "error"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from imd_engines import file_of
 from mdreel.errors import MdreelError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.lammps import LAMMPSReporter
+from mdreel.live.producers.producer import Producer
 
 
 def start() -> Any:

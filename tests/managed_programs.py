@@ -10,7 +10,7 @@ from pathlib import Path
 from mdreel.live.managed.preload import managed_environment
 from mdreel.live.managed.reader import ManagedDirectory
 
-SOURCE = Path(__file__).parent / "insitu" / "opening.c"
+SOURCE = Path(__file__).parent / "live" / "channels" / "opening.c"
 LONG = 60.0  # what is waited for comes at once, but a test must not fail because a machine is busy
 
 

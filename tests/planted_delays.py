@@ -16,8 +16,8 @@ import numpy as np
 
 from mdreel._core import FrameSet, Pass, Source, fold, foreign_source
 from mdreel.analysis.user.user_functions import Batch, Fold
-from mdreel.execution.executors import mpi_carrier
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.mpi import result_transfer
 from mdreel.execution.executors.mpi.executor import Mpi
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.job import Job, Outcome
@@ -155,12 +155,12 @@ def main() -> None:
     for i, (communication, wanted) in enumerate(runs):
         delay = Delay(**wanted)
         executor = Mpi(schedule="static", communication=communication)
-        whole = (mpi_carrier.Window.put, mpi_carrier.InHand.settle)
+        whole = (result_transfer.Window.put, result_transfer.InHand.settle)
         if place.rank == delay.share:
-            mpi_carrier.Window.put = _slowed(whole[0], delay, "put")
-            mpi_carrier.InHand.settle = _slowed(whole[1], delay, "gather")
+            result_transfer.Window.put = _slowed(whole[0], delay, "put")
+            result_transfer.InHand.settle = _slowed(whole[1], delay, "gather")
         outcome = executor.share(lambda delay=delay, executor=executor: delayed(delay, executor))
-        mpi_carrier.Window.put, mpi_carrier.InHand.settle = whole
+        result_transfer.Window.put, result_transfer.InHand.settle = whole
         if place.rank == 0:
             np.save(folder / f"run{i}.spans.npy", outcome.spans)
 

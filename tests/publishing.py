@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from growing_file import N_ATOMS, positions
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 
 BOX = np.diag([50.0, 51.0, 52.0])
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 
 N_ATOMS = 20
 

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..");
     println!("cargo::rustc-env=MDREEL_COMMIT={}", commit(&root.join("..")));
     let sources = root.join("mdreel-preload/src");
-    let names = root.join("mdreel-core/src/managed/names.rs");
+    let names = root.join("mdreel-channel/src/managed/names.rs");
     for path in [Path::new("build.rs"), &sources, &names] {
         println!("cargo::rerun-if-changed={}", path.display());
     }

@@ -1,4 +1,4 @@
-"""Errors: every message says where, what was expected and what was found.
+"""Exceptions and warnings.
 
 All of them take one argument, the message, so that they pickle. The core raises them too. What the operating system
 refuses stays its own: a missing file is a ``FileNotFoundError``.

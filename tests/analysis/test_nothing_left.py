@@ -181,21 +181,18 @@ def test_code_that_leaves_nothing_is_an_error_whichever_way_it_is_given(
 
 
 def test_all_that_takes_code_of_users_is_among_these_ways() -> None:
+    packages = (mdreel, mdreel.analysis, mdreel.transformations, mdreel.trajectory, mdreel.live)
+    public = {name: getattr(package, name) for package in packages for name in package.__all__}
     taking = set()
-    for name in mdreel.__all__:
-        given = getattr(mdreel, name)
+    for name, given in public.items():
         if not callable(given) or (isinstance(given, type) and issubclass(given, BaseException)):
             continue
         parameters = inspect.signature(given).parameters.values()
         if any("Callable" in str(one.annotation) for one in parameters):
             taking.add(name)
     # The others are told of progress and events, and return nothing.
-    assert taking - {"Hub", "Relay", "Server", "archive", "relay", "serve"} <= {"Reducer", "from_function"}
-    own = {
-        name
-        for name in mdreel.__all__
-        if inspect.isclass(kind := getattr(mdreel, name)) and "_single_frame" in dir(kind)
-    }
+    assert taking - {"Hub", "Relay", "Server", "archive", "ask", "relay", "serve"} <= {"Reducer", "from_function"}
+    own = {name for name, kind in public.items() if inspect.isclass(kind) and "_single_frame" in dir(kind)}
     assert own == {"AnalysisBase"}
 
 

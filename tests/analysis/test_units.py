@@ -99,7 +99,7 @@ def parameters_in_units() -> set[tuple[str, str]]:
 def test_every_length_and_angle_is_checked_or_may_be_small() -> None:
     listed = set(CHECKED) | set(MAY_BE_SMALL)
     assert parameters_in_units() - listed == set(), (
-        "check it (mdreel.analysis.periodic.unit_check), or say why it may be small"
+        "check it (mdreel.foundation.unit_check), or say why it may be small"
     )
 
 

@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "mdreel"
 LAB = ROOT / "lab" / "mdreel_lab"
 CORE = ROOT / "crates" / "mdreel-core"
+CHANNEL = ROOT / "crates" / "mdreel-channel"
 
 
 def tracked_files(*endings: str) -> list[Path]:

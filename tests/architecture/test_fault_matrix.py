@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from architecture.checkout import CORE, PACKAGE, ROOT, names_of_tests, tracked_files, where
+from architecture.checkout import CHANNEL, PACKAGE, ROOT, names_of_tests, tracked_files, where
 
 DESIGN = ROOT / "docs" / "design"
 MATRICES = {"017-fault-matrix.md": 30, "015-across-nodes.md": 15}
@@ -31,7 +31,7 @@ def test_each_fault_of_channels_has_names_of_tests(page: str) -> None:
 
 def test_waiting_knows_no_wall_clock() -> None:
     live = (PACKAGE / "live" / name for name in ("channels", "engines", "managed", "nodes"))
-    rooms = (CORE / "src" / "channel", CORE / "src" / "managed", *live)
+    rooms = (CHANNEL / "src", *live)
     sources = [path for path in tracked_files(".rs", ".py") if any(path.is_relative_to(room) for room in rooms)]
     sources = [path for path in sources if "tests" not in path.parts and path.stem != "tests"]
     assert len(sources) > 30, "the search found the sources"

@@ -14,7 +14,7 @@ PYTHON = {
     "live/managed/preload.py:_library": "a copy in the cache, whose bytes are compared before it is used",
     "live/channels/requests.py:take": "a request of a living process to another one",
     "live/channels/requests.py:_appear": "a request of a living process to another one",
-    "live/nodes/local.py:open": "of a channel, which lives in memory",
+    "live/nodes/local_channel.py:open": "of a channel, which lives in memory",
     "live/nodes/local_token.py:make_token": "the token of a server that lives, made anew when it is gone",
     "execution/checkpoint/key.py:_make": "linked, so that the first of many processes wins, and synced there",
     "live/notices/file.py:begin": "what a living analysis says of itself",

@@ -61,7 +61,7 @@ DOORS = {
             "test_hub_that_anybody_could_reach_is_refused",
         ),
     ),
-    "live/watch/http.py": Door(
+    "live/watch/connections.py": Door(
         "mdreel watch --web, with the page, the state and the metrics for Prometheus: a token in each request",
         ("test_without_the_token_everything_is_forbidden", "test_names_that_others_can_point_at_us_are_refused"),
     ),

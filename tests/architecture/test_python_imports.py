@@ -118,3 +118,57 @@ def test_public_objects_of_the_core_module_have_docstrings() -> None:
     }
     bare = [name for name, value in {**public, **members}.items() if not getattr(value, "__doc__", None)]
     assert not bare, f"without a docstring: {', '.join(bare)}"
+
+
+MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+MUTATES = {"append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear"}
+
+
+def mutated_module_state(tree: ast.Module) -> list[tuple[int, str]]:
+    """Line and name of each list, dictionary or set of a module that the module changes."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, MUTABLE):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    found = []
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        local = {
+            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        local |= {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATES:
+                changed = node.func.value
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+                changed = node.value
+            else:
+                continue
+            if isinstance(changed, ast.Name) and changed.id in names - local:
+                found.append((node.lineno, changed.id))
+    return found
+
+
+def test_modules_change_none_of_their_lists_dictionaries_and_sets() -> None:
+    wrong = [
+        f"{where(path, line)}: {name}"
+        for path in package_files()
+        for line, name in mutated_module_state(syntax_tree(path))
+    ]
+    assert not wrong, "state belongs to an object:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_wrong"),
+    [
+        ("SEEN.append(1)", True),
+        ("SEEN[0] = 1", True),
+        ("del SEEN[0]", True),
+        ("SEEN = []\n    SEEN.append(1)", False),
+        ("other = [*SEEN]\n    other.append(1)", False),
+    ],
+)
+def test_search_for_module_state_finds_it(body: str, is_wrong: bool) -> None:
+    assert bool(mutated_module_state(ast.parse(f"SEEN = []\n\n\ndef look():\n    {body}\n"))) == is_wrong

@@ -44,12 +44,15 @@ def names_at_the_root(text: str, roots: list[str]) -> list[tuple[int, str]]:
 def source_files() -> list[Path]:
     """The modules of the core but its root and those that hold tests only: a test may use all layers."""
     modules = [path for path in tracked_files(".rs") if path.is_relative_to(CORE / "src")]
-    return [path for path in modules if path.name != "lib.rs" and "tests" not in module_path(path)]
+    return [
+        path for path in modules if path.name not in {"lib.rs", "internals.rs"} and "tests" not in module_path(path)
+    ]
 
 
 def test_every_module_of_the_core_has_a_layer() -> None:
     named = [module for layer in layers("Rust") for module in layer]
-    missing = top_level_modules() - set(named)
+    # A feature shows these to benchmarks; they may use all layers, and nothing uses them.
+    missing = top_level_modules() - set(named) - {"internals"}
     assert not missing, f"ARCHITECTURE.md's table of layers lacks {sorted(missing)}"
 
 
@@ -125,9 +128,25 @@ def test_core_depends_on_no_python() -> None:
     assert not python, f"the core knows no Python, but depends on {sorted(python)}"
 
 
-def test_core_is_the_only_crate_of_ours_that_the_core_needs() -> None:
-    ours = {package["name"] for package in shipped_packages("mdreel-core") if package["source"] is None}
-    assert ours == {"mdreel-core"}
+@pytest.mark.parametrize(
+    ("crate", "expected"),
+    [
+        ("mdreel-core", {"mdreel-core"}),
+        ("mdreel-channel", {"mdreel-channel", "mdreel-core"}),
+        ("mdreel-channel-c", {"mdreel-channel-c", "mdreel-channel", "mdreel-core"}),
+        ("mdreel-preload", {"mdreel-preload"}),
+    ],
+)
+def test_crates_need_only_the_crates_below_them(crate: str, expected: set[str]) -> None:
+    ours = {package["name"] for package in shipped_packages(crate) if package["source"] is None}
+    assert ours == expected
+
+
+@pytest.mark.parametrize("crate", ["mdreel-core", "mdreel-channel"])
+def test_development_dependencies_lead_to_no_crate_of_ours(crate: str) -> None:
+    package = next(package for package in cargo_metadata()["packages"] if package["name"] == crate)
+    development = {dependency["name"] for dependency in package["dependencies"] if dependency["kind"] == "dev"}
+    assert not {name for name in development if name.startswith("mdreel")}
 
 
 def test_shipped_crates_have_permissive_licences() -> None:

@@ -23,38 +23,38 @@ PROGRAM = (
 
 # For each file: names of functions, and why they are sound.
 SOUND: dict[str, dict[str, str]] = {
-    "mdreel-core/src/channel/consumer.rs": {
+    "mdreel-channel/src/consumer.rs": {
         "bytes": "the position is borrowed by this consumer, and given back by `&mut self` only"
     },
-    "mdreel-core/src/channel/fork.rs": {
+    "mdreel-channel/src/fork.rs": {
         "register in_child": "handlers are functions that stay, and descriptors are the process's own",
         "is_to_be_tried_again": "the address of this thread's own error number",
     },
-    "mdreel-core/src/channel/futex.rs": {"wake wait": "the word is borrowed for the call, which only reads it"},
-    "mdreel-core/src/channel/held.rs": {
+    "mdreel-channel/src/futex.rs": {"wake wait": "the word is borrowed for the call, which only reads it"},
+    "mdreel-channel/src/held.rs": {
         "bytes": "the position is held until the value is dropped, which the slice cannot outlive"
     },
-    "mdreel-core/src/channel/layout/hasher.rs": {
+    "mdreel-channel/src/layout/hasher.rs": {
         "add copy value": "the variant exists only where the instructions were detected; lengths are checked by `copy`"
     },
-    "mdreel-core/src/channel/layout/hasher/avx512.rs": {
+    "mdreel-channel/src/layout/hasher/avx512.rs": {
         "load load_bytes store": "arrays are as long as the vectors",
         "take": "there are 64 bytes in the lanes",
         "secret": "private; its places are constants within the secret",
     },
-    "mdreel-core/src/channel/lock.rs": {"control": "the kernel writes to a structure of the right size at most"},
-    "mdreel-core/src/channel/mapping.rs": {
+    "mdreel-channel/src/lock.rs": {"control": "the kernel writes to a structure of the right size at most"},
+    "mdreel-channel/src/mapping.rs": {
         "new": "the kernel chooses the address, and the length is checked against the file",
         "populate drop": MAPPED,
         "values": "bounds and alignment are asserted, and only types that may hold any bytes are `Shared`",
     },
-    "mdreel-core/src/channel/producer.rs": {
+    "mdreel-channel/src/producer.rs": {
         "count_on publish publish_late": "slots are claimed before they are written; there is one producer, by a lock"
     },
-    "mdreel-core/src/channel/producer/relay.rs": {
+    "mdreel-channel/src/producer/relay.rs": {
         "last relay": "as of the producer: the claim is looked at again before each piece"
     },
-    "mdreel-core/src/channel/ring_file.rs": {"create": "the file has no name yet: nobody else maps it"},
+    "mdreel-channel/src/ring_file.rs": {"create": "the file has no name yet: nobody else maps it"},
     "mdreel-core/src/large_pages.rs": {"ask_for": "advice to the kernel, which changes no byte"},
     "mdreel-core/src/simd.rs": {"run": "a level can only be detected"},
     "mdreel-core/src/simd/aarch64.rs": {"splat load widen add sub mul mul_add above sum": SIMD},

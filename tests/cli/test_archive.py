@@ -9,8 +9,8 @@ import time
 import pytest
 
 from growing_file import N_ATOMS
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from publishing import publish
 
 

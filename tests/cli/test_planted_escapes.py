@@ -14,11 +14,11 @@ import pytest
 import far_channels as far
 from architecture.checkout import PACKAGE
 from imd_client import LONG
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import FOLDER as REQUESTS
 from mdreel.live.channels.requests import Requests, ask
 from mdreel.live.ensemble.journal import Journal
 from mdreel.live.notices.notice import FOLDER as NOTICES
+from mdreel.live.producers.producer import Producer
 from steering_lines import line
 
 PLANTED = "a\x1b[31mb\x9b31mc\u202ed\x07e\x1b]0;title\x07"

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mdreel.timing.files import Record, write_record
+from mdreel.timing.files import write_record
+from mdreel.timing.record import Record
 from mdreel.timing.spans import SPAN
 from mdreel.timing.timing import Timing
 from synthetic_runs import synthetic_spans

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from growing_file import N_ATOMS
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from publishing import publish
 from told_notices import Series, Told
 

@@ -15,7 +15,7 @@ from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.live.channels.channel import Channel
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from mdreel.trajectory.follow import follow
 from mdreel.trajectory.mdanalysis_source import open_foreign
 from mdreel.trajectory.read import read

@@ -16,9 +16,9 @@ from mdreel._core import FrameSet, Pass, rmsd
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
-from mdreel.timing.crew import anonymous_bytes
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.timing import Timing
+from mdreel.timing.workers import anonymous_bytes
 from mdreel.trajectory.read import read
 
 ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdreel.execution.executors.tickets import LATE, LEAD_SECONDS, TICKET_SECONDS, Ticket, Tickets
+from mdreel.execution.executors.batches import LATE, LEAD_SECONDS, TICKET_SECONDS, Ticket, Tickets
 
 
 class Clock:

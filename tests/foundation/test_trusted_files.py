@@ -10,7 +10,7 @@ import mdreel.foundation.trusted_files
 from mdreel.errors import UnsupportedError
 from mdreel.foundation.toml_file import read_toml
 from mdreel.foundation.trusted_files import open_trusted
-from mdreel.live.steering.plan import read_plan
+from mdreel.live.steering.rules_file import read_plan
 
 
 @pytest.fixture

@@ -17,25 +17,24 @@ from decoders import DECODERS, ODD_JSON, Decoder
 from mdreel.errors import FormatError
 from mdreel.foundation.untrusted_input import MOST_DEPTH, object_of
 
-ROOMS = ("insitu", "notices", "watch", "steering", "archives", "ensemble")
-"""Where messages and files of other processes are read."""
 READS = {"loads", "load", "object_of", "unpack", "unpack_from", "from_bytes", "frombuffer", "fromhex", "literal_eval"}
 """Calls that make values of bytes."""
 NOT_OF_OTHERS = {
+    "live/incremental_run.py:Turns._take": "a copy of the results of this process",
     "live/archives/h5md.py:H5mdFrames._records": "our own file, of which no other process has the name yet",
     "live/ensemble/ensemble.py:Ensemble._begin": "also makes the identity of its own, from its own bytes",
-    "live/ensemble/tables.py:Tables._read": "a table that this user's run has written, read without pickle",
+    "live/ensemble/result_tables.py:Tables._read": "a table that this user's run has written, read without pickle",
     "live/archives/archiver_process.py:Archiving.start": "the error of a process that this one has started",
-    "live/channels/producer.py:Producer.__init__": "a hash",
+    "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:arrays_of": "a section whose length and checksum the core has compared",
-    "live/steering/plan.py:read_plan": "a file that the user writes: it is refused before anything runs",
+    "live/steering/rules_file.py:read_plan": "a file that the user writes: it is refused before anything runs",
 }
 """Functions with such calls that decode nothing of another process, with the reason."""
 
 
 def functions_that_decode() -> set[str]:
-    """Each function in the rooms that makes values of bytes, as file and qualified name."""
+    """Each function of `mdreel.live` that makes values of bytes, as file and qualified name."""
     found: set[str] = set()
 
     def walk(node: ast.AST, where: str, names: tuple[str, ...]) -> None:
@@ -50,9 +49,8 @@ def functions_that_decode() -> set[str]:
                     found.add(f"{where}:{'.'.join(inner) or '<module>'}")
             walk(child, where, inner)
 
-    for room in ROOMS:
-        for path in sorted((PACKAGE / room).rglob("*.py")):
-            walk(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)), ())
+    for path in sorted((PACKAGE / "live").rglob("*.py")):
+        walk(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)), ())
     return found
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mdreel.errors import FormatError
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.nodes.arrivals import ChunkOrder, Inbox
 from mdreel.live.nodes.messages import (
     CHUNK_BYTES,
     ENDS,
@@ -30,6 +29,7 @@ from mdreel.live.nodes.messages import (
     decode,
     encode,
 )
+from mdreel.live.nodes.receive_queue import ChunkOrder, Inbox
 
 word = st.integers(0, 2**64 - 1)
 reason = st.text(max_size=200)

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from any_record import RECORDS, assert_same, real_record
 from full_disk import full_disk
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.timing.files import READERS, WRITERS, Record, read_record, write_record
+from mdreel.timing.files import READERS, WRITERS, read_record, write_record
+from mdreel.timing.record import Record
 from mdreel.timing.spans import SPAN
 from mdreel.timing.timing import Timing
 from privilege import without_privilege

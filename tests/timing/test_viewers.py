@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from any_record import RECORDS, real_record
-from mdreel.timing.files import Record, write_record
+from mdreel.timing.files import write_record
+from mdreel.timing.record import Record
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 
 

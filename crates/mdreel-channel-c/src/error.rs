@@ -66,6 +66,6 @@ pub(crate) fn guarded(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
 
 /// The message of the last call on this thread, empty if that has succeeded. It stays until the next call.
 #[unsafe(no_mangle)]
-pub extern "C" fn mdreel_last_error() -> *const c_char {
+pub(crate) extern "C" fn mdreel_last_error() -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())
 }

@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use mdreel_core::channel::layout::Section;
-use mdreel_core::channel::producer::Moment;
-use mdreel_core::channel::section::DataType;
+use mdreel_channel::layout::Section;
+use mdreel_channel::producer::Moment;
+use mdreel_channel::section::DataType;
 
 use crate::error::Failure;
 use crate::settings::KINDS;
@@ -12,7 +12,7 @@ use crate::settings::KINDS;
 /// `mdreel_frame`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct CFrame {
+pub(crate) struct CFrame {
     step: i64,
     time: f64,
     cell: *const f64,

@@ -3,16 +3,16 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
 
+use mdreel_channel::end::End;
+use mdreel_channel::producer::Producer;
 use mdreel_core::Error;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::producer::Producer;
 
 use crate::error::{Failure, guarded};
 use crate::frame::CFrame;
 use crate::settings::{CSettings, path};
 
 /// `mdreel_producer`: what its pointers point to is nobody else's business.
-pub struct CProducer {
+pub(crate) struct CProducer {
     producer: Producer,
     settings: CSettings,
     path: PathBuf,
@@ -25,7 +25,7 @@ pub struct CProducer {
 /// `channel` is text which ends with a zero, `settings` points to an `mdreel_settings`, and `producer` to a place for a pointer; each
 /// of them may be null, which is an error.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mdreel_producer_open(
+pub(crate) unsafe extern "C" fn mdreel_producer_open(
     channel: *const c_char,
     settings: *const CSettings,
     producer: *mut *mut CProducer,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn mdreel_producer_open(
 /// `producer` comes from `mdreel_producer_open` and is used by one thread at a time; `frame` points to an `mdreel_frame` whose pointers
 /// are null or point to what the header says; `sequence` is null or points to a place for a number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mdreel_producer_publish(
+pub(crate) unsafe extern "C" fn mdreel_producer_publish(
     producer: *mut CProducer,
     frame: *const CFrame,
     sequence: *mut u64,
@@ -91,7 +91,11 @@ pub unsafe extern "C" fn mdreel_producer_publish(
 ///
 /// `producer` comes from `mdreel_producer_open`, and is not used again; `reason` is null or text which ends with a zero.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mdreel_producer_end(producer: *mut CProducer, how: c_int, reason: *const c_char) -> c_int {
+pub(crate) unsafe extern "C" fn mdreel_producer_end(
+    producer: *mut CProducer,
+    how: c_int,
+    reason: *const c_char,
+) -> c_int {
     guarded(|| {
         if producer.is_null() {
             return Err(Failure::Argument("mdreel_producer_end: a null pointer".to_owned()));
@@ -119,7 +123,7 @@ pub unsafe extern "C" fn mdreel_producer_end(producer: *mut CProducer, how: c_in
 ///
 /// `producer` is null, or comes from `mdreel_producer_open` and is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mdreel_producer_abandon(producer: *mut CProducer) {
+pub(crate) unsafe extern "C" fn mdreel_producer_abandon(producer: *mut CProducer) {
     guarded(|| {
         if !producer.is_null() {
             // SAFETY: not null; the rest is the caller's promise.

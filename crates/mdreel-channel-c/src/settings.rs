@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mdreel_core::channel::layout::frame_len;
-use mdreel_core::channel::manifest::Manifest;
-use mdreel_core::channel::producer::{Policy, Settings};
-use mdreel_core::channel::ring_file::Geometry;
-use mdreel_core::channel::section::{DataType, SectionKind};
-use mdreel_core::channel::staging::{Durability, Retention, Staging};
+use mdreel_channel::layout::frame_len;
+use mdreel_channel::manifest::Manifest;
+use mdreel_channel::producer::{Policy, Settings};
+use mdreel_channel::ring_file::Geometry;
+use mdreel_channel::section::{DataType, SectionKind};
+use mdreel_channel::staging::{Durability, Retention, Staging};
 
 use crate::error::Failure;
 
@@ -26,7 +26,7 @@ const LONG: f64 = 1e9;
 /// `mdreel_settings`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct CSettings {
+pub(crate) struct CSettings {
     size: u64,
     n_atoms: u64,
     stream: u64,

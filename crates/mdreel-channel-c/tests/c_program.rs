@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use mdreel_core::channel::catch_up::{CatchUp, Next};
-use mdreel_core::channel::consumer::Start;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::section::{DataType, SectionKind};
+use mdreel_channel::catch_up::{CatchUp, Next};
+use mdreel_channel::consumer::Start;
+use mdreel_channel::end::End;
+use mdreel_channel::section::{DataType, SectionKind};
 
 const N_ATOMS: usize = 5;
 
@@ -17,7 +17,7 @@ fn compiled(source: &str, into: &Path, compiler: &str) -> Option<PathBuf> {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = std::env::current_exe().unwrap();
     let libraries = test.parent().unwrap();
-    let library = libraries.join("libmdreel_channel.so");
+    let library = libraries.join("libmdreel_channel_c.so");
     assert!(library.exists(), "{} was not built", library.display());
     let program = into.join("program");
     let mut command = Command::new(compiler);

@@ -7,32 +7,29 @@ use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
+use mdreel_core::internals::{ControlPass, Decoding, FRAMES_AT_ONCE, Frames, frame_size};
 use mdreel_core::simd::Level;
 use mdreel_core::source::bytes::MARGIN;
-use mdreel_core::source::located::ChainedHeader;
-use mdreel_core::source::xtc::coded::Coded;
-use mdreel_core::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
-use mdreel_core::source::xtc::decode::Decoder;
-use mdreel_core::source::xtc::header::{Header, Storage};
 
-const N_FRAMES: usize = 64 * LANES;
+const N_FRAMES: usize = 64 * FRAMES_AT_ONCE;
 const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benchmarks/data/adk-50000.xtc");
 
-fn coded(bytes: &[u8]) -> Vec<Coded<'_>> {
-    let mut frames = Vec::new();
-    let mut at = 0;
-    while let Ok(Some(header)) = Header::parse(&bytes[at..]) {
-        let end = at + header.frame_len() as usize;
-        if end + MARGIN > bytes.len() || frames.len() == N_FRAMES {
+fn coded(bytes: &[u8]) -> Vec<Frames<'_>> {
+    let mut all = vec![Frames::default()];
+    let (mut at, mut n_frames) = (0, 0);
+    while let Some((length, _)) = frame_size(&bytes[at..]) {
+        let end = at + length as usize;
+        if end + MARGIN > bytes.len() || n_frames == N_FRAMES {
             break;
         }
-        if let Storage::Compressed(compression) = &header.storage {
-            frames.push(Coded::new(compression, header.n_atoms, &bytes[at + header.header_len..end + MARGIN]));
+        if all.last().is_none_or(|frames| frames.len() == FRAMES_AT_ONCE) {
+            all.push(Frames::default());
         }
+        n_frames += usize::from(all.last_mut().is_some_and(|frames| frames.push(&bytes[at..end + MARGIN])));
         at = end;
     }
-    frames.truncate(frames.len() / LANES * LANES);
-    frames
+    all.retain(|frames| frames.len() == FRAMES_AT_ONCE);
+    all
 }
 
 #[expect(clippy::print_stderr, reason = "says why there is nothing to measure")]
@@ -42,7 +39,7 @@ fn decode(criterion: &mut Criterion) {
         eprintln!("no trajectory at {}: set MDREEL_BENCH_XTC, or run benchmarks/run.py --make-data", path.display());
         return;
     };
-    let n_atoms = Header::parse(&bytes).ok().flatten().map_or(0, |header| header.n_atoms);
+    let n_atoms = frame_size(&bytes).map_or(0, |(_, n_atoms)| n_atoms);
     let frames = coded(&bytes);
     let selections = [
         ("every 15th atom", (0..n_atoms as u32).step_by(15).collect::<Vec<_>>()),
@@ -50,26 +47,16 @@ fn decode(criterion: &mut Criterion) {
         ("the last hundredth", (n_atoms as u32 - n_atoms as u32 / 100..n_atoms as u32).collect()),
     ];
     let mut group = criterion.benchmark_group("xtc");
-    group.throughput(Throughput::Elements(frames.len() as u64));
+    group.throughput(Throughput::Elements((frames.len() * FRAMES_AT_ONCE) as u64));
     for level in Level::available() {
-        let wanted = Wanted::new(&selections[1].1);
-        let mut groups = Box::<Groups>::default();
+        let mut pass = ControlPass::new(level, &selections[1].1);
         group.bench_function(format!("control pass, {}", level.name()), |bencher| {
-            bencher.iter(|| {
-                for frames in frames.chunks(LANES) {
-                    let mut walks = Walks::none();
-                    frames.iter().enumerate().for_each(|(lane, frame)| frame.begin(&mut walks, lane));
-                    while !walks.are_over(&wanted) {
-                        walk::<true>(level, &mut walks, &wanted, &mut groups);
-                    }
-                }
-            });
+            bencher.iter(|| frames.iter().map(|frames| pass.walk(frames)).sum::<usize>());
         });
         for (name, indices) in &selections {
-            let wanted = Wanted::new(indices);
-            let mut decoder = Decoder::new(level);
-            let mut batch = FrameBatch::with_capacity(indices.len(), LANES);
-            for _ in 0..LANES {
+            let mut decoding = Decoding::new(level, indices);
+            let mut batch = FrameBatch::with_capacity(indices.len(), FRAMES_AT_ONCE);
+            for _ in 0..FRAMES_AT_ONCE {
                 batch.push(FrameHeader {
                     index: 0,
                     step: 0,
@@ -79,14 +66,8 @@ fn decode(criterion: &mut Criterion) {
                     present: Quantities::POSITIONS,
                 });
             }
-            let mut ends = Vec::new();
             group.bench_function(format!("{name}, {}", level.name()), |bencher| {
-                bencher.iter(|| {
-                    for frames in frames.chunks(LANES) {
-                        let mut columns: Vec<_> = batch.columns_from_mut(0).collect();
-                        decoder.decode(&wanted, frames, &mut columns, &mut ends);
-                    }
-                });
+                bencher.iter(|| frames.iter().for_each(|frames| decoding.decode(frames, &mut batch)));
             });
         }
     }

@@ -80,7 +80,7 @@ impl FrameSet {
     }
 
     /// The end of the stretch from the `at`-th frame on of which all lie within a range of frames, as the `at`-th does.
-    pub fn stretch_end(&self, at: u64, within: &Range<u64>) -> u64 {
+    pub(crate) fn stretch_end(&self, at: u64, within: &Range<u64>) -> u64 {
         match self {
             FrameSet::Range { start, step, count } => (within.end - start).div_ceil(*step).min(*count),
             FrameSet::List(list) => {
@@ -90,7 +90,7 @@ impl FrameSet {
     }
 
     /// The frames from the `range.start`-th to before the `range.end`-th.
-    pub fn slice(&self, range: Range<u64>) -> FrameSet {
+    pub(crate) fn slice(&self, range: Range<u64>) -> FrameSet {
         match self {
             FrameSet::Range { start, step, .. } => {
                 FrameSet::Range { start: start + range.start * step, step: *step, count: range.end - range.start }
@@ -112,7 +112,7 @@ pub enum Extent {
 
 impl Extent {
     /// Frames that it covers, as far as they have been counted.
-    pub fn n_known_frames(&self) -> u64 {
+    pub(crate) fn n_known_frames(&self) -> u64 {
         match self {
             Extent::Frames(frames) => frames.len(),
             Extent::Bytes(_) => 0,
@@ -134,7 +134,7 @@ pub struct Block {
 
 impl Block {
     /// A block that may cover parts of several segments.
-    pub fn new(index: usize, extent: Extent) -> Self {
+    pub(crate) fn new(index: usize, extent: Extent) -> Self {
         Block { index, extent, segment: None }
     }
 }
@@ -224,7 +224,7 @@ pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
 
 /// Cuts `frames` into up to `n_parts` blocks between multiples of `together` frames, so that none of them splits what is
 /// stored in one piece. Frames in any order are cut anywhere.
-pub fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<Block> {
+pub(crate) fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<Block> {
     let (start, step, count) = match frames {
         FrameSet::Range { start, step, count } if together > 1 && *count > 0 => (*start, *step, *count),
         _ => return plan_frames(frames, n_parts),

@@ -3,7 +3,7 @@
 use crate::unit_cell::UnitCell;
 
 /// Lanes that every column is padded to, so that kernels may read whole vectors.
-pub const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 
 /// What a frame can hold of each atom, as three columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Quantities {
 
     /// What is in one set or the other.
     #[must_use]
-    pub fn either(self, other: Self) -> Self {
+    pub(crate) fn either(self, other: Self) -> Self {
         Quantities(self.0 | other.0)
     }
 
@@ -63,7 +63,7 @@ impl Quantities {
     }
 
     /// Whether all of `other` is in the set.
-    pub fn contains_all(self, other: Self) -> bool {
+    pub(crate) fn contains_all(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -107,7 +107,7 @@ pub struct Columns<'a> {
 }
 
 /// The coordinates of one frame, x, y and z, in Å, eight atoms to an element.
-pub type Octets<'a> = [&'a [[f32; LANES]]; 3];
+pub(crate) type Octets<'a> = [&'a [[f32; LANES]]; 3];
 
 /// The coordinates of one frame, to be written.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl FrameBatch {
     }
 
     /// Atoms in each frame.
-    pub fn n_atoms(&self) -> usize {
+    pub(crate) fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
@@ -215,7 +215,7 @@ impl FrameBatch {
     }
 
     /// The columns of the positions of the `i`-th frame held, to be filled.
-    pub fn columns_mut(&mut self, i: usize) -> ColumnsMut<'_> {
+    pub(crate) fn columns_mut(&mut self, i: usize) -> ColumnsMut<'_> {
         let start = i * self.frame_len();
         split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms)
     }
@@ -227,14 +227,14 @@ impl FrameBatch {
     }
 
     /// The columns of the positions of the `first`-th frame held and of all behind it, to be filled side by side.
-    pub fn columns_from_mut(&mut self, first: usize) -> impl Iterator<Item = ColumnsMut<'_>> {
+    pub(crate) fn columns_from_mut(&mut self, first: usize) -> impl Iterator<Item = ColumnsMut<'_>> {
         let (stride, n_atoms, frame) = (self.stride, self.n_atoms, self.frame_len());
         let held = &mut self.coordinates[first * frame..self.headers.len() * frame];
         held.chunks_exact_mut(frame).map(move |frame| split(&mut frame[..3 * stride], stride, n_atoms))
     }
 
     /// Replaces what it holds with these atoms of all frames of another batch, as far as it is for their quantities.
-    pub fn copy_atoms(&mut self, from: &FrameBatch, atoms: &[u32]) {
+    pub(crate) fn copy_atoms(&mut self, from: &FrameBatch, atoms: &[u32]) {
         debug_assert_eq!(self.n_atoms, atoms.len());
         self.clear();
         for i in 0..from.len() {
@@ -253,13 +253,13 @@ impl FrameBatch {
 
     /// An empty batch for the same.
     #[must_use]
-    pub fn empty_copy(&self) -> Self {
+    pub(crate) fn empty_copy(&self) -> Self {
         FrameBatch { headers: Vec::new(), coordinates: Vec::new(), ..*self }
     }
 
     /// An empty batch for the same quantities of `n_atoms` atoms, of a size that suits the cache, and for no more frames.
     #[must_use]
-    pub fn for_more_atoms(&self, n_atoms: usize) -> Self {
+    pub(crate) fn for_more_atoms(&self, n_atoms: usize) -> Self {
         let suited = Self::for_quantities(n_atoms, self.wanted);
         FrameBatch { capacity: suited.capacity.min(self.capacity), ..suited }
     }
@@ -280,7 +280,7 @@ impl FrameBatch {
     }
 
     /// Adds `first` to the number of every frame held.
-    pub fn renumber(&mut self, first: u64) {
+    pub(crate) fn renumber(&mut self, first: u64) {
         self.headers.iter_mut().for_each(|header| header.index += first);
     }
 
@@ -301,7 +301,7 @@ impl FrameBatch {
     }
 
     /// The positions of the `i`-th frame held, x, y and z, in whole octets: the last one is padded with zeros.
-    pub fn octets(&self, i: usize) -> Octets<'_> {
+    pub(crate) fn octets(&self, i: usize) -> Octets<'_> {
         let frame = self.coordinates[i * self.frame_len()..][..3 * self.stride].as_chunks::<LANES>().0;
         let (x, rest) = frame.split_at(self.stride / LANES);
         let (y, z) = rest.split_at(self.stride / LANES);

@@ -6,7 +6,7 @@ const LARGE: usize = 2 << 20;
 
 /// Asks for large pages for all that a vector has room for. It may be refused, and changes nothing but time.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub fn ask_for<T>(vector: &mut Vec<T>) {
+pub(crate) fn ask_for<T>(vector: &mut Vec<T>) {
     const PAGE: usize = 4 << 10;
     let start: *mut u8 = vector.as_mut_ptr().cast();
     let n_bytes = vector.capacity() * size_of::<T>();
@@ -21,7 +21,7 @@ pub fn ask_for<T>(vector: &mut Vec<T>) {
 
 /// Other systems cannot be asked.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub fn ask_for<T>(_vector: &mut Vec<T>) {}
+pub(crate) fn ask_for<T>(_vector: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {

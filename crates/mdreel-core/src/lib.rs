@@ -5,15 +5,14 @@
 //! never names; it knows no Python and never prints.
 
 pub mod block;
-pub mod channel;
 pub mod convert;
 pub mod error;
 pub mod frame;
+#[cfg(feature = "internals")]
+pub mod internals;
 pub mod kernel;
-pub mod large_pages;
-#[cfg(target_os = "linux")]
-pub mod managed;
-pub mod neighbours;
+pub(crate) mod large_pages;
+pub(crate) mod neighbours;
 pub mod pairs;
 pub mod part;
 pub mod periodic;
@@ -24,11 +23,11 @@ pub mod run;
 pub mod simd;
 pub mod source;
 pub mod span;
-pub mod superpose;
-pub mod symmetric;
+pub(crate) mod superpose;
+pub(crate) mod symmetric;
 pub mod transform;
 pub mod unit_cell;
-pub mod units;
+pub(crate) mod units;
 pub mod writer;
 
 pub use error::{Error, Result};

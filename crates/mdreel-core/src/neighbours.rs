@@ -16,7 +16,7 @@ use crate::periodic::Periodic;
 /// below half the shortest lattice vector of the periodic cell, a point may have several images within it: all pairs are looked
 /// at then, by their shortest image.
 #[derive(Debug, Default)]
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     /// x, y and z of the points in the order of the cells, and whole octets more.
     points: [Vec<f64>; 3],
     /// Which point each of these is.
@@ -34,7 +34,7 @@ pub struct Neighbours {
 
 /// Consecutive points, of which some may be near a point. What lies behind the last of them in memory may be read.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     columns: [&'a [f64]; 3],
     /// Which points these are.
     pub places: &'a [u32],
@@ -44,7 +44,7 @@ pub struct Run<'a> {
 impl Run<'_> {
     /// The squares of the distances, Å², into `squares`; as many more as fill an octet mean nothing.
     #[inline(always)]
-    pub fn squares(&self, squares: &mut [f64]) {
+    pub(crate) fn squares(&self, squares: &mut [f64]) {
         let whole = self.places.len().next_multiple_of(LANES);
         let [x, y, z] = self.columns.map(|column| column[..whole].as_chunks::<LANES>().0);
         let squares = squares[..whole].as_chunks_mut::<LANES>().0;
@@ -61,7 +61,7 @@ impl Run<'_> {
 
     /// The vectors from the point to these, Å: x, y and z into `vectors`; as many more as fill an octet mean nothing.
     #[inline(always)]
-    pub fn vectors(&self, vectors: [&mut [f64]; 3]) {
+    pub(crate) fn vectors(&self, vectors: [&mut [f64]; 3]) {
         let whole = self.places.len().next_multiple_of(LANES);
         for ((column, vectors), at) in self.columns.into_iter().zip(vectors).zip(self.point) {
             let octets = vectors[..whole].as_chunks_mut::<LANES>().0;
@@ -75,13 +75,13 @@ impl Run<'_> {
 
     /// The vector from the point to the `k`-th of these, Å.
     #[inline(always)]
-    pub fn vector(&self, k: usize) -> [f64; 3] {
+    pub(crate) fn vector(&self, k: usize) -> [f64; 3] {
         std::array::from_fn(|axis| self.columns[axis][k] - self.point[axis])
     }
 
     /// These in turns of at most `n` points.
     #[inline(always)]
-    pub fn turns(self, n: usize) -> impl Iterator<Item = Self> {
+    pub(crate) fn turns(self, n: usize) -> impl Iterator<Item = Self> {
         (0..self.places.len()).step_by(n).map(move |first| {
             let end = self.places.len().min(first + n);
             Run { columns: self.columns.map(|column| &column[first..]), places: &self.places[first..end], ..self }
@@ -90,7 +90,7 @@ impl Run<'_> {
 }
 
 /// What is done with the neighbours of a point.
-pub trait Visit {
+pub(crate) trait Visit {
     /// Looks at some that may be near point `from`. Mark it `#[inline(always)]`, as [`crate::simd::Operation::run`].
     fn visit(&mut self, from: u32, run: Run<'_>);
 }
@@ -98,7 +98,7 @@ pub trait Visit {
 impl Neighbours {
     /// Places `points` (x, y and z), in a periodic cell or none, to be found within `distance` (Å, finite). Says whether all are
     /// finite; if not, nothing may be looked for.
-    pub fn place(&mut self, points: [&[f64]; 3], images: Option<Periodic>, distance: f64) -> bool {
+    pub(crate) fn place(&mut self, points: [&[f64]; 3], images: Option<Periodic>, distance: f64) -> bool {
         let n_points = points[0].len();
         if !points.iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite())) {
             return false;
@@ -157,13 +157,13 @@ impl Neighbours {
 
     /// Visits what may be near `point`, which has the number `from`: every point within the distance once, and others.
     #[inline(always)]
-    pub fn near(&mut self, from: u32, point: [f64; 3], visit: &mut impl Visit) {
+    pub(crate) fn near(&mut self, from: u32, point: [f64; 3], visit: &mut impl Visit) {
         self.look(from, point, None, visit);
     }
 
     /// Visits what may be near each of the points: every pair within the distance once, and others, but no point and itself.
     #[inline(always)]
-    pub fn pairs(&mut self, visit: &mut impl Visit) {
+    pub(crate) fn pairs(&mut self, visit: &mut impl Visit) {
         for i in 0..self.places.len() {
             let point = std::array::from_fn(|axis| self.points[axis][i]);
             self.look(self.places[i], point, Some(i), visit);

@@ -42,7 +42,7 @@ impl Periodic {
     }
 
     /// The images in the cell of a frame, as [`Periodic::new`]. Errors name the frame.
-    pub fn of_frame(header: &FrameHeader) -> Result<Option<Self>> {
+    pub(crate) fn of_frame(header: &FrameHeader) -> Result<Option<Self>> {
         Self::new(header.unit_cell.as_ref()).map_err(|error| {
             Error::Mismatch(format!(
                 "frame {}: {error}. Correct the cell in the trajectory, or leave it out where the system is not periodic",
@@ -52,37 +52,37 @@ impl Periodic {
     }
 
     /// The lengths of a cell with right angles, Å.
-    pub fn lengths(&self) -> Option<[f64; 3]> {
+    pub(crate) fn lengths(&self) -> Option<[f64; 3]> {
         let [[a, ..], [_, b, _], [.., c]] = self.vectors;
         self.lattice.is_none().then_some([a, b, c])
     }
 
     /// The row vectors, Å: a along x, b in the xy plane.
-    pub fn vectors(&self) -> [[f64; 3]; 3] {
+    pub(crate) fn vectors(&self) -> [[f64; 3]; 3] {
         self.vectors
     }
 
     /// The volume, Å³.
-    pub fn volume(&self) -> f64 {
+    pub(crate) fn volume(&self) -> f64 {
         let [[a, ..], [_, b, _], [.., c]] = self.vectors;
         a * b * c
     }
 
     /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two atoms, one
     /// image at most is closer than this.
-    pub fn unique_radius(&self) -> f64 {
+    pub(crate) fn unique_radius(&self) -> f64 {
         self.shortest.sqrt()
     }
 
     /// The vector of the cell that brings a point into it: to fractions from 0 up to 1.
     #[inline(always)]
-    pub fn shift_into(&self, point: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn shift_into(&self, point: [f64; 3]) -> [f64; 3] {
         self.vector(self.fractions(point).map(|fraction| -fraction.floor()))
     }
 
     /// A point in fractions of the cell.
     #[inline(always)]
-    pub fn fractions(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn fractions(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
         let c = z / cz;
         let b = (y - c * cy) / by;
@@ -91,26 +91,26 @@ impl Periodic {
 
     /// The point that has these fractions.
     #[inline(always)]
-    pub fn vector(&self, [a, b, c]: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn vector(&self, [a, b, c]: [f64; 3]) -> [f64; 3] {
         let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
         [a * ax + b * bx + c * cx, b * by + c * cy, c * cz]
     }
 
     /// The middle of the cell, Å.
-    pub fn middle(&self) -> [f64; 3] {
+    pub(crate) fn middle(&self) -> [f64; 3] {
         self.vector([0.5; 3])
     }
 
     /// The shortest image of a vector.
     #[inline(always)]
-    pub fn shortest(&self, d: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn shortest(&self, d: [f64; 3]) -> [f64; 3] {
         if square(d) < self.shortest { d } else { self.search(d) }
     }
 
     /// The lattice vector, in numbers of the cell's vectors, that makes a difference of two points the shortest of its images. The
     /// difference is in fractions of the cell.
     #[inline(always)]
-    pub fn nearest(&self, fractions: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn nearest(&self, fractions: [f64; 3]) -> [f64; 3] {
         let rounded = fractions.map(|fraction| -fraction.round_ties_even());
         let Some(lattice) = &self.lattice else { return rounded };
         let d = self.vector(std::array::from_fn(|k| fractions[k] + rounded[k]));
@@ -142,7 +142,7 @@ impl Periodic {
 /// and b in the xy plane, images of this brick fill space as those of the cell do. Vectors of a cell have the bits of a float32: where
 /// coordinates have, nothing is rounded.
 #[inline(always)]
-pub fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 3] {
+pub(crate) fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 3] {
     for axis in [2, 1, 0] {
         let row = vectors[axis];
         let n = (point[axis] / row[axis]).floor();

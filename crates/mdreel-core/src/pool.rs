@@ -15,7 +15,7 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Blocks, for each worker, that may usually be taken beyond the first that is not merged yet. What waits for a slow
 /// block takes memory; so many keep the other workers busy while one block takes as long as all these.
-pub const USUALLY_AHEAD: usize = 16;
+pub(crate) const USUALLY_AHEAD: usize = 16;
 
 /// Which worker takes which block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,7 +59,7 @@ impl Crew {
     }
 
     /// Threads that take the next block when they are free.
-    pub fn on_demand(n_workers: usize) -> Self {
+    pub(crate) fn on_demand(n_workers: usize) -> Self {
         Crew { n_workers, shares: None }
     }
 
@@ -69,7 +69,7 @@ impl Crew {
     }
 
     /// Whether one of them does so many blocks alone.
-    pub fn is_one(&self, n_blocks: usize) -> bool {
+    pub(crate) fn is_one(&self, n_blocks: usize) -> bool {
         self.n_workers.min(n_blocks) <= 1
     }
 
@@ -97,7 +97,7 @@ impl Monitor for Unattended {
 
 /// What the workers of a run share.
 #[derive(Debug, Default)]
-pub struct Shared {
+pub(crate) struct Shared {
     /// The next block to hand out.
     next: AtomicUsize,
     /// The first block that failed; later ones are not begun.
@@ -113,13 +113,13 @@ pub struct Shared {
 
 impl Shared {
     /// Whether the work on `block` is still wanted.
-    pub fn wanted(&self, block: usize) -> bool {
+    pub(crate) fn wanted(&self, block: usize) -> bool {
         let last = self.failed.load(Ordering::Relaxed).min(self.last.load(Ordering::Relaxed));
         !self.stop.load(Ordering::Relaxed) && block <= last
     }
 
     /// Says that nothing comes behind `block`: what was made of later blocks is dropped.
-    pub fn end_with(&self, block: usize) {
+    pub(crate) fn end_with(&self, block: usize) {
         self.change(|_| {
             self.last.fetch_min(block, Ordering::Relaxed);
         });
@@ -136,7 +136,7 @@ impl Shared {
     }
 
     /// Says that frames were mapped.
-    pub fn add_frames(&self, n: usize) {
+    pub(crate) fn add_frames(&self, n: usize) {
         self.frames_done.fetch_add(n, Ordering::Relaxed);
     }
 
@@ -184,7 +184,7 @@ impl Drop for Vigil<'_> {
 }
 
 /// A worker: made on the thread that it runs on, works block after block.
-pub trait Worker {
+pub(crate) trait Worker {
     /// What a block becomes.
     type Output: Send;
 
@@ -199,7 +199,7 @@ pub trait Worker {
 /// Runs blocks on the threads of a crew and calls `merge` with each output in block order, on the calling thread. With
 /// one worker everything happens on the calling thread. Of several failing blocks the first in order is reported,
 /// whatever finished first. A worker may find that a block is the last ([`Shared::end_with`]): then it returns `true`.
-pub fn run_blocks<W: Worker>(
+pub(crate) fn run_blocks<W: Worker>(
     blocks: Range<usize>,
     crew: Crew,
     make_worker: impl Fn(usize) -> Result<W> + Sync,

@@ -1,6 +1,6 @@
 //! Vector instructions, chosen at run time, with one order of summation for all of them.
 //!
-//! An [`Operation`] is written once over [`Lanes`]: eight float64 that any processor has, as one register
+//! An `Operation` is written once over [`Lanes`]: eight float64 that any processor has, as one register
 //! (AVX-512), two (AVX2), four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused
 //! multiply-add) and [`Lanes::sum`] adds the eight in one fixed tree, so the bits of a result do not depend on the
 //! processor. See `docs/design/003-one-order-of-summation.md` for what that costs.
@@ -18,7 +18,7 @@ use crate::frame::LANES;
 #[repr(C, align(64))]
 pub struct Octet(pub [f64; LANES]);
 
-/// Eight float64 in vector registers. Values exist only inside [`Operation::run`], where the instructions are there.
+/// Eight float64 in vector registers. Values exist only inside `Operation::run`, where the instructions are there.
 pub trait Lanes: Copy {
     /// `value` in every lane.
     fn splat(value: f64) -> Self;
@@ -42,7 +42,7 @@ pub trait Lanes: Copy {
 }
 
 /// A computation that is compiled once for every instruction set.
-pub trait Operation {
+pub(crate) trait Operation {
     /// What it gives.
     type Output;
 
@@ -119,14 +119,14 @@ impl Level {
 
     /// Whether AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these, or compiled for
     /// them once more.
-    pub fn is_avx2(self) -> bool {
+    pub(crate) fn is_avx2(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(self.0, Set::Avx2 | Set::Avx512);
         #[cfg(not(target_arch = "x86_64"))]
         false
     }
 
-    /// Whether AVX-512 F, BW, DQ and VL, and what [`Self::is_avx2`] says, may be used: for code that is written for
+    /// Whether AVX-512 F, BW, DQ and VL, and what `Self::is_avx2` says, may be used: for code that is written for
     /// these instructions alone.
     pub fn is_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -150,7 +150,7 @@ impl Level {
 
     /// Runs `operation` with these instructions.
     #[inline]
-    pub fn run<O: Operation>(self, operation: O) -> O::Output {
+    pub(crate) fn run<O: Operation>(self, operation: O) -> O::Output {
         match self.0 {
             Set::Portable => operation.run::<portable::Portable>(),
             #[cfg(target_arch = "x86_64")]

@@ -4,9 +4,7 @@
 //! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
 
 pub mod bytes;
-pub mod chain;
-#[cfg(target_os = "linux")]
-pub mod channel;
+pub(crate) mod chain;
 pub mod chunked;
 pub mod dcd;
 pub mod fault;
@@ -14,13 +12,13 @@ pub mod follow;
 pub mod frame_index;
 pub mod growth;
 mod interleaved;
-pub mod located;
-mod lookout;
+pub(crate) mod located;
+pub mod lookout;
 pub mod memory;
 pub mod netcdf3;
 mod numbered;
 pub mod open;
-pub mod pieces;
+pub(crate) mod pieces;
 pub mod places;
 pub mod read;
 pub mod tolerant;
@@ -66,7 +64,7 @@ impl AtomSelection {
     /// All atoms of `source`; `None` where its bytes cannot hold so many. A frame of a box alone may claim any number of
     /// atoms, for which no memory is to be taken: every atom that is there needs two bits, but for the nine of an XTC frame
     /// without compression.
-    pub fn stored(source: &dyn Source) -> Option<Self> {
+    pub(crate) fn stored(source: &dyn Source) -> Option<Self> {
         let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
         (n_atoms as u64 <= most).then(|| AtomSelection::all(n_atoms))
     }

@@ -65,9 +65,9 @@ pub struct Span {
 }
 
 /// The block number of spans that belong to no block.
-pub const NO_BLOCK: u32 = u32::MAX;
+pub(crate) const NO_BLOCK: u32 = u32::MAX;
 /// The worker number of the thread that hands out blocks and merges.
-pub const COORDINATOR: u32 = u32::MAX;
+pub(crate) const COORDINATOR: u32 = u32::MAX;
 
 /// Records the spans of one worker.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     /// Says which block the next spans belong to.
-    pub fn set_block(&mut self, block: u32) {
+    pub(crate) fn set_block(&mut self, block: u32) {
         self.block = block;
     }
 
@@ -102,7 +102,7 @@ impl Recorder {
     }
 
     /// When the last span ended, of those that nobody has taken.
-    pub fn ended(&self) -> u64 {
+    pub(crate) fn ended(&self) -> u64 {
         self.spans.last().map_or(0, |span| span.stop_ns)
     }
 

@@ -14,5 +14,5 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-pub use points::WeightedPoints;
-pub use reference::{Reference, Superposition};
+pub(crate) use points::WeightedPoints;
+pub(crate) use reference::{Reference, Superposition};

@@ -4,7 +4,7 @@
 const MAX_SWEEPS: usize = 30;
 
 /// The largest eigenvalue of a symmetric matrix and its unit eigenvector.
-pub fn largest_eigenpair<const N: usize>(mut matrix: [[f64; N]; N]) -> (f64, [f64; N]) {
+pub(crate) fn largest_eigenpair<const N: usize>(mut matrix: [[f64; N]; N]) -> (f64, [f64; N]) {
     let mut vectors: [[f64; N]; N] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for _ in 0..MAX_SWEEPS {
         let mut is_diagonal = true;

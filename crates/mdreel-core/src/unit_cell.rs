@@ -42,7 +42,7 @@ impl UnitCell {
     }
 
     /// Why the lengths and angles are not those of a cell with a volume; `None` where they are.
-    pub fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         let dimensions = self.dimensions();
         let (lengths, angles) = dimensions.split_at(3);
         let are_lengths = lengths.iter().all(|length| length.is_finite() && *length > 0.0);

@@ -1,10 +1,10 @@
 //! Units: Å, ps and degrees inside; each source converts once, when it reads.
 
 /// Å in a nanometre, as the float32 factor that GROMACS readers apply to float32 coordinates.
-pub const ANGSTROM_PER_NANOMETRE: f32 = 10.0;
+pub(crate) const ANGSTROM_PER_NANOMETRE: f32 = 10.0;
 
 /// Picoseconds in one AKMA time unit (CHARMM's and NAMD's DCD time step), the value MDAnalysis uses.
-pub const PICOSECOND_PER_AKMA: f64 = 4.888821e-2;
+pub(crate) const PICOSECOND_PER_AKMA: f64 = 4.888821e-2;
 
 /// kJ in a kcal, as the float32 factor that MDAnalysis applies to float32 forces.
-pub const KILOJOULE_PER_KILOCALORIE: f32 = 4.184;
+pub(crate) const KILOJOULE_PER_KILOCALORIE: f32 = 4.184;

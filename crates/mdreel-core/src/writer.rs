@@ -6,7 +6,7 @@
 //! and a [`LentFile`] is what it writes to.
 
 pub mod chunks;
-pub mod dcd;
+pub(crate) mod dcd;
 mod file;
 pub mod final_name;
 pub mod format;
@@ -18,7 +18,7 @@ pub mod xtc;
 
 pub use file::FileWriter;
 pub use lent_file::LentFile;
-pub use part_file::PartFile;
+pub(crate) use part_file::PartFile;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::parts;
 
 /// The beginning of what describes such a write (`struct aiocb`).
 #[repr(C)]
-pub struct Request {
+pub(crate) struct Request {
     descriptor: c_int,
     /// What a list of requests is to do with this one.
     operation: c_int,

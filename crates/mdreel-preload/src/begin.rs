@@ -12,7 +12,7 @@ use crate::text::Text;
 
 /// What a program wants to do with a file that it opens to write.
 #[derive(Clone, Copy)]
-pub struct Intent {
+pub(crate) struct Intent {
     /// Whether it may not be there.
     pub creates: bool,
     /// Whether it must not be there.
@@ -25,7 +25,7 @@ pub struct Intent {
 
 /// What is to be opened instead.
 #[expect(clippy::large_enum_variant, reason = "nothing is allocated here")]
-pub enum Begun {
+pub(crate) enum Begun {
     /// Nothing else: it is no file that could be published.
     AsIs,
     /// A file that this process is writing already.
@@ -35,7 +35,7 @@ pub enum Begun {
 }
 
 /// A file that was made under a hidden name, and is held by a descriptor of this library until the program has one.
-pub struct New {
+pub(crate) struct New {
     pub path: Text,
     written: Written,
     guard: c_int,
@@ -43,7 +43,7 @@ pub struct New {
 }
 
 /// Makes the hidden file for what the program wants to write.
-pub fn begin(place: &Place<'_>, intent: Intent) -> Result<Begun, c_int> {
+pub(crate) fn begin(place: &Place<'_>, intent: Intent) -> Result<Begun, c_int> {
     if place.is_too_long() {
         return Err(c::ENAMETOOLONG);
     }
@@ -122,7 +122,7 @@ fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
 
 impl New {
     /// The program has opened it: from now on it is known. `stream` is its address, if it is one.
-    pub fn adopt(mut self, descriptor: c_int, stream: usize) -> Result<(), c_int> {
+    pub(crate) fn adopt(mut self, descriptor: c_int, stream: usize) -> Result<(), c_int> {
         if stream != 0 {
             self.written.add_stream(std::ptr::with_exposed_provenance_mut(stream));
         }
@@ -137,7 +137,7 @@ impl New {
     }
 
     /// The program could not open it.
-    pub fn discard(&self) {
+    pub(crate) fn discard(&self) {
         c::keeping_errno(|| {
             c::remove(self.path.path());
             next::close(self.guard);

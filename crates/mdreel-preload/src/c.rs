@@ -4,37 +4,37 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::next::next;
 
-pub const ENOENT: c_int = 2;
-pub const EINTR: c_int = 4;
-pub const EIO: c_int = 5;
-pub const EACCES: c_int = 13;
-pub const EWOULDBLOCK: c_int = 11;
-pub const EEXIST: c_int = 17;
-pub const EINVAL: c_int = 22;
-pub const EMFILE: c_int = 24;
-pub const EFBIG: c_int = 27;
-pub const ENOSPC: c_int = 28;
-pub const ENAMETOOLONG: c_int = 36;
-pub const ENOSYS: c_int = 38;
-pub const ETIMEDOUT: c_int = 110;
-pub const EDQUOT: c_int = 122;
-pub const ECANCELED: c_int = 125;
-pub const EOWNERDEAD: c_int = 130;
+pub(crate) const ENOENT: c_int = 2;
+pub(crate) const EINTR: c_int = 4;
+pub(crate) const EIO: c_int = 5;
+pub(crate) const EACCES: c_int = 13;
+pub(crate) const EWOULDBLOCK: c_int = 11;
+pub(crate) const EEXIST: c_int = 17;
+pub(crate) const EINVAL: c_int = 22;
+pub(crate) const EMFILE: c_int = 24;
+pub(crate) const EFBIG: c_int = 27;
+pub(crate) const ENOSPC: c_int = 28;
+pub(crate) const ENAMETOOLONG: c_int = 36;
+pub(crate) const ENOSYS: c_int = 38;
+pub(crate) const ETIMEDOUT: c_int = 110;
+pub(crate) const EDQUOT: c_int = 122;
+pub(crate) const ECANCELED: c_int = 125;
+pub(crate) const EOWNERDEAD: c_int = 130;
 
-pub const O_ACCMODE: c_int = 3;
-pub const O_RDONLY: c_int = 0;
-pub const O_WRONLY: c_int = 1;
-pub const O_RDWR: c_int = 2;
-pub const O_CREAT: c_int = 0o100;
-pub const O_EXCL: c_int = 0o200;
-pub const O_TRUNC: c_int = 0o1000;
-pub const O_APPEND: c_int = 0o2000;
-pub const O_DIRECTORY: c_int = if cfg!(target_arch = "x86_64") { 0o200_000 } else { 0o40_000 };
-pub const O_NOFOLLOW: c_int = if cfg!(target_arch = "x86_64") { 0o400_000 } else { 0o100_000 };
-pub const O_CLOEXEC: c_int = 0o2_000_000;
-pub const O_PATH: c_int = 0o10_000_000;
+pub(crate) const O_ACCMODE: c_int = 3;
+pub(crate) const O_RDONLY: c_int = 0;
+pub(crate) const O_WRONLY: c_int = 1;
+pub(crate) const O_RDWR: c_int = 2;
+pub(crate) const O_CREAT: c_int = 0o100;
+pub(crate) const O_EXCL: c_int = 0o200;
+pub(crate) const O_TRUNC: c_int = 0o1000;
+pub(crate) const O_APPEND: c_int = 0o2000;
+pub(crate) const O_DIRECTORY: c_int = if cfg!(target_arch = "x86_64") { 0o200_000 } else { 0o40_000 };
+pub(crate) const O_NOFOLLOW: c_int = if cfg!(target_arch = "x86_64") { 0o400_000 } else { 0o100_000 };
+pub(crate) const O_CLOEXEC: c_int = 0o2_000_000;
+pub(crate) const O_PATH: c_int = 0o10_000_000;
 
-pub const AT_FDCWD: c_int = -100;
+pub(crate) const AT_FDCWD: c_int = -100;
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EACCESS: c_int = 0x200;
 const AT_EMPTY_PATH: c_int = 0x1000;
@@ -54,7 +54,7 @@ const SA_RESTART: c_int = 0x1000_0000;
 const RENAME_NOREPLACE: c_uint = 1;
 
 /// A stream of the C library.
-pub enum Stream {}
+pub(crate) enum Stream {}
 
 #[repr(C)]
 struct Statx {
@@ -120,18 +120,18 @@ unsafe extern "C" {
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-pub fn errno() -> c_int {
+pub(crate) fn errno() -> c_int {
     // SAFETY: the address of this thread's own number.
     unsafe { *__errno_location() }
 }
 
-pub fn set_errno(number: c_int) {
+pub(crate) fn set_errno(number: c_int) {
     // SAFETY: the address of this thread's own number.
     unsafe { *__errno_location() = number }
 }
 
 /// Does something, and leaves the number of the last error as it was.
-pub fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
+pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
     let before = errno();
     let outcome = act();
     set_errno(before);
@@ -140,7 +140,7 @@ pub fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
 
 /// What is known of a file.
 #[derive(Clone, Copy)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Device and inode: the same file, whatever its name.
     pub identity: (u64, u64),
     pub mode: u32,
@@ -149,7 +149,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn is_file(&self) -> bool {
+    pub(crate) fn is_file(&self) -> bool {
         self.mode & 0o170_000 == 0o100_000
     }
 }
@@ -168,65 +168,65 @@ fn facts(directory: c_int, path: &CStr, flags: c_int) -> Result<Facts, c_int> {
 }
 
 /// Of what a path leads to.
-pub fn facts_at(directory: c_int, path: &CStr) -> Result<Facts, c_int> {
+pub(crate) fn facts_at(directory: c_int, path: &CStr) -> Result<Facts, c_int> {
     facts(directory, path, 0)
 }
 
 /// Of what a path names, be it a link.
-pub fn facts_of(path: &CStr) -> Result<Facts, c_int> {
+pub(crate) fn facts_of(path: &CStr) -> Result<Facts, c_int> {
     facts(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)
 }
 
 /// Of an open file.
-pub fn facts_of_open(descriptor: c_int) -> Result<Facts, c_int> {
+pub(crate) fn facts_of_open(descriptor: c_int) -> Result<Facts, c_int> {
     facts(descriptor, c"", AT_EMPTY_PATH)
 }
 
 /// Whether the program may write to a file.
-pub fn may_write(path: &CStr) -> bool {
+pub(crate) fn may_write(path: &CStr) -> bool {
     type Next = unsafe extern "C" fn(c_int, *const c_char, c_int, c_int) -> c_int;
     next!(c"faccessat" as Next, (AT_FDCWD, path.as_ptr(), W_OK, AT_EACCESS), -1) == 0
 }
 
 /// Says that a writer has the file open, for as long as any copy of the descriptor is open, in whatever process.
-pub fn lock_as_writer(descriptor: c_int) {
+pub(crate) fn lock_as_writer(descriptor: c_int) {
     // SAFETY: a call with numbers. Where there are no locks, there are none.
     unsafe { flock(descriptor, LOCK_SH | LOCK_NB) };
 }
 
 /// Whether no writer has the file open any more; then it is locked, so that only one is told so.
-pub fn lock_as_last(descriptor: c_int) -> bool {
+pub(crate) fn lock_as_last(descriptor: c_int) -> bool {
     // SAFETY: a call with numbers.
     let is_locked = unsafe { flock(descriptor, LOCK_EX | LOCK_NB) } == 0;
     is_locked || errno() != EWOULDBLOCK
 }
 
-pub fn unlock(descriptor: c_int) {
+pub(crate) fn unlock(descriptor: c_int) {
     // SAFETY: a call with numbers.
     unsafe { flock(descriptor, LOCK_UN) };
 }
 
 /// Whether somebody has a lock on a byte of an open file. Not, where there are no locks.
-pub fn is_locked(descriptor: c_int, byte: u64) -> bool {
+pub(crate) fn is_locked(descriptor: c_int, byte: u64) -> bool {
     let mut lock = Flock { kind: F_WRLCK, whence: 0, start: byte.cast_signed(), length: 1, process: 0 };
     // SAFETY: the kernel writes to the structure at most.
     unsafe { fcntl(descriptor, F_OFD_GETLK, &raw mut lock) == 0 && lock.kind != F_UNLCK }
 }
 
-pub fn set_mode(descriptor: c_int, mode: u32) -> bool {
+pub(crate) fn set_mode(descriptor: c_int, mode: u32) -> bool {
     // SAFETY: a call with numbers.
     unsafe { fchmod(descriptor, mode & 0o7777) == 0 }
 }
 
 /// Reads from the start of an open file; how many bytes there were.
-pub fn read_start(descriptor: c_int, into: &mut [u8]) -> usize {
+pub(crate) fn read_start(descriptor: c_int, into: &mut [u8]) -> usize {
     // SAFETY: the room is as large as is said.
     let n_bytes = unsafe { pread(descriptor, into.as_mut_ptr().cast(), into.len(), 0) };
     usize::try_from(n_bytes).unwrap_or(0)
 }
 
 /// Copies all that is in one open file to another one.
-pub fn copy(from: c_int, to: c_int) -> Result<(), c_int> {
+pub(crate) fn copy(from: c_int, to: c_int) -> Result<(), c_int> {
     type Next = unsafe extern "C" fn(c_int, c_int, *mut i64, usize) -> isize;
     loop {
         // The kernel keeps the place itself.
@@ -238,20 +238,20 @@ pub fn copy(from: c_int, to: c_int) -> Result<(), c_int> {
     }
 }
 
-pub fn remove(path: &CStr) {
+pub(crate) fn remove(path: &CStr) {
     type Next = unsafe extern "C" fn(*const c_char) -> c_int;
     next!(c"unlink" as Next, (path.as_ptr()), -1);
 }
 
 /// What a link leads to; how many bytes of the room it takes.
-pub fn target_of(link: &CStr, into: &mut [u8]) -> usize {
+pub(crate) fn target_of(link: &CStr, into: &mut [u8]) -> usize {
     // SAFETY: the room is as large as is said.
     let n_bytes = unsafe { readlink(link.as_ptr(), into.as_mut_ptr().cast(), into.len()) };
     usize::try_from(n_bytes).unwrap_or(0)
 }
 
 /// Has the system tell of what comes into a directory; a descriptor, or -1.
-pub fn notices_of(directory: &CStr) -> c_int {
+pub(crate) fn notices_of(directory: &CStr) -> c_int {
     // SAFETY: the path ends with a zero.
     unsafe {
         let notices = inotify_init1(IN_CLOEXEC_NONBLOCK);
@@ -261,7 +261,7 @@ pub fn notices_of(directory: &CStr) -> c_int {
 }
 
 /// Sleeps until there are notices, which are taken, or the time is over. Not, if a signal has come.
-pub fn sleep(notices: c_int, milliseconds: c_int) -> bool {
+pub(crate) fn sleep(notices: c_int, milliseconds: c_int) -> bool {
     let mut of = Poll { descriptor: notices, wanted: POLLIN, seen: 0 };
     // SAFETY: one structure; a descriptor below 0 is left out.
     let n_ready = unsafe { poll(&raw mut of, 1, milliseconds) };
@@ -274,7 +274,7 @@ pub fn sleep(notices: c_int, milliseconds: c_int) -> bool {
 }
 
 /// Whether the program has a handler of a signal that is to interrupt what it waits for.
-pub fn is_interruptible() -> bool {
+pub(crate) fn is_interruptible() -> bool {
     (1..32).any(|signal| {
         let mut action = std::mem::MaybeUninit::<Sigaction>::zeroed();
         // SAFETY: the structure is as large as the C library's, and numbers, all of which were written.
@@ -286,7 +286,7 @@ pub fn is_interruptible() -> bool {
 }
 
 /// A variable of the environment, which must not change meanwhile.
-pub fn variable(name: &CStr) -> Option<&'static [u8]> {
+pub(crate) fn variable(name: &CStr) -> Option<&'static [u8]> {
     // SAFETY: the name ends with a zero, and so does the value. It is looked at before the program begins.
     unsafe {
         let value = getenv(name.as_ptr());
@@ -294,13 +294,13 @@ pub fn variable(name: &CStr) -> Option<&'static [u8]> {
     }
 }
 
-pub fn process() -> u32 {
+pub(crate) fn process() -> u32 {
     // SAFETY: it cannot fail.
     unsafe { getpid() }.cast_unsigned()
 }
 
 /// The descriptor of a stream, which must be open; -1 if it has none.
-pub fn descriptor_of(stream: *mut Stream) -> c_int {
+pub(crate) fn descriptor_of(stream: *mut Stream) -> c_int {
     if stream.is_null() {
         return -1;
     }
@@ -309,13 +309,13 @@ pub fn descriptor_of(stream: *mut Stream) -> c_int {
 }
 
 /// Whether something could not be written to a stream, which must be open.
-pub fn has_failed(stream: *mut Stream) -> bool {
+pub(crate) fn has_failed(stream: *mut Stream) -> bool {
     // SAFETY: the caller of the C library vouches for the stream.
     !stream.is_null() && unsafe { ferror(stream) } != 0
 }
 
 /// Whether something could not be written to the standard output or to standard error, where that is the file of an identity.
-pub fn has_failed_standard(identity: (u64, u64)) -> bool {
+pub(crate) fn has_failed_standard(identity: (u64, u64)) -> bool {
     // SAFETY: the C library's own, which stay, also where the program has closed them.
     let streams = unsafe { [stdout, stderr] };
     streams.into_iter().filter(|stream| !stream.is_null()).any(|stream| {
@@ -324,24 +324,24 @@ pub fn has_failed_standard(identity: (u64, u64)) -> bool {
 }
 
 /// Writes what a stream has, which must be open; whether that succeeded.
-pub fn flush(stream: *mut Stream) -> bool {
+pub(crate) fn flush(stream: *mut Stream) -> bool {
     // SAFETY: the caller of the C library vouches for the stream.
     stream.is_null() || unsafe { fflush(stream) == 0 }
 }
 
 /// Writes what all streams have; whether that succeeded.
-pub fn flush_all() -> bool {
+pub(crate) fn flush_all() -> bool {
     // SAFETY: no stream means all.
     unsafe { fflush(std::ptr::null_mut()) == 0 }
 }
 
 /// Has a function called when the program ends by `exit`, or by the end of `main`.
-pub fn at_exit(handler: extern "C" fn(c_int, *mut c_void)) {
+pub(crate) fn at_exit(handler: extern "C" fn(c_int, *mut c_void)) {
     // SAFETY: the function stays.
     unsafe { on_exit(handler, std::ptr::null_mut()) };
 }
 
 /// Flags that have a rename fail where the name is taken.
-pub fn rename_flags(is_exclusive: bool) -> c_uint {
+pub(crate) fn rename_flags(is_exclusive: bool) -> c_uint {
     if is_exclusive { RENAME_NOREPLACE } else { 0 }
 }

@@ -13,7 +13,7 @@ use crate::text;
 const MARK: u32 = 0o1000;
 
 /// A file whose last descriptor may be about to go.
-pub struct Closing {
+pub(crate) struct Closing {
     settings: &'static Settings,
     written: Written,
     /// A descriptor of this library, by which the file is known when the program has none any more.
@@ -23,7 +23,7 @@ pub struct Closing {
 
 impl Closing {
     /// Looks before a descriptor is closed; `None` if nothing is to be done afterwards.
-    pub fn of(descriptor: c_int) -> Option<Self> {
+    pub(crate) fn of(descriptor: c_int) -> Option<Self> {
         let written = parts::of(descriptor)?;
         // A child that was forked leaves it to its parent; a program that was started with it waits for its own end.
         if !written.is_ours() || written.is_inherited {
@@ -53,7 +53,7 @@ impl Closing {
 
     /// The descriptor was closed, well or not: if nobody has the file any more, it gets its name, or goes if it is not whole. `false`
     /// with an error number if it should have got it, and could not.
-    pub fn end(self, is_closed_well: bool) -> bool {
+    pub(crate) fn end(self, is_closed_well: bool) -> bool {
         let before = c::errno();
         if !is_closed_well {
             parts::change(self.written.identity, |written| written.has_failed = true);
@@ -109,7 +109,7 @@ impl Closing {
 }
 
 /// Publishes what this process has closed while others had it open, if they have it no more.
-pub fn sweep() {
+pub(crate) fn sweep() {
     if parts::any() {
         parts::all().filter(|written| written.is_closed && written.is_ours()).for_each(|written| {
             if let Some(closing) = Closing::begin(written) {
@@ -120,7 +120,7 @@ pub fn sweep() {
 }
 
 /// A program that was started with a file, as standard output for example: says so in its mode.
-pub fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) {
+pub(crate) fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) {
     written.is_inherited = true;
     written.n_bytes = facts.n_bytes;
     // Another one may have said so before, as a shell whose child this is; then it is left to that.
@@ -131,7 +131,7 @@ pub fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) {
 /// The program ends by itself, well or not. What it has not closed is closed; of what it has opened itself only if all that it wanted to
 /// write was written. What it was started with is published if it is what the opener has become (by `exec`); else it is left to the
 /// opener, which may go on with it.
-pub fn end(is_well: bool, is_flushed: bool) {
+pub(crate) fn end(is_well: bool, is_flushed: bool) {
     parts::all().filter(Written::is_ours).for_each(|written| {
         if written.is_inherited && (written.is_torn() || c::has_failed_standard(written.identity)) {
             // Whoever is to publish it does not know, if this program goes on as if nothing had happened.

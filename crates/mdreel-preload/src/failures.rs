@@ -13,13 +13,13 @@ static ANY_SHORT: AtomicBool = AtomicBool::new(false);
 
 /// Whether an error means that bytes are missing. Others (`EINVAL`, `EXDEV`, `EOPNOTSUPP`, ...) say that a call cannot do it, and
 /// programs take another one.
-pub fn is_loss(error: c_int) -> bool {
+pub(crate) fn is_loss(error: c_int) -> bool {
     matches!(error, c::ENOSPC | c::EDQUOT | c::EIO | c::EFBIG)
 }
 
 /// Takes note of the outcome of a call that writes to a descriptor: less than 0 with an error number, or as many bytes. `wanted` says
 /// how many should have been written, where fewer mean that something is missing.
-pub fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() -> Option<usize>) -> isize {
+pub(crate) fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() -> Option<usize>) -> isize {
     if parts::any() {
         match usize::try_from(outcome) {
             Err(_) if is_loss(c::errno()) => lost(descriptor),
@@ -35,14 +35,14 @@ pub fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() -> Option
 }
 
 /// As `noting`, of a call that returns 0 where it has succeeded.
-pub fn noting_success(descriptor: c_int, outcome: c_int) -> c_int {
+pub(crate) fn noting_success(descriptor: c_int, outcome: c_int) -> c_int {
     noting(descriptor, outcome as isize, || None);
     outcome
 }
 
 /// A full disk takes the beginning of what is written, and refuses the rest only when that is tried again. A program that does not try
 /// again has lost it; one that does will write as much as it wants to, or be refused.
-pub fn note_length(descriptor: c_int, written: usize, wanted: usize) {
+pub(crate) fn note_length(descriptor: c_int, written: usize, wanted: usize) {
     let is_short = written < wanted;
     if is_short {
         ANY_SHORT.store(true, Ordering::Relaxed);
@@ -55,7 +55,7 @@ pub fn note_length(descriptor: c_int, written: usize, wanted: usize) {
 }
 
 /// Something that was to be written to a descriptor is missing.
-pub fn lost(descriptor: c_int) {
+pub(crate) fn lost(descriptor: c_int) {
     c::keeping_errno(|| {
         if let Some(written) = parts::of(descriptor) {
             lose(&written);
@@ -64,7 +64,7 @@ pub fn lost(descriptor: c_int) {
 }
 
 /// Something that was to be written to a file is missing: it will not be published.
-pub fn lose(written: &Written) {
+pub(crate) fn lose(written: &Written) {
     parts::change(written.identity, |written| written.has_failed = true);
     if written.has_failed || written.is_ours() && !written.is_inherited {
         return;
@@ -78,7 +78,7 @@ pub fn lose(written: &Written) {
 }
 
 /// Something is written to files of this process, nobody sees how: none of those that it is writing now is published.
-pub fn unseen() {
+pub(crate) fn unseen() {
     if parts::any() {
         parts::all().for_each(|written| parts::change(written.identity, |written| written.is_unseen = true));
     }

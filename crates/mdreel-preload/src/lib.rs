@@ -15,7 +15,7 @@ mod formatted;
 mod intercept;
 mod life;
 mod looks;
-#[path = "../../mdreel-core/src/managed/names.rs"]
+#[path = "../../mdreel-channel/src/managed/names.rs"]
 mod names;
 mod next;
 mod open;

@@ -9,7 +9,7 @@ use crate::place::Settings;
 
 /// What is known of the producers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub(crate) enum Life {
     /// None has been here.
     Unborn,
     /// One lives.
@@ -23,7 +23,7 @@ pub enum Life {
 }
 
 /// How it stands. What was published before an end or a death is there when this tells of that.
-pub fn look(settings: &Settings, directory: usize) -> Life {
+pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     let before = state(settings, directory);
     if let Some(Life::Finished | Life::Failed) = before {
         return before.unwrap_or(Life::Lost);

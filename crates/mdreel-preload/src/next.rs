@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::c::Stream;
 
 /// A function that is looked up when it is first needed.
-pub struct Next {
+pub(crate) struct Next {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
@@ -19,12 +19,12 @@ unsafe extern "C" {
 const BEHIND: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 
 impl Next {
-    pub const fn new(name: &'static CStr) -> Self {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
         Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
     /// The address of the function; null if there is none.
-    pub fn get(&self) -> *mut c_void {
+    pub(crate) fn get(&self) -> *mut c_void {
         let mut found = self.found.load(Ordering::Relaxed);
         if found.is_null() {
             // SAFETY: the name ends with a zero.
@@ -35,22 +35,22 @@ impl Next {
     }
 }
 
-pub type Open = unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int;
-pub type OpenAt = unsafe extern "C" fn(c_int, *const c_char, c_int, ...) -> c_int;
-pub type Create = unsafe extern "C" fn(*const c_char, c_uint) -> c_int;
-pub type OpenStream = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut Stream;
-pub type OpenStreamAgain = unsafe extern "C" fn(*const c_char, *const c_char, *mut Stream) -> *mut Stream;
-pub type Close = unsafe extern "C" fn(c_int) -> c_int;
-pub type CloseStream = unsafe extern "C" fn(*mut Stream) -> c_int;
-pub type Duplicate = unsafe extern "C" fn(c_int, c_int) -> c_int;
-pub type DuplicateWith = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
-pub type Rename = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
-pub type RenameAt = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char) -> c_int;
-pub type RenameAtWith = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int;
-pub type OpenDescriptor = unsafe extern "C" fn(c_int, *const c_char) -> *mut Stream;
-pub type Forgive = unsafe extern "C" fn(*mut Stream);
-pub type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
-pub type Exit = unsafe extern "C" fn(c_int) -> !;
+pub(crate) type Open = unsafe extern "C" fn(*const c_char, c_int, ...) -> c_int;
+pub(crate) type OpenAt = unsafe extern "C" fn(c_int, *const c_char, c_int, ...) -> c_int;
+pub(crate) type Create = unsafe extern "C" fn(*const c_char, c_uint) -> c_int;
+pub(crate) type OpenStream = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut Stream;
+pub(crate) type OpenStreamAgain = unsafe extern "C" fn(*const c_char, *const c_char, *mut Stream) -> *mut Stream;
+pub(crate) type Close = unsafe extern "C" fn(c_int) -> c_int;
+pub(crate) type CloseStream = unsafe extern "C" fn(*mut Stream) -> c_int;
+pub(crate) type Duplicate = unsafe extern "C" fn(c_int, c_int) -> c_int;
+pub(crate) type DuplicateWith = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
+pub(crate) type Rename = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
+pub(crate) type RenameAt = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char) -> c_int;
+pub(crate) type RenameAtWith = unsafe extern "C" fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int;
+pub(crate) type OpenDescriptor = unsafe extern "C" fn(c_int, *const c_char) -> *mut Stream;
+pub(crate) type Forgive = unsafe extern "C" fn(*mut Stream);
+pub(crate) type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
+pub(crate) type Exit = unsafe extern "C" fn(c_int) -> !;
 
 /// Calls the next function of a name with a type; `$otherwise` if there is none.
 macro_rules! next {
@@ -72,17 +72,17 @@ macro_rules! next {
 pub(crate) use next;
 
 /// Opens a file for this library.
-pub fn open(path: &CStr, flags: c_int, mode: u32) -> c_int {
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> c_int {
     next!(c"open" as Open, (path.as_ptr(), flags, mode), -1)
 }
 
 /// Closes a descriptor of this library, or of the program where nothing else is to be done.
-pub fn close(descriptor: c_int) -> c_int {
+pub(crate) fn close(descriptor: c_int) -> c_int {
     next!(c"close" as Close, (descriptor), -1)
 }
 
 /// Gives a file its name.
-pub fn rename(from: &CStr, to: &CStr, flags: c_uint) -> c_int {
+pub(crate) fn rename(from: &CStr, to: &CStr, flags: c_uint) -> c_int {
     let here = crate::c::AT_FDCWD;
     if flags == 0 {
         next!(c"rename" as Rename, (from.as_ptr(), to.as_ptr()), -1)
@@ -92,6 +92,6 @@ pub fn rename(from: &CStr, to: &CStr, flags: c_uint) -> c_int {
 }
 
 /// Writes to a descriptor.
-pub fn write(descriptor: c_int, bytes: &[u8]) {
+pub(crate) fn write(descriptor: c_int, bytes: &[u8]) {
     next!(c"write" as Write, (descriptor, bytes.as_ptr().cast(), bytes.len()), -1);
 }

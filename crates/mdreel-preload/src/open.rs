@@ -11,7 +11,7 @@ use crate::place::{Place, settings};
 use crate::wait::{wait, waits};
 
 /// What a file is opened as.
-pub trait Opened: Copy {
+pub(crate) trait Opened: Copy {
     /// What says that it could not be opened.
     const FAILED: Self;
     fn has_failed(self) -> bool;
@@ -63,7 +63,7 @@ impl Opened for *mut Stream {
 
 /// Which file `call` is to open.
 #[derive(Clone, Copy)]
-pub enum Which<'a> {
+pub(crate) enum Which<'a> {
     /// The one that the program has named.
     Named,
     /// Another one, which is there, without waiting for it or refusing it for that.
@@ -71,7 +71,7 @@ pub enum Which<'a> {
 }
 
 /// Opens a file with flags of `open`. `base` is the directory from which the path goes out.
-pub fn opened<T: Opened>(
+pub(crate) fn opened<T: Opened>(
     base: c_int,
     path: *const c_char,
     flags: c_int,
@@ -163,7 +163,7 @@ fn to_write<T: Opened>(base: c_int, path: &CStr, flags: c_int, mode: u32, call: 
 }
 
 /// Waits until a file is there, without opening it, unless this process is writing it.
-pub fn await_file(place: &Place<'_>) -> Result<(), c_int> {
+pub(crate) fn await_file(place: &Place<'_>) -> Result<(), c_int> {
     let path = place.path();
     let is_there = || parts::named(place.directory, place.name).is_some() || c::facts_of(path.path()).is_ok();
     if is_there() || !waits(place) { Ok(()) } else { wait(place, is_there) }

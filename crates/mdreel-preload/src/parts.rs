@@ -24,7 +24,7 @@ const LOOKS: usize = 10_000;
 
 /// A file that is being written.
 #[derive(Clone, Copy)]
-pub struct Written {
+pub(crate) struct Written {
     pub identity: (u64, u64),
     pub directory: usize,
     /// What its hidden name says.
@@ -59,7 +59,7 @@ pub struct Written {
 }
 
 impl Written {
-    pub fn of(identity: (u64, u64), directory: usize, part: &Part<'_>) -> Self {
+    pub(crate) fn of(identity: (u64, u64), directory: usize, part: &Part<'_>) -> Self {
         let mut name = [0; MOST_NAME];
         name[..part.name.len()].copy_from_slice(part.name);
         Written {
@@ -85,35 +85,35 @@ impl Written {
     }
 
     /// How it will be called.
-    pub fn name(&self) -> &[u8] {
+    pub(crate) fn name(&self) -> &[u8] {
         let (name, length) = self.renamed.as_ref().map_or((&self.name, self.length), |(name, length)| (name, *length));
         &name[..length]
     }
 
-    pub fn rename(&mut self, name: &[u8]) {
+    pub(crate) fn rename(&mut self, name: &[u8]) {
         let mut room = [0; MOST_NAME];
         room[..name.len()].copy_from_slice(name);
         self.renamed = Some((room, name.len()));
     }
 
     /// Where it is.
-    pub fn path(&self, settings: &Settings) -> Text {
+    pub(crate) fn path(&self, settings: &Settings) -> Text {
         let mut room = [0; MOST_PART];
         let part = Part { process: self.process, number: self.number, name: &self.name[..self.length] };
         settings.join(self.directory, part.write(&mut room).unwrap_or_default())
     }
 
-    pub fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.owner == c::process()
     }
 
     /// Whether this process has opened it, be it as another program.
-    pub fn is_ours_to_publish(&self) -> bool {
+    pub(crate) fn is_ours_to_publish(&self) -> bool {
         self.process == self.owner
     }
 
     /// Takes note of a stream. Of more than there is room for, errors that nobody asks for go unseen.
-    pub fn add_stream(&mut self, stream: *mut Stream) {
+    pub(crate) fn add_stream(&mut self, stream: *mut Stream) {
         match self.streams.iter_mut().find(|known| **known == 0) {
             Some(free) => *free = stream.expose_provenance(),
             None => self.is_unseen = true,
@@ -121,7 +121,7 @@ impl Written {
     }
 
     /// Forgets a stream that is closed, with what it knows of failures.
-    pub fn forget_stream(&mut self, stream: *mut Stream) {
+    pub(crate) fn forget_stream(&mut self, stream: *mut Stream) {
         if let Some(known) = self.streams.iter_mut().find(|known| **known == stream.addr()) {
             self.has_failed |= c::has_failed(stream);
             *known = 0;
@@ -129,7 +129,7 @@ impl Written {
     }
 
     /// Whether it is known to lack something, or nobody knows.
-    pub fn is_torn(&self) -> bool {
+    pub(crate) fn is_torn(&self) -> bool {
         let mut streams = self.streams.iter().map(|stream| std::ptr::with_exposed_provenance_mut::<Stream>(*stream));
         self.has_failed || self.is_short || self.is_unseen || self.n_pending > 0 || streams.any(c::has_failed)
     }
@@ -153,7 +153,7 @@ static N_USED: AtomicUsize = AtomicUsize::new(0);
 static N_THERE: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether there are any: what is asked by every `close`.
-pub fn any() -> bool {
+pub(crate) fn any() -> bool {
     N_THERE.load(Ordering::Acquire) > 0
 }
 
@@ -166,7 +166,7 @@ fn give_back(slot: &Slot, state: u32) {
 }
 
 /// Remembers a file; whether there was room.
-pub fn add(written: Written) -> bool {
+pub(crate) fn add(written: Written) -> bool {
     let Some((number, slot)) = SLOTS.iter().enumerate().find(|(_, slot)| take(slot, FREE)) else { return false };
     // SAFETY: the slot is taken.
     unsafe { *slot.written.get() = Some(written) };
@@ -209,26 +209,26 @@ fn slot_of(identity: (u64, u64)) -> Option<&'static Slot> {
 }
 
 /// The file that a descriptor leads to.
-pub fn of(descriptor: i32) -> Option<Written> {
+pub(crate) fn of(descriptor: i32) -> Option<Written> {
     if !any() {
         return None;
     }
     c::keeping_errno(|| find(c::facts_of_open(descriptor).ok()?.identity))
 }
 
-pub fn find(identity: (u64, u64)) -> Option<Written> {
+pub(crate) fn find(identity: (u64, u64)) -> Option<Written> {
     with(slot_of(identity)?, |written| *written)
 }
 
 /// Changes what is known of a file.
-pub fn change(identity: (u64, u64), act: impl FnOnce(&mut Written)) {
+pub(crate) fn change(identity: (u64, u64), act: impl FnOnce(&mut Written)) {
     if let Some(slot) = slot_of(identity) {
         with(slot, act);
     }
 }
 
 /// Forgets a file.
-pub fn forget(identity: (u64, u64)) {
+pub(crate) fn forget(identity: (u64, u64)) {
     let Some(slot) = slot_of(identity) else { return };
     for _ in 0..LOOKS {
         if take(slot, THERE) {
@@ -244,12 +244,12 @@ pub fn forget(identity: (u64, u64)) {
 }
 
 /// All that there are.
-pub fn all() -> impl Iterator<Item = Written> {
+pub(crate) fn all() -> impl Iterator<Item = Written> {
     used().filter_map(|slot| with(slot, |written| *written))
 }
 
 /// The file that this process is writing under a name.
-pub fn named(directory: usize, name: &[u8]) -> Option<Written> {
+pub(crate) fn named(directory: usize, name: &[u8]) -> Option<Written> {
     if !any() {
         return None;
     }

@@ -12,7 +12,7 @@ use crate::text::Text;
 const MOST: usize = 16;
 
 /// What the environment says: read once, before the program begins.
-pub struct Settings {
+pub(crate) struct Settings {
     directories: [Text; MOST],
     n_directories: usize,
     /// How long an `open` waits; for as long as a producer may come or lives without.
@@ -21,12 +21,12 @@ pub struct Settings {
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
-pub fn settings() -> Option<&'static Settings> {
+pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS.get()
 }
 
 /// Reads the environment. What is no absolute path is left out.
-pub fn read_settings() {
+pub(crate) fn read_settings() {
     let Some(value) = c::variable(c"MDREEL_MANAGED") else { return };
     let mut settings = Settings {
         directories: [const { Text::of_nothing() }; MOST],
@@ -49,17 +49,17 @@ fn seconds(text: &[u8]) -> Option<Duration> {
 
 impl Settings {
     /// The path of a directory.
-    pub fn path(&self, directory: usize) -> &CStr {
+    pub(crate) fn path(&self, directory: usize) -> &CStr {
         self.directories[directory].path()
     }
 
     /// The path of a file in a directory.
-    pub fn join(&self, directory: usize, name: &[u8]) -> Text {
+    pub(crate) fn join(&self, directory: usize, name: &[u8]) -> Text {
         Text::of(&[self.path(directory).to_bytes(), b"/", name])
     }
 
     /// The directory that is this one.
-    pub fn number_of(&self, identity: (u64, u64)) -> Option<usize> {
+    pub(crate) fn number_of(&self, identity: (u64, u64)) -> Option<usize> {
         let is_it = |facts: c::Facts| facts.identity == identity;
         (0..self.n_directories).find(|number| c::facts_at(c::AT_FDCWD, self.path(*number)).is_ok_and(is_it))
     }
@@ -67,7 +67,7 @@ impl Settings {
 
 /// A file in a managed directory, under a name that a published file can have but for its length.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub settings: &'static Settings,
     pub directory: usize,
     pub name: &'a [u8],
@@ -76,7 +76,7 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     /// Where a path leads, if that is in a managed directory. Links and `..` on the way are followed, as the directory is known by its
     /// inode and not by its name.
-    pub fn of(base: c_int, path: &'a CStr) -> Option<Self> {
+    pub(crate) fn of(base: c_int, path: &'a CStr) -> Option<Self> {
         let settings = settings()?;
         let (parent, name) = split(path.to_bytes());
         if !is_visible(name) {
@@ -89,21 +89,21 @@ impl<'a> Place<'a> {
         })
     }
 
-    pub fn path(&self) -> Text {
+    pub(crate) fn path(&self) -> Text {
         self.settings.join(self.directory, self.name)
     }
 
-    pub fn is_too_long(&self) -> bool {
+    pub(crate) fn is_too_long(&self) -> bool {
         self.name.len() > MOST_NAME
     }
 
-    pub fn tell(&self, message: &str) {
+    pub(crate) fn tell(&self, message: &str) {
         crate::text::tell(self.settings.path(self.directory), self.name, message);
     }
 }
 
 /// The directory of a path, and the name in it.
-pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         None => (b".", path),
         Some(0) => (b"/", &path[1..]),

@@ -39,7 +39,7 @@ impl Mode {
 }
 
 /// Opens a stream by `call`, which is given path and mode.
-pub fn open(
+pub(crate) fn open(
     path: *const c_char,
     mode: *const c_char,
     call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
@@ -54,7 +54,7 @@ pub fn open(
 }
 
 /// Opens a stream anew by `call`, which closes what it was before, whatever comes of it.
-pub fn open_again(
+pub(crate) fn open_again(
     path: *const c_char,
     mode: *const c_char,
     stream: *mut Stream,
@@ -94,7 +94,7 @@ pub fn open_again(
 }
 
 /// Has a file remember that one of its streams has failed, which the stream is about to forget.
-pub fn note_failure(stream: *mut Stream, flushes: bool) {
+pub(crate) fn note_failure(stream: *mut Stream, flushes: bool) {
     let descriptor = c::descriptor_of(stream);
     c::keeping_errno(|| {
         if let Some(written) = parts::of(descriptor)

@@ -13,23 +13,23 @@ use crate::parts;
 /// Numbers of system calls.
 #[cfg(target_arch = "x86_64")]
 mod number {
-    pub const WRITE: i64 = 1;
-    pub const IOCTL: i64 = 16;
-    pub const PWRITE64: i64 = 18;
-    pub const WRITEV: i64 = 20;
-    pub const SENDFILE: i64 = 40;
-    pub const FSYNC: i64 = 74;
-    pub const FDATASYNC: i64 = 75;
-    pub const FTRUNCATE: i64 = 77;
-    pub const IO_SUBMIT: i64 = 209;
-    pub const SPLICE: i64 = 275;
-    pub const SYNC_FILE_RANGE: i64 = 277;
-    pub const FALLOCATE: i64 = 285;
-    pub const PWRITEV: i64 = 296;
-    pub const SYNCFS: i64 = 306;
-    pub const COPY_FILE_RANGE: i64 = 326;
-    pub const PWRITEV2: i64 = 328;
-    pub const IO_URING_ENTER: i64 = 426;
+    pub(super) const WRITE: i64 = 1;
+    pub(super) const IOCTL: i64 = 16;
+    pub(super) const PWRITE64: i64 = 18;
+    pub(super) const WRITEV: i64 = 20;
+    pub(super) const SENDFILE: i64 = 40;
+    pub(super) const FSYNC: i64 = 74;
+    pub(super) const FDATASYNC: i64 = 75;
+    pub(super) const FTRUNCATE: i64 = 77;
+    pub(super) const IO_SUBMIT: i64 = 209;
+    pub(super) const SPLICE: i64 = 275;
+    pub(super) const SYNC_FILE_RANGE: i64 = 277;
+    pub(super) const FALLOCATE: i64 = 285;
+    pub(super) const PWRITEV: i64 = 296;
+    pub(super) const SYNCFS: i64 = 306;
+    pub(super) const COPY_FILE_RANGE: i64 = 326;
+    pub(super) const PWRITEV2: i64 = 328;
+    pub(super) const IO_URING_ENTER: i64 = 426;
 }
 
 /// Numbers of system calls.

@@ -5,18 +5,18 @@ use std::ffi::CStr;
 use crate::next;
 
 /// A text of at most 4,095 bytes, with a zero behind it.
-pub struct Text {
+pub(crate) struct Text {
     bytes: [u8; 4096],
     length: usize,
     is_whole: bool,
 }
 
 impl Text {
-    pub const fn of_nothing() -> Self {
+    pub(crate) const fn of_nothing() -> Self {
         Text { bytes: [0; 4096], length: 0, is_whole: true }
     }
 
-    pub fn of(pieces: &[&[u8]]) -> Self {
+    pub(crate) fn of(pieces: &[&[u8]]) -> Self {
         let mut text = Text::of_nothing();
         pieces.iter().for_each(|piece| text.push(piece));
         text
@@ -31,14 +31,14 @@ impl Text {
     }
 
     /// As a path; one that did not fit is none, and no file has it.
-    pub fn path(&self) -> &CStr {
+    pub(crate) fn path(&self) -> &CStr {
         let path = if self.is_whole { CStr::from_bytes_until_nul(&self.bytes).ok() } else { None };
         path.unwrap_or(c"")
     }
 }
 
 /// Says something of a file, in one line.
-pub fn tell(directory: &CStr, name: &[u8], message: &str) {
+pub(crate) fn tell(directory: &CStr, name: &[u8], message: &str) {
     let line = Text::of(&[b"mdreel: ", directory.to_bytes(), b"/", name, b": ", message.as_bytes(), b"\n"]);
     next::write(2, &line.bytes[..line.length]);
 }

@@ -12,12 +12,12 @@ use crate::place::Place;
 const PAUSES: (c_int, c_int) = (1, 50);
 
 /// Whether a program that opens a file that is not there waits for it.
-pub fn waits(place: &Place<'_>) -> bool {
+pub(crate) fn waits(place: &Place<'_>) -> bool {
     place.settings.timeout != Some(Duration::ZERO) && !place.is_too_long()
 }
 
 /// Waits until `is_there`, which looks. The number of an error if it will not be there, or was not in time.
-pub fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Result<(), c_int> {
+pub(crate) fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Result<(), c_int> {
     let (settings, began) = (place.settings, Instant::now());
     let (mut notices, mut pause) = (None, PAUSES.0);
     let outcome = loop {

@@ -12,7 +12,7 @@ use crate::parts;
 
 /// A piece of what is written in one call (`struct iovec`).
 #[repr(C)]
-pub struct Piece {
+pub(crate) struct Piece {
     bytes: *const c_void,
     n_bytes: usize,
 }

@@ -13,7 +13,7 @@ const LARGE: i32 = 16 << 20;
 /// on pieces of about a megabyte: to get each of them from the system, and have its pages cleared, takes as long as
 /// to copy it twice. For processes of ours, as it holds for all that is in them. Does nothing where libc is not GNU's.
 #[pyfunction]
-pub fn keep_freed_memory() {
+pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: two settings, which the allocator takes or leaves.
     unsafe {

@@ -13,7 +13,7 @@ use crate::source::Source;
 /// Join sources of the same atoms to one; the paths name them in errors.
 #[pyfunction]
 #[pyo3(signature = (paths, sources, overlaps, recipe))]
-pub fn chain_sources<'py>(
+pub(crate) fn chain_sources<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     sources: Vec<PyRef<'py, Source>>,

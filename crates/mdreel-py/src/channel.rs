@@ -1,21 +1,21 @@
 //! Channels: frames of a running simulation, for analyses on the same node. See `mdreel.live`.
 
-pub mod compressed;
-pub mod consumer;
-pub mod frame;
+pub(crate) mod compressed;
+pub(crate) mod consumer;
+pub(crate) mod frame;
 mod present;
-pub mod producer;
-pub mod relay;
-pub mod source;
+pub(crate) mod producer;
+pub(crate) mod relay;
+pub(crate) mod source;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mdreel_core::channel::consumer::Start;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::manifest::Manifest as CoreManifest;
-use mdreel_core::channel::section::{DataType, SectionKind};
-use mdreel_core::channel::status::Status;
+use mdreel_channel::consumer::Start;
+use mdreel_channel::end::End;
+use mdreel_channel::manifest::Manifest as CoreManifest;
+use mdreel_channel::section::{DataType, SectionKind};
+use mdreel_channel::status::Status;
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -39,7 +39,7 @@ const DATA_TYPES: [(&str, DataType); 4] = [
 ];
 
 /// The value of this name.
-pub fn named<T: Copy>(what: &str, known: &[(&str, T)], name: &str) -> Result<T> {
+pub(crate) fn named<T: Copy>(what: &str, known: &[(&str, T)], name: &str) -> Result<T> {
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     found.ok_or_else(|| Error::Unsupported(format!("unknown {what} {name:?}; known: {}", names())))
@@ -66,7 +66,7 @@ fn data_type_name(data_type: DataType) -> &'static str {
 
 /// What holds for all frames, as `mdreel.live.channels.manifest.Manifest` says it.
 #[derive(FromPyObject)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     stream: u64,
     topology_hash: [u8; 32],
     n_atoms: u64,
@@ -110,9 +110,9 @@ fn said<'py>(py: Python<'py>, manifest: &CoreManifest) -> PyResult<Bound<'py, Py
 }
 
 /// How a channel ended: a word, and the reason if it is a failure.
-pub type Ended = (&'static str, Option<String>);
+pub(crate) type Ended = (&'static str, Option<String>);
 
-pub fn ended(end: &End) -> Ended {
+pub(crate) fn ended(end: &End) -> Ended {
     match end {
         End::Finished => ("finished", None),
         End::Stopped => ("stopped", None),
@@ -121,7 +121,7 @@ pub fn ended(end: &End) -> Ended {
 }
 
 /// The end of this name.
-pub fn end_named(name: &str, reason: String) -> Result<End> {
+pub(crate) fn end_named(name: &str, reason: String) -> Result<End> {
     match name {
         "finished" => Ok(End::Finished),
         "stopped" => Ok(End::Stopped),
@@ -132,7 +132,7 @@ pub fn end_named(name: &str, reason: String) -> Result<End> {
 
 /// Where a consumer begins: a word, and a number behind some of them.
 #[derive(FromPyObject)]
-pub struct Begin<'py>(String, Option<Bound<'py, PyAny>>);
+pub(crate) struct Begin<'py>(String, Option<Bound<'py, PyAny>>);
 
 impl Begin<'_> {
     fn start(&self, py: Python<'_>) -> PyResult<Start> {
@@ -152,7 +152,7 @@ impl Begin<'_> {
 }
 
 /// A time that a user has given, s.
-pub fn duration(py: Python<'_>, what: &str, seconds: f64) -> PyResult<Duration> {
+pub(crate) fn duration(py: Python<'_>, what: &str, seconds: f64) -> PyResult<Duration> {
     let wrong = |_| Error::Mismatch(format!("{what} must be a time in seconds, 0 or more, not {seconds}"));
     Duration::try_from_secs_f64(seconds).map_err(|error| to_python(py, wrong(error)))
 }
@@ -187,7 +187,7 @@ impl Until {
 
 /// The state of the channel in a directory, without taking part: see `mdreel.live.channels.status.Status`.
 #[pyfunction]
-pub fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let status = py.detach(|| Status::of(&path)).map_err(|error| to_python(py, error))?;
     let facts = PyDict::new(py);
     facts.set_item("manifest", said(py, &status.manifest)?)?;

@@ -19,7 +19,7 @@ type Finding = (&'static str, u64, Option<u64>, String);
 /// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, blocks, n_workers, monitor=None))]
-pub fn check<'py>(
+pub(crate) fn check<'py>(
     py: Python<'py>,
     source: &Source,
     blocks: &Blocks,

@@ -33,7 +33,7 @@ impl OpenFiles {
 
 /// A dataset, as `mdreel.trajectory.hdf5.Dataset` describes it.
 #[derive(FromPyObject)]
-pub struct Dataset<'py> {
+pub(crate) struct Dataset<'py> {
     name: String,
     number: String,
     shape: [u64; 3],
@@ -54,7 +54,7 @@ pub struct Dataset<'py> {
 
 /// Where the unit cells are.
 #[derive(FromPyObject)]
-pub enum CellItems<'py> {
+pub(crate) enum CellItems<'py> {
     #[pyo3(transparent)]
     Vectors([[f32; 3]; 3]),
     #[pyo3(transparent)]
@@ -97,7 +97,7 @@ fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
 #[pyfunction]
 #[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]
-pub fn chunked_source<'py>(
+pub(crate) fn chunked_source<'py>(
     py: Python<'py>,
     path: PathBuf,
     access: &str,
@@ -143,6 +143,6 @@ fn named(name: &str) -> Result<Quantity, Error> {
 
 /// Whether a file is one of HDF5.
 #[pyfunction]
-pub fn is_hdf5(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+pub(crate) fn is_hdf5(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     patiently(py, move || core_is_hdf5(&path))
 }

@@ -17,7 +17,7 @@ use crate::span::{Columns, columns};
 
 /// What of frames is written, in which all frames are alike: names of quantities, and whether there are unit cells.
 #[pyfunction]
-pub fn chunk_outline<'py>(
+pub(crate) fn chunk_outline<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
@@ -30,7 +30,7 @@ pub fn chunk_outline<'py>(
 
 /// How frames are cut, as `mdreel.trajectory.chunking` says it.
 #[derive(FromPyObject)]
-pub struct Layout {
+pub(crate) struct Layout {
     quantities: Vec<String>,
     has_unit_cell: bool,
     chunk_frames: usize,
@@ -48,7 +48,7 @@ pub struct Layout {
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, layout, n_workers, sink, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
-pub fn convert_to_chunks<'py>(
+pub(crate) fn convert_to_chunks<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,

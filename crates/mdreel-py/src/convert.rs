@@ -23,7 +23,7 @@ use crate::span::{Columns, columns};
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, path, precision, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
-pub fn convert<'py>(
+pub(crate) fn convert<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
@@ -47,7 +47,7 @@ pub fn convert<'py>(
 /// `segments` are paths with the first frame and the frame before which to stop.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, segments, precision, n_workers, monitor=None))]
-pub fn split<'py>(
+pub(crate) fn split<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
@@ -69,6 +69,6 @@ pub fn split<'py>(
 
 /// The formats that can be written: name, ending, whether it rounds, whether it holds the time of each frame.
 #[pyfunction]
-pub fn output_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
+pub(crate) fn output_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     FORMATS.iter().map(|format| (format.name, format.ending, format.rounds, format.keeps_times)).collect()
 }

@@ -17,7 +17,7 @@ use crate::frame::quantities;
 
 /// What is known of a trajectory before its first frame is written, as `mdreel.live.archives.core_formats` says it.
 #[derive(FromPyObject)]
-pub struct Outline {
+pub(crate) struct Outline {
     n_atoms: usize,
     quantities: Vec<String>,
     has_unit_cell: bool,

@@ -12,7 +12,7 @@ use pyo3::types::PyType;
 static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 /// The exception that stands for `error`.
-pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
+pub(crate) fn to_python(py: Python<'_>, error: Error) -> PyErr {
     let name = match &error {
         Error::Io { path, error } => return os_error(path.clone(), error),
         Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
@@ -29,7 +29,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// The exception that stands for a panic, which is a defect of the core.
-pub fn from_panic(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+pub(crate) fn from_panic(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     exception(py, "WorkerError", format!("a defect of mdreel, please report it: {text}"))

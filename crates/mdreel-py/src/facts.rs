@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The facts about one file, or about frames in memory.
-pub fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     match part {
         Opened::Xtc(xtc) => xtc_facts(&facts, xtc)?,

@@ -32,14 +32,14 @@ struct Folded {
     value: Option<Py<PyAny>>,
 }
 
-/// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.fold.Fold`.
+/// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.user.user_functions`.
 ///
 /// `fold.add` is called with the value of the frames of the block so far (None for none), how many the block has (0 where
 /// nobody knows), and a few more of them: numbers, times (ps), cells (n_frames, 6), NaN for none, and positions
 /// (n_frames, n_places, 3), float32, Å; it returns the value of all. What it raises may say in an attribute `place` which of
 /// the frames it is about. `fold.merge`, `fold.pack` and `fold.unpack` do not raise.
 #[pyfunction]
-pub fn fold<'py>(
+pub(crate) fn fold<'py>(
     py: Python<'py>,
     fold: Py<PyAny>,
     n_atoms: usize,
@@ -129,7 +129,7 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
 }
 
 /// The values of the folds of a run.
-pub fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
+pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     own.iter_mut()
         .map(|own| own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py)))

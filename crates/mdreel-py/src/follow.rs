@@ -21,7 +21,7 @@ use crate::source::Source;
 #[pyfunction]
 #[pyo3(signature = (path, n_frames, idle, stop_file, process, timeout, format, index, notify, recipe))]
 #[expect(clippy::too_many_arguments, reason = "named by the caller")]
-pub fn follow_file(
+pub(crate) fn follow_file(
     py: Python<'_>,
     path: PathBuf,
     n_frames: Option<u64>,
@@ -67,7 +67,7 @@ fn seconds(what: &str, given: Option<f64>) -> Result<Option<Duration>, Error> {
 }
 
 /// Waits for `frame` of a source that grows, as long as Python has no signal for us.
-pub fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyResult<()> {
+pub(crate) fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyResult<()> {
     let Some(growth) = source.growth() else { return Ok(()) };
     growth.check_reach(frame).map_err(|error| to_python(py, error))?;
     await_until(py, growth, frame, None).map(|_| ())
@@ -76,7 +76,13 @@ pub fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyRes
 /// Wait until a frame of a trajectory that grows is there, the end has come, or so many s are over. From now on only every
 /// `step`-th frame from that one on is wanted. Returns how many frames are there, and whether no more will come.
 #[pyfunction]
-pub fn await_arrival(py: Python<'_>, source: &Source, frame: u64, step: u64, seconds: f64) -> PyResult<(u64, bool)> {
+pub(crate) fn await_arrival(
+    py: Python<'_>,
+    source: &Source,
+    frame: u64,
+    step: u64,
+    seconds: f64,
+) -> PyResult<(u64, bool)> {
     let source = source.shared();
     let time = self::seconds("seconds", Some(seconds)).map_err(|error| to_python(py, error))?;
     match source.growth() {

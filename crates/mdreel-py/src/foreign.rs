@@ -32,7 +32,7 @@ struct Foreign {
 #[pyfunction]
 #[pyo3(signature = (trajectory, path, n_atoms, n_frames, n_bytes, names, facts, recipe))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]
-pub fn foreign_source<'py>(
+pub(crate) fn foreign_source<'py>(
     py: Python<'py>,
     trajectory: Py<PyAny>,
     path: PathBuf,

@@ -75,12 +75,12 @@ impl Frames {
 }
 
 /// Checks atom indices.
-pub fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
+pub(crate) fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelection> {
     AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
 }
 
 /// The quantities of these names.
-pub fn quantities(names: &[String]) -> Result<Quantities, Error> {
+pub(crate) fn quantities(names: &[String]) -> Result<Quantities, Error> {
     names.iter().try_fold(Quantities::NONE, |set, name| {
         let known = Quantities::ALL.iter().find(|quantity| quantity.name() == name);
         let unknown = || Error::Unsupported(format!("unknown quantity {name:?}; known: positions, velocities, forces"));
@@ -89,14 +89,14 @@ pub fn quantities(names: &[String]) -> Result<Quantities, Error> {
 }
 
 /// One view of each frame's cell; NaN where there is none.
-pub fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
+pub(crate) fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
     let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
     let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
     rows.flatten().collect()
 }
 
 /// A copy of frames that are in arrays.
-pub fn from_arrays(
+pub(crate) fn from_arrays(
     py: Python<'_>,
     positions: &PyReadonlyArray3<'_, f32>,
     times: &PyReadonlyArray1<'_, f64>,

@@ -30,7 +30,7 @@ struct Function {
 /// (n_frames, n_columns), float64. What it raises may say in an attribute `place` which of the frames it is about. Values are
 /// kept for each frame, or added up.
 #[pyfunction]
-pub fn function<'py>(
+pub(crate) fn function<'py>(
     py: Python<'py>,
     function: Py<PyAny>,
     n_atoms: usize,
@@ -94,7 +94,7 @@ impl CoreComputation for Function {
 }
 
 /// The positions of the atoms of a batch at some places, in their order.
-pub fn positions(batch: &FrameBatch, places: &[u32]) -> Array3<f32> {
+pub(crate) fn positions(batch: &FrameBatch, places: &[u32]) -> Array3<f32> {
     let mut positions = Array3::zeros((batch.len(), places.len(), 3));
     for (i, mut frame) in positions.outer_iter_mut().enumerate() {
         let columns = batch.columns(i);
@@ -107,7 +107,7 @@ pub fn positions(batch: &FrameBatch, places: &[u32]) -> Array3<f32> {
 }
 
 /// What a function has raised, with the frame that it is about.
-pub fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
+pub(crate) fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return Error::Interrupted;
     }

@@ -1,10 +1,10 @@
 //! The computations of the core, one function for each, in files of those that are akin.
 
-pub mod geometry;
-pub mod motion;
-pub mod neighbours;
-pub mod positions;
-pub mod superposed;
+pub(crate) mod geometry;
+pub(crate) mod motion;
+pub(crate) mod neighbours;
+pub(crate) mod positions;
+pub(crate) mod superposed;
 
 use numpy::ndarray::{Dimension, Ix1, Ix2};
 use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray, PyReadonlyArray2};

@@ -5,12 +5,12 @@ use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use mdreel_core::channel::end::End;
-use mdreel_core::managed::arrivals::{Arrivals, Next, Order};
-use mdreel_core::managed::directory::{ManagedDirectory, Settings};
-use mdreel_core::managed::life::Life;
-use mdreel_core::managed::waiting::Patience;
-use mdreel_core::managed::writer::Writer;
+use mdreel_channel::end::End;
+use mdreel_channel::managed::arrivals::{Arrivals, Next, Order};
+use mdreel_channel::managed::directory::{ManagedDirectory, Settings};
+use mdreel_channel::managed::life::Life;
+use mdreel_channel::managed::waiting::Patience;
+use mdreel_channel::managed::writer::Writer;
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -243,7 +243,7 @@ impl DirectoryWriter {
 
 /// The library for programs that know nothing of mdreel, as the bytes of its file; None where there is none.
 #[pyfunction]
-pub fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
+pub(crate) fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
     const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmdreel_preload.so"));
     (!LIBRARY.is_empty()).then(|| PyBytes::new(py, LIBRARY))
 }

@@ -47,7 +47,7 @@ impl Origin {
 }
 
 /// Opens paths, or objects that fetch ranges of bytes, as one trajectory.
-pub fn open_files(
+pub(crate) fn open_files(
     paths: &Bound<'_, PyList>,
     format: Option<&str>,
     [access, index, overlaps]: [&str; 3],

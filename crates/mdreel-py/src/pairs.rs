@@ -11,7 +11,7 @@ use crate::pool::{Attendant, attended};
 /// `monitor` is called about every 50 ms with the number of rows done; what it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (positions, weights, superposition, n_workers, monitor=None))]
-pub fn distance_matrix<'py>(
+pub(crate) fn distance_matrix<'py>(
     py: Python<'py>,
     positions: PyReadonlyArray3<'py, f32>,
     weights: Option<PyReadonlyArray1<'py, f64>>,

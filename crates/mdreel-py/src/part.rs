@@ -26,7 +26,7 @@ type Found<'py> = (
 );
 
 /// What was found, columns of spans, and what was left out as damaged.
-pub type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
+pub(crate) type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
 
 /// What a part is pickled as: all but its rows, and these.
 type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
@@ -213,7 +213,7 @@ impl Part {
 }
 
 /// What a run gave, as Python takes it.
-pub fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
+pub(crate) fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
     let Tally { rows: found, sums, counts, records: left, own } = outcome.result;
     let sums: Vec<f64> = sums.into_iter().map(Sum::value).collect();
     let left = left.into_iter().map(|records| of_records(py, records)).collect::<PyResult<_>>()?;

@@ -16,7 +16,7 @@ const FEW: u64 = 1 << 19;
 
 /// Reads `n_frames` of `n_atoms` of a source, by `work`: at once if that is short, as starting a thread would take as
 /// long as reading a small frame.
-pub fn read<T: Send + 'static>(
+pub(crate) fn read<T: Send + 'static>(
     py: Python<'_>,
     source: &dyn Source,
     [n_frames, n_atoms]: [u64; 2],
@@ -34,7 +34,10 @@ pub fn read<T: Send + 'static>(
 
 /// Does `work` on a thread of its own and waits for it. A signal handler that raises (Ctrl-C) ends the waiting; the
 /// thread then finishes what it does, and nobody asks for the result.
-pub fn patiently<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
+pub(crate) fn patiently<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
     let (sender, mut receiver) = mpsc::channel();
     let body = move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));

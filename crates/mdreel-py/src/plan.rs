@@ -11,7 +11,7 @@ use crate::source::Source;
 /// such that none goes on in the next segment. Of each frame, `row_bytes` bytes are left.
 #[pyfunction]
 #[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false, row_bytes=0))]
-pub fn plan(
+pub(crate) fn plan(
     py: Python<'_>,
     source: &Source,
     frames: Option<&FrameSet>,

@@ -13,7 +13,7 @@ use crate::error::{from_panic, to_python};
 
 /// Does `work` without the interpreter; `callback` is called about every 50 ms with the number of frames done, and what
 /// it raises ends the work.
-pub fn attended<T: Send>(
+pub(crate) fn attended<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&mut Attendant) -> Result<T> + Send,
@@ -29,7 +29,7 @@ pub fn attended<T: Send>(
 
 /// As [`attended`], for `work` that itself calls Python: it is done on a thread of its own, on which Python raises no signal
 /// in the middle of what is called. The calling thread sees signals and progress meanwhile.
-pub fn attended_aside<T: Send>(
+pub(crate) fn attended_aside<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&mut Relay) -> Result<T> + Send,
@@ -71,7 +71,7 @@ pub fn attended_aside<T: Send>(
 }
 
 /// Hands progress to the thread that waits, and its wish to stop to the pool.
-pub struct Relay<'a> {
+pub(crate) struct Relay<'a> {
     frames_done: &'a AtomicU64,
     is_stopped: &'a AtomicBool,
 }
@@ -84,7 +84,7 @@ impl Monitor for Relay<'_> {
 }
 
 /// Lets Python see its signals and the progress while the core works.
-pub struct Attendant {
+pub(crate) struct Attendant {
     callback: Option<Py<PyAny>>,
     /// What stopped the run: the exception of a signal handler or of the callback.
     raised: Option<PyErr>,

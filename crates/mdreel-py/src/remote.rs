@@ -22,7 +22,7 @@ impl Fetch for Fetcher {
 }
 
 /// The remote file that `object` is; `None` if it is a path.
-pub fn remote_file(object: &Bound<'_, PyAny>) -> PyResult<Option<RemoteFile>> {
+pub(crate) fn remote_file(object: &Bound<'_, PyAny>) -> PyResult<Option<RemoteFile>> {
     if !object.hasattr("fetch")? {
         return Ok(None);
     }

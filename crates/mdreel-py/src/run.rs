@@ -22,7 +22,7 @@ use crate::source::Source;
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None, schedule="demand"))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
-pub fn run<'py>(
+pub(crate) fn run<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,
@@ -45,7 +45,7 @@ pub fn run<'py>(
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, first, end, n_workers=1, monitor=None, schedule="demand", worker=0))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
-pub fn map_blocks<'py>(
+pub(crate) fn map_blocks<'py>(
     py: Python<'py>,
     source: &Source,
     atoms: PyReadonlyArray1<'py, u32>,

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// Kind, block, worker, start and stop (ns since the run began), frames and bytes of each span.
-pub type Columns<'py> = (
+pub(crate) type Columns<'py> = (
     Column<'py, u8>,
     Column<'py, u32>,
     Column<'py, u32>,
@@ -18,7 +18,7 @@ pub type Columns<'py> = (
 );
 
 /// The spans as columns.
-pub fn columns<'py>(py: Python<'py>, spans: &[Span]) -> Columns<'py> {
+pub(crate) fn columns<'py>(py: Python<'py>, spans: &[Span]) -> Columns<'py> {
     (
         column(py, spans, |span| span.kind as u8),
         column(py, spans, |span| span.block),
@@ -36,6 +36,6 @@ fn column<'py, T: numpy::Element>(py: Python<'py>, spans: &[Span], value: impl F
 
 /// The names of the kinds of spans, in the order of their numbers.
 #[pyfunction]
-pub fn span_kinds() -> Vec<&'static str> {
+pub(crate) fn span_kinds() -> Vec<&'static str> {
     SpanKind::ALL.iter().map(|kind| kind.name()).collect()
 }

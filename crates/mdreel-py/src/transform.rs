@@ -52,11 +52,11 @@ impl Transformation {
 
 /// Transformations, one after the other.
 #[derive(Default)]
-pub struct Chain(pub Vec<Py<Transformation>>);
+pub(crate) struct Chain(pub Vec<Py<Transformation>>);
 
 impl Chain {
     /// A source whose frames they transform.
-    pub fn over(&self, source: Arc<dyn Source>) -> mdreel_core::Result<Arc<dyn Source>> {
+    pub(crate) fn over(&self, source: Arc<dyn Source>) -> mdreel_core::Result<Arc<dyn Source>> {
         if self.0.is_empty() {
             return Ok(source);
         }
@@ -65,12 +65,12 @@ impl Chain {
     }
 
     /// The same again.
-    pub fn copy(&self, py: Python<'_>) -> Self {
+    pub(crate) fn copy(&self, py: Python<'_>) -> Self {
         Chain(self.0.iter().map(|one| one.clone_ref(py)).collect())
     }
 
     /// Itself, and more behind.
-    pub fn then(&self, py: Python<'_>, more: Self) -> Self {
+    pub(crate) fn then(&self, py: Python<'_>, more: Self) -> Self {
         Chain(self.copy(py).0.into_iter().chain(more.0).collect())
     }
 }
@@ -89,7 +89,7 @@ fn compounds(
 /// Compounds made whole: for each atom the number of its parent among them, and whether their centres are moved into the cell.
 #[pyfunction]
 #[pyo3(signature = (groups, parents, weights, is_centered))]
-pub fn whole<'py>(
+pub(crate) fn whole<'py>(
     py: Python<'py>,
     groups: Groups<'py>,
     parents: PyReadonlyArray1<'py, u64>,
@@ -107,7 +107,7 @@ pub fn whole<'py>(
 /// Compounds whose centres are moved into the cell.
 #[pyfunction]
 #[pyo3(signature = (groups, weights))]
-pub fn wrapped<'py>(
+pub(crate) fn wrapped<'py>(
     py: Python<'py>,
     groups: Groups<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -120,7 +120,7 @@ pub fn wrapped<'py>(
 /// All atoms moved so that the centre of some is at a point (Å), or in the middle of the cell.
 #[pyfunction]
 #[pyo3(signature = (atoms, weights, point, is_wrapped))]
-pub fn centered<'py>(
+pub(crate) fn centered<'py>(
     py: Python<'py>,
     atoms: PyReadonlyArray1<'py, u32>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -137,7 +137,7 @@ pub fn centered<'py>(
 /// All atoms moved and turned so that some of them lie closest to a reference, shape (n_atoms, 3), Å.
 #[pyfunction]
 #[pyo3(signature = (atoms, reference, weights))]
-pub fn superposed<'py>(
+pub(crate) fn superposed<'py>(
     py: Python<'py>,
     atoms: PyReadonlyArray1<'py, u32>,
     reference: PyReadonlyArray2<'py, f64>,
@@ -150,7 +150,7 @@ pub fn superposed<'py>(
 
 /// The jumps of all atoms across boundaries undone: `lattice` or `toroidal`.
 #[pyfunction]
-pub fn without_jumps(py: Python<'_>, scheme: &str) -> PyResult<Transformation> {
+pub(crate) fn without_jumps(py: Python<'_>, scheme: &str) -> PyResult<Transformation> {
     let transform = core::Scheme::from_name(scheme).map(core::NoJump);
     Transformation::new(py, transform, "without_jumps", (scheme,))
 }

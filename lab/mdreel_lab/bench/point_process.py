@@ -90,7 +90,8 @@ def _locate(paths: list[Path]) -> None:
 
 
 def _write_spans(result: Result, environment: dict[str, Any], title: str, path: Path) -> None:
-    from mdreel.timing.files import Record, write_record
+    from mdreel.timing.files import write_record
+    from mdreel.timing.record import Record
 
     assert result.timing is not None
     path.parent.mkdir(parents=True, exist_ok=True)

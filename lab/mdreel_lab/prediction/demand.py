@@ -1,13 +1,13 @@
 """Demand: ranks that take the next blocks when they are free, and copies of those that are late.
 
-The rules are those of `mdreel.execution.executors.tickets`, in the time of the simulation.
+The rules are those of `mdreel.execution.executors.batches`, in the time of the simulation.
 """
 
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mdreel.execution.executors.tickets import LATE, ticket_size
+from mdreel.execution.executors.batches import LATE, ticket_size
 from mdreel_lab.prediction.communication import connect_to_root
 from mdreel_lab.prediction.fluid import Flow
 from mdreel_lab.prediction.opening import Steps

@@ -1,4 +1,4 @@
-"""Alignment: a trajectory written with each frame superposed on a reference."""
+"""Trajectories superposed on a reference and written to a file."""
 
 from collections.abc import Sequence
 from os import PathLike

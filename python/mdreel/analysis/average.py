@@ -1,4 +1,4 @@
-"""Average structures: mean positions after superposition."""
+"""Average structure after superposition."""
 
 from os import PathLike
 from pathlib import Path
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.errors import UnsupportedError
+from mdreel.execution.tally import Tally
 from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import select_both

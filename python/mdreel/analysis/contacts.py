@@ -1,4 +1,4 @@
-"""Contacts: what share of the contacts of a reference is there in each frame."""
+"""Fraction of native contacts and number of contacts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.blocks import select_frames
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 

@@ -1,4 +1,4 @@
-"""Correlation in time: how long a quantity remembers what it was, and how certain its mean is."""
+"""Autocorrelation, statistical inefficiency and block averages of time series."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Density: how many atoms are in each bin of a grid."""
+"""Number density on a grid."""
 
 from typing import TYPE_CHECKING
 
@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, FrameSet, Source, density
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

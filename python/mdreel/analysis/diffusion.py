@@ -1,4 +1,4 @@
-"""Diffusion coefficients: the slope of mean square displacements."""
+"""Diffusion coefficients from mean square displacements."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Dihedral angles: of four atoms each, and of the torsions of a protein."""
+"""Dihedral angles of four atoms each, and torsions of a protein."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, dihedrals
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.analysis.topology.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Distance matrices: how far each frame is from each other frame."""
+"""RMSD between all pairs of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
-from mdreel.analysis.base.weights import weights_of
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.weights import weights_of
 from mdreel.execution.executors.local.threads import Threads
+from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory

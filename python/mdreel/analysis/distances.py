@@ -1,4 +1,4 @@
-"""Distance arrays: from all atoms to all others, or to a reference."""
+"""Distance arrays between groups of atoms, and statistics of them."""
 
 from typing import TYPE_CHECKING
 
@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.analysis.topology.reference import is_group, positions_at
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

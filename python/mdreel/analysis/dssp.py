@@ -1,4 +1,4 @@
-"""Secondary structure: helices, strands, turns and bends of a protein, by its hydrogen bonds."""
+"""Secondary structure of a protein after DSSP."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,13 +7,13 @@ import numpy as np
 
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.choices import DSSPMethod
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import selected
 

@@ -1,4 +1,4 @@
-"""End-to-end distances: how far the last atom of a chain is from its first."""
+"""End-to-end vectors and distances of chains."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 

@@ -1,12 +1,12 @@
-"""Fluctuations: what sums of displacements and of their squares say about means."""
+"""Means and fluctuations from sums of displacements and of their squares."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, superposed_fluctuation
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.reference import read_frame
+from mdreel.execution.tally import Tally
 
 
 def after_superposition(

@@ -1,4 +1,4 @@
-"""Helix eigenvalues: the shape of helices, and how they lie to one another, in one number each."""
+"""Eigenvalues of the distance matrices of helices."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -8,10 +8,10 @@ import numpy as np
 
 from mdreel._core import Computation, Source, helix_eigenvalues
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Hydrogen bonds: which there are in each frame."""
+"""Hydrogen bonds by distance and angle."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, hydrogen_bonds
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unit_check import check_angle, check_length
 from mdreel.analysis.survival import survival
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

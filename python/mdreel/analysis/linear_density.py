@@ -1,4 +1,4 @@
-"""Linear density: profiles of mass and charge along the axes."""
+"""Mass and charge density profiles along the axes."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, linear_density
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
-from mdreel.analysis.base.weights import weights_of
 from mdreel.analysis.choices import Grouping
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.tally import Tally
 from mdreel.results.results import Results
 from mdreel.trajectory.opener import Trajectory
 

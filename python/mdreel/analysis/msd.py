@@ -1,4 +1,4 @@
-"""Mean square displacement: how far particles go, by the time that has passed."""
+"""Mean square displacement by the Einstein relation."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.choices import Coordinates, Scheme
 from mdreel.analysis.correlation import fft_length
 from mdreel.analysis.diffusion import Diffusion, diffusion_of
@@ -17,6 +16,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump, find_jump_in
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory

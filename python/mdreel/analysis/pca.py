@@ -1,4 +1,4 @@
-"""PCA: the directions in which atoms move most, together."""
+"""Principal component analysis of positions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import read_frame
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import selected
 

@@ -1,4 +1,4 @@
-"""Projections: where each frame lies along directions of all its coordinates."""
+"""Projection of frames onto directions such as principal components."""
 
 from typing import TYPE_CHECKING
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, projection
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""RDF: how many atoms there are at each distance, compared with a gas."""
+"""Radial distribution functions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.choices import Norm, SharedGroup
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
-from mdreel.analysis.periodic.unit_check import check_length
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 

@@ -1,4 +1,4 @@
-"""Radius of gyration: how far atoms are from their centre."""
+"""Radius of gyration."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import Computation, Source, gyration
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
-from mdreel.analysis.base.weights import weights_of
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.weights import weights_of
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""RMSD: how far each frame is from a reference structure."""
+"""Minimum RMSD to a reference structure."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, Transformation, group_rmsd, rmsd, superposed
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, GroupSelection, Weights, compared_groups
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""RMSF: how far atoms move about their mean positions."""
+"""Root mean square fluctuation of atoms."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, fluctuation
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import read_frame
 from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import select_both
 

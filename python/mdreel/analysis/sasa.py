@@ -1,4 +1,4 @@
-"""Solvent accessible surface area: how much of each atom a probe can touch."""
+"""Solvent accessible surface area."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.choices import AreaMode
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unit_check import check_radius
 from mdreel.analysis.topology.radii import radii_of
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.unit_check import check_radius
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 

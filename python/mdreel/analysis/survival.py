@@ -1,4 +1,4 @@
-"""Survival: how much of what is there in a frame is still there some frames later."""
+"""Survival probability of hydrogen bonds and other states."""
 
 import numpy as np
 from numpy.typing import NDArray

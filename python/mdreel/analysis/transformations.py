@@ -1,4 +1,4 @@
-"""Transformations: molecules made whole, wrapped, centred, followed across boundaries, before anything is computed."""
+"""Transformations of frames: unwrap, wrap, center, superpose, undo jumps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
-from mdreel.analysis.base.weights import weights_of
 from mdreel.analysis.choices import Scheme
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.spanning_forest import SpanningForest
+from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.local.serial import Serial

@@ -1,4 +1,4 @@
-"""Batch jobs: what a scheduler is asked for, and what the job runs."""
+"""Batch jobs: resources and the command to run."""
 
 from __future__ import annotations
 

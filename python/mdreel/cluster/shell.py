@@ -1,4 +1,4 @@
-"""What batch scripts of all schedulers have in common, in bash."""
+"""Shell code that the batch scripts of all schedulers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access: how the workers of a run come to the bytes of a trajectory."""
+"""Ways in which workers access the bytes of a trajectory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mdreel.execution.choices import Access
 
 if TYPE_CHECKING:
     from mdreel._core import Source
-    from mdreel.execution.executors.executor import Executor
+    from mdreel.execution.choices import Schedule
 
 ACCESSES: tuple[Access, ...] = get_args(Access)
 
@@ -17,7 +17,7 @@ ACCESSES: tuple[Access, ...] = get_args(Access)
 PARALLEL_HDF5 = ("hdf5-independent", "hdf5-collective")
 
 
-def check_access(access: str | None, source: Source, executor: Executor) -> None:
+def check_access(access: str | None, source: Source, backend: str, schedule: Schedule) -> None:
     """Refuse a way of access that is unknown, or does not suit a trajectory or an executor.
 
     Parameters
@@ -26,8 +26,10 @@ def check_access(access: str | None, source: Source, executor: Executor) -> None
         The way; None for the one that suits.
     source : Source
         The trajectory.
-    executor : Executor
-        Who runs the blocks.
+    backend : str
+        The name of the executor.
+    schedule : {"demand", "static"}
+        Its schedule.
 
     Raises
     ------
@@ -43,11 +45,11 @@ def check_access(access: str | None, source: Source, executor: Executor) -> None
         raise MismatchError(f"access='shared' is for one file, there are {n_files}: use 'chain' or 'segments'")
     if access == "chain" and n_files == 1:
         raise MismatchError("access='chain' is for several files, there is 1: use 'shared'")
-    if access in PARALLEL_HDF5 and executor.name != "mpi":
-        raise UnsupportedError(f"access={access!r} is for the backend mpi, not {executor.name}: use 'shared'")
+    if access in PARALLEL_HDF5 and backend != "mpi":
+        raise UnsupportedError(f"access={access!r} is for the backend mpi, not {backend}: use 'shared'")
     if access in PARALLEL_HDF5 and source.transformations:
         raise UnsupportedError(f"access={access!r} cannot transform frames: use 'shared'")
-    if access == "hdf5-collective" and executor.schedule != "static":
+    if access == "hdf5-collective" and schedule != "static":
         raise MismatchError(
             "access='hdf5-collective' needs schedule='static', so that all ranks read equally often: "
             "use that, or 'hdf5-independent'"

@@ -1,4 +1,4 @@
-"""Processors: how many there are for us."""
+"""Number of cores available to this process."""
 
 import os
 import sys

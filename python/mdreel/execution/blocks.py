@@ -1,4 +1,4 @@
-"""Blocks: which frames a run is about, and the pieces that it is cut into."""
+"""Choice of frames, and blocks of them."""
 
 from collections.abc import Sequence
 from operator import index

@@ -1,12 +1,12 @@
-"""Damage: frames of a trajectory that could not be read, and were left out on request."""
+"""Damaged frames that a run left out on request."""
 
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mdreel.errors import DamagedFrameWarning
+from mdreel.foundation.stack_level import caller_level
 
 _NAMED = 5
 
@@ -67,14 +67,6 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
     what = "the trajectory ends before damage" if on_error == "stop" else f"{len(damage)} damaged, left out"
     text = "\n".join([f"{what}:", *named])
     warnings.warn(text, DamagedFrameWarning, stacklevel=caller_level())
-
-
-def caller_level() -> int:
-    """Return how far up the line is from which somebody has called mdreel, as `warnings.warn` counts for our caller."""
-    frame, level = sys._getframe(1), 1  # noqa: SLF001 (there is no other way up)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "mdreel":
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def facts_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> dict[str, str | int]:

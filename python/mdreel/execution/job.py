@@ -1,4 +1,4 @@
-"""Jobs: what an executor runs, and what comes back."""
+"""Jobs that executors run, and their outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from mdreel._core import Blocks, Part, Pass, Source, map_blocks
 from mdreel._core import run as run_core
 from mdreel.execution.choices import Schedule
 from mdreel.execution.damage import DamagedFrame, damaged_frames
-from mdreel.timing.crew import Member
 from mdreel.timing.spans import TASK, spans_from_columns
+from mdreel.timing.workers import Member
 
 Monitor: TypeAlias = Callable[[int], object]
 """Called with the number of frames done; what it raises stops the run."""

@@ -1,10 +1,10 @@
-"""Memory: what a run may take."""
+"""Memory limits of a run."""
 
 import re
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.work import Work
-from mdreel.timing.crew import anonymous_bytes
+from mdreel.timing.workers import anonymous_bytes
 
 WORKER_BYTES = 64 << 20
 """What a process of ours takes before it has read anything, and for what it reads at a time."""

@@ -1,4 +1,4 @@
-"""A run: frames of a source, cut into blocks, mapped by a kernel, merged in order."""
+"""The pipeline of a run: plan blocks, execute them, merge their results."""
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -19,8 +19,8 @@ from mdreel.execution.job import Job, Outcome
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import name_of
 from mdreel.execution.work import Work
-from mdreel.timing.crew import Member, Watch
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.workers import Member, Watch
 
 
 def run(
@@ -77,7 +77,7 @@ def run(
     Frames of a trajectory that grows are waited for; the run ends with them.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
-    check_access(access, job.source, executor)
+    check_access(access, job.source, executor.name, executor.schedule)
     keep_to_segments = access == "segments"
     watch = Watch()
     # What a run is about does not change when it is planned anew.

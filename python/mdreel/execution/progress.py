@@ -1,4 +1,4 @@
-"""How far a run has come, shown where somebody is looking: on a terminal or in a notebook, and nowhere else."""
+"""Progress bars on terminals and in notebooks."""
 
 import sys
 import time

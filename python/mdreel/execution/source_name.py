@@ -1,4 +1,4 @@
-"""What a source is called where something is wrong with it."""
+"""Names of sources in messages."""
 
 from mdreel._core import Source
 

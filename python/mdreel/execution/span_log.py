@@ -1,4 +1,4 @@
-"""Span logs: what executors do outside of the core."""
+"""Spans that executors record outside of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work: what an executor is given."""
+"""The work that an executor receives."""
 
 from dataclasses import dataclass
 

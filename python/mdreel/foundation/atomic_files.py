@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, and that survive a power failure once they have appeared.
+"""Files that appear complete or not at all, and survive a power failure.
 
 Every output gets its final name here (`give_name`), as in the core (``writer/final_name.rs``): the file is synced to
 the disk, renamed, and its directory is synced. A test goes through the package for other renames.

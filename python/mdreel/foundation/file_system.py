@@ -1,4 +1,4 @@
-"""Where a file lies: its file system, and how that stripes it over servers."""
+"""File systems and the striping of files."""
 
 import os
 import struct

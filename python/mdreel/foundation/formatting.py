@@ -1,4 +1,4 @@
-"""Amounts as people read them: three digits and a unit."""
+"""Formatting of numbers with three significant digits and a unit."""
 
 import math
 from dataclasses import dataclass

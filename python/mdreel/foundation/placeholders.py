@@ -1,4 +1,4 @@
-"""Placeholders in the words of commands that users write: ``{step}`` stands for a fact."""
+"""Placeholders such as ``{step}`` in commands that users write."""
 
 from collections.abc import Sequence
 from string import Formatter

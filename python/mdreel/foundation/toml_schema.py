@@ -1,4 +1,4 @@
-"""Tables of a TOML file, checked against dataclasses, and the JSON schema of them."""
+"""Validation of TOML tables against dataclasses, and their JSON schema."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass

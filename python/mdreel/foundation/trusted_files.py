@@ -1,4 +1,4 @@
-"""Files from which code or commands are run: only those that no other user can change."""
+"""Checks that no other user can change a file."""
 
 import grp
 import os

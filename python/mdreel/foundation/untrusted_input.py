@@ -1,4 +1,4 @@
-"""JSON and files that another process has written: they are read within limits, or refused with one error."""
+"""Validation of JSON and files that other processes have written."""
 
 import json
 import math

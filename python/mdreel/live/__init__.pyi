@@ -6,8 +6,6 @@ from .channels.channel import channel as channel
 from .channels.consumer import Consumer as Consumer
 from .channels.frame import Frame as Frame
 from .channels.manifest import Manifest as Manifest
-from .channels.producer import Producer as Producer
-from .channels.producer import Published as Published
 from .channels.requests import Answer as Answer
 from .channels.requests import Request as Request
 from .channels.requests import ask as ask
@@ -29,4 +27,6 @@ from .nodes.relay import relay as relay
 from .nodes.security import Security as Security
 from .nodes.server import Server as Server
 from .nodes.server import serve as serve
+from .producers.producer import Producer as Producer
+from .producers.producer import Published as Published
 from .stream_results import stream_results as stream_results

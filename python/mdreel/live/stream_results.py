@@ -1,4 +1,4 @@
-"""Live results: what analyses have found so far, while their trajectory grows."""
+"""Live results of analyses while their trajectory grows."""
 
 from collections.abc import Iterator, Sequence
 from time import monotonic
@@ -8,7 +8,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.execution.progress import Progress
-from mdreel.live.turns import Turns
+from mdreel.live.incremental_run import Turns
 from mdreel.trajectory.opener import Trajectory
 
 _WAIT_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""MDAnalysis's readers are made from ours, or again from its own."""
+"""Replacement of MDAnalysis's readers by readers of mdreel."""
 
 from functools import cache
 from types import TracebackType

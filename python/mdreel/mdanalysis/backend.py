@@ -1,4 +1,4 @@
-"""Our executors as backends of MDAnalysis's analyses."""
+"""Executors of mdreel as backends of MDAnalysis's analyses."""
 
 from __future__ import annotations
 

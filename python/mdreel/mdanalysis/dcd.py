@@ -1,4 +1,4 @@
-"""DCD under MDAnalysis."""
+"""DCD reader for MDAnalysis."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""H5MD under MDAnalysis."""
+"""H5MD reader for MDAnalysis."""
 
 from functools import partial
 from typing import Any

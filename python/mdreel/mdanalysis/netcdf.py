@@ -1,4 +1,4 @@
-"""AMBER NetCDF under MDAnalysis."""
+"""AMBER NetCDF reader for MDAnalysis."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Frames of a source for one who asks for them one by one: read ahead as long as they come at even distances."""
+"""Read-ahead of frames for sequential access."""
 
 import warnings
 from collections.abc import Callable

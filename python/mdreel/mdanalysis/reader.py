@@ -1,4 +1,4 @@
-"""What our readers have in common: MDAnalysis's readers, with frames that the core reads."""
+"""Base class of the readers for MDAnalysis."""
 
 import errno
 import logging

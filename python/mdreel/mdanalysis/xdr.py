@@ -1,4 +1,4 @@
-"""XTC and TRR under MDAnalysis, without its files of offsets: the core has an index of its own."""
+"""XTC and TRR readers for MDAnalysis, with mdreel's frame index."""
 
 from functools import partial
 from typing import Any

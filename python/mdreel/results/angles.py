@@ -1,4 +1,4 @@
-"""Pictures of angles: how often each occurs."""
+"""Histograms of angles."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Canvases: axes to draw into, of a figure of our own or the caller's, in our style."""
+"""Axes of a new figure or of the caller."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

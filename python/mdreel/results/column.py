@@ -1,4 +1,4 @@
-"""A column of a table of results."""
+"""Columns of result tables."""
 
 from dataclasses import dataclass
 

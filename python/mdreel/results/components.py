@@ -1,4 +1,4 @@
-"""Pictures of principal components."""
+"""Plots of principal components."""
 
 from typing import TYPE_CHECKING
 

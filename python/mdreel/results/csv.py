@@ -1,4 +1,4 @@
-"""Tables as comma-separated values (RFC 4180, but lines end as Unix's do)."""
+"""Tables as comma-separated values (RFC 4180, with Unix line endings)."""
 
 import csv
 from collections.abc import Mapping, Sequence

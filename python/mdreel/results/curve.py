@@ -1,4 +1,4 @@
-"""Pictures of a function: a value over another."""
+"""Plots of one value over another."""
 
 from typing import TYPE_CHECKING
 

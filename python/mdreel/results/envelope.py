@@ -1,4 +1,4 @@
-"""Long series in few points: what is drawn of them."""
+"""Reduction of long series to the points that a plot shows."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Pictures of results, made to be put on a slide."""
+"""Plots of results."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables of results as files: the ending says the format."""
+"""Tables of results as files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Pictures of a value for each pair of frames."""
+"""Plots of a value for each pair of frames."""
 
 from typing import TYPE_CHECKING
 

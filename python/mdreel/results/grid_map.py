@@ -1,4 +1,4 @@
-"""Pictures of a value in each bin of a plane."""
+"""Plots of a value on a two-dimensional grid."""
 
 from typing import TYPE_CHECKING
 

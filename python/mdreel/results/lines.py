@@ -1,4 +1,4 @@
-"""Pictures of several values over time."""
+"""Plots of several values over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Pictures of mean square displacements."""
+"""Plots of mean square displacements."""
 
 from typing import TYPE_CHECKING
 

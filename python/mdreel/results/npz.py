@@ -1,4 +1,4 @@
-"""Tables as NumPy's archive of arrays."""
+"""Tables as NumPy archives."""
 
 import json
 from collections.abc import Mapping, Sequence

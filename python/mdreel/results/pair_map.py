@@ -1,4 +1,4 @@
-"""Pictures of a value for each pair of atoms."""
+"""Plots of a value for each pair of atoms."""
 
 from typing import TYPE_CHECKING
 

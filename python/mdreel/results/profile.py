@@ -1,4 +1,4 @@
-"""Pictures of one value for each atom, along a chain."""
+"""Plots of one value for each atom along a chain."""
 
 from typing import TYPE_CHECKING
 

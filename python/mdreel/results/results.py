@@ -1,4 +1,4 @@
-"""What an analysis found: values by name."""
+"""Container of results by name."""
 
 from typing import Any
 

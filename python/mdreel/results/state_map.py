@@ -1,4 +1,4 @@
-"""Pictures of the state of each residue over time."""
+"""Plots of the state of each residue over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How pictures look: colours, fonts, sizes."""
+"""Colours, fonts and sizes of plots."""
 
 from typing import Any
 

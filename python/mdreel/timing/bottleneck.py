@@ -1,4 +1,4 @@
-"""The bottleneck: what takes most of the time of a run."""
+"""The bottleneck of a run."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mdreel.timing.json_list import in_json
 from mdreel.timing.spans import COORDINATOR, KINDS
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
     from mdreel.timing.timing import Timing
 
 _ROOT, _WORKERS, _CALLER = range(3)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from mdreel.timing.json_list import in_json, write_list
 from mdreel.timing.spans import KINDS, NO_BLOCK
-from mdreel.timing.tracks import Process, by_worker, lanes_of, name_of_worker, processes_of
+from mdreel.timing.viewer_tracks import Process, by_worker, lanes_of, name_of_worker, processes_of
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 Event = dict[str, Any]
 

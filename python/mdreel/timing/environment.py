@@ -1,4 +1,4 @@
-"""The environment of a run: versions, machine, and where the files lie. No number without it."""
+"""Environment of a run: versions, machine and file systems."""
 
 import os
 import platform

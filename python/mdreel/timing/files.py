@@ -1,7 +1,6 @@
-"""Records of runs as files: the ending says the format."""
+"""Files of run records in several formats."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -14,31 +13,8 @@ from mdreel.errors import UnsupportedError
 from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.timing import caliper, chrome, jsonl, opentelemetry, parquet
 from mdreel.timing.header import Header
-from mdreel.timing.limits import Limits
+from mdreel.timing.record import Record
 from mdreel.timing.timing import Timing
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a run cost, and on what.
-
-    Attributes
-    ----------
-    timing : Timing
-        Its spans, crew and tasks.
-    environment : dict
-        As of `environment_of`; empty where nobody has looked.
-    limits : Limits or None
-        What the machine can do, if that was measured.
-    title : str
-        What was run.
-    """
-
-    timing: Timing
-    environment: dict[str, Any]
-    limits: Limits | None
-    title: str
-
 
 WRITERS: Mapping[str, Callable[[Path, Record], None]] = {
     ".jsonl": jsonl.write,

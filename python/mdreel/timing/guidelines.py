@@ -1,4 +1,4 @@
-"""Guidelines: the ratios at which the literature recommends something else."""
+"""Thresholds of the guidelines in the papers."""
 
 COMPUTE_BOUND = 1.0
 """R_comp/io from which a task is bound by compute.

@@ -1,4 +1,4 @@
-"""The header of a file of spans: all of a record but the spans, as JSON."""
+"""Headers of span files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.timing.crew import Member
 from mdreel.timing.limits import Limits
 from mdreel.timing.spans import COORDINATOR, TASK
+from mdreel.timing.workers import Member
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 FORMAT = "mdreel spans"
 VERSION = 1

@@ -1,4 +1,4 @@
-"""Long lists in JSON, written one item after the other: millions of spans need not be held as objects."""
+"""Streaming of long JSON lists."""
 
 import json
 from collections.abc import Iterable

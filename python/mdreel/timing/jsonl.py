@@ -1,4 +1,4 @@
-"""Spans as lines of JSON: a header, and a line for each span; read by any language, line by line."""
+"""Spans as JSON lines: a header, then one line for each span."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from mdreel.timing.header import (
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _NAMES = SPAN.names or ()
 _NUMBERS = {kind: i for i, kind in enumerate(KINDS)}

@@ -1,4 +1,4 @@
-"""Limits: how fast this machine copies memory, and reads the very file that was analysed."""
+"""Limits of the machine: memory bandwidth and file throughput."""
 
 import os
 from collections.abc import Callable, Iterable

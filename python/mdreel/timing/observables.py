@@ -1,4 +1,4 @@
-"""Observables: the times by which the literature describes a parallel analysis, made of spans.
+"""Observables of the papers, derived from spans.
 
 The time of a rank, from its first span to the end of its last, is cut where a span begins or ends. Each piece belongs
 to one kind: where spans of a rank overlap, to the one that stands first in `_ORDER`; where there is none, to nothing.

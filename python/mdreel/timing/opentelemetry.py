@@ -1,4 +1,4 @@
-"""Spans as a trace of OpenTelemetry, in the JSON of its protocol (OTLP), which Jaeger, Tempo and collectors take in.
+"""Spans as OpenTelemetry traces in OTLP JSON, for Jaeger, Tempo and collectors.
 
 Source: OpenTelemetry Protocol Specification 1.5, "JSON Protobuf Encoding", and trace.proto. A run is a trace: one span
 for all of it, in that one for each worker, and in these what was recorded. Processes are resources.
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from mdreel.timing.header import header_in_json
 from mdreel.timing.json_list import in_json, write_list
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
-from mdreel.timing.tracks import Process, by_worker, name_of_worker, processes_of
+from mdreel.timing.viewer_tracks import Process, by_worker, name_of_worker, processes_of
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _INTERNAL = 1  # SPAN_KIND_INTERNAL: an operation within an application
 _WHOLE = 1  # number of the span of the whole run

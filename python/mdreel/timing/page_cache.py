@@ -1,4 +1,4 @@
-"""The page cache: how much of a file is in memory, and a way to have it forgotten."""
+"""Share of a file in the page cache, and its eviction."""
 
 import ctypes
 import mmap

@@ -1,4 +1,4 @@
-"""Spans as Apache Parquet, through the optional package pyarrow: a table for pandas, Polars, DuckDB and the like."""
+"""Spans as Apache Parquet, through the optional package pyarrow."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from mdreel.timing.header import Header, header_in_json, header_of_json
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _HEADER = b"mdreel"
 _NOBODY = {"block": NO_BLOCK, "worker": COORDINATOR}

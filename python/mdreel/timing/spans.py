@@ -1,4 +1,4 @@
-"""Spans: what every part of a run cost. All other timing figures are derived from them."""
+"""Spans: recorded intervals of workers, from which all timing figures derive."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Stragglers: ranks that take much longer than most, and why."""
+"""Stragglers and their causes."""
 
 from __future__ import annotations
 

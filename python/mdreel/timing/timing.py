@@ -1,4 +1,4 @@
-"""Timing: where the time of a run went."""
+"""Timing of a run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import digits
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
-from mdreel.timing.crew import Member
 from mdreel.timing.observables import Observables, observables_of
-from mdreel.timing.shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
+from mdreel.timing.time_shares import run_seconds, shares_in_words, shares_of, topology_seconds
+from mdreel.timing.workers import Member
 
 if TYPE_CHECKING:
     from mdreel.timing.limits import Limits
@@ -284,7 +284,8 @@ class Timing:
             If the file exists (and `force` is false), or cannot be written; nothing is left behind.
         """
         from mdreel.timing.environment import environment_of
-        from mdreel.timing.files import Record, write_record
+        from mdreel.timing.files import write_record
+        from mdreel.timing.record import Record
 
         known = environment_of([]) if environment is None else dict(environment)
         write_record(Record(self, known, limits, title), path, force)

@@ -1,4 +1,4 @@
-"""Checking: every frame of a file is read, and all that is wrong is reported."""
+"""Check of every frame of a file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Chunking: how frames and atoms are cut into the pieces of an H5MD file, for the way in which they will be read."""
+"""Chunk shapes of H5MD files."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Joining: several files written as one."""
+"""Concatenation of trajectories."""
 
 from collections.abc import Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Conversion: a trajectory, or some of its atoms and frames, written to a file of any format."""
+"""Conversion of trajectories between formats."""
 
 from collections.abc import Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Files that are read while a simulation writes them."""
+"""Reading of files while a simulation writes them."""
 
 from os import PathLike, fspath
 from typing import Any

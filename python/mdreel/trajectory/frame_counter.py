@@ -1,4 +1,4 @@
-"""Sources that count: frames that are their numbers alone, for work that is done frame by frame, but not on frames."""
+"""Sources without coordinates, whose frames are numbers."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The times of a trajectory: whether any are missing, repeated or out of order."""
+"""Missing, repeated and unordered times of a trajectory."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""H5MD: trajectories in HDF5 (https://nongnu.org/h5md/h5md.html)."""
+"""H5MD trajectories (https://nongnu.org/h5md/h5md.html)."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The units of H5MD: products of powers of units, such as ``kJ mol-1 nm-1``."""
+"""Units of H5MD, such as ``kJ mol-1 nm-1``."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""H5MD written: h5py makes the structure, the core makes the chunks (https://nongnu.org/h5md/h5md.html)."""
+"""Writer of H5MD files (https://nongnu.org/h5md/h5md.html)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

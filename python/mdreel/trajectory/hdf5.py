@@ -1,4 +1,4 @@
-"""HDF5: the structure of a file is read with h5py, its chunks by the core.
+"""Structure of HDF5 files, read with h5py.
 
 Threads that read through the HDF5 library wait for each other: it has one lock. Only what a file says about itself is
 asked of it here; where the chunks of each dataset lie is handed to the core, which reads and decodes them on its own.

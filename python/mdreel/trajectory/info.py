@@ -1,4 +1,4 @@
-"""What is in a trajectory."""
+"""Summary of a trajectory."""
 
 from dataclasses import asdict
 from pathlib import Path

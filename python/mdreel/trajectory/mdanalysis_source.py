@@ -1,4 +1,4 @@
-"""Trajectories of formats that the core does not read: MDAnalysis reads them, frame by frame."""
+"""Trajectories that MDAnalysis reads frame by frame."""
 
 import pickle
 from collections.abc import Iterator

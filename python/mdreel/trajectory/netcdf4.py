@@ -1,4 +1,4 @@
-"""NetCDF-4 files in AMBER's convention: HDF5 underneath (https://ambermd.org/netcdf/nctraj.xhtml)."""
+"""AMBER trajectories in NetCDF-4 (https://ambermd.org/netcdf/nctraj.xhtml)."""
 
 from math import isclose
 from pathlib import Path

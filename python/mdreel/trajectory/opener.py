@@ -1,4 +1,4 @@
-"""Openers: what a trajectory is opened from, and is neither a file nor a source yet."""
+"""Objects that open a trajectory, such as channels."""
 
 from typing import Protocol, TypeAlias, runtime_checkable
 

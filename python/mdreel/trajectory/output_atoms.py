@@ -1,4 +1,4 @@
-"""Which atoms are written."""
+"""Atoms of an output trajectory."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union

@@ -1,4 +1,4 @@
-"""Where a trajectory is to be written: checked before anything is read."""
+"""Output files, checked before anything is read."""
 
 import warnings
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which frames are written."""
+"""Frames of an output trajectory."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Parallel HDF5: a file of H5MD that all ranks of MPI open together, read through the library of HDF5."""
+"""H5MD files that all MPI ranks open together through parallel HDF5."""
 
 from dataclasses import dataclass
 from math import prod

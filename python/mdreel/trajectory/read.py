@@ -1,4 +1,4 @@
-"""Trajectories in files."""
+"""Opening of trajectory files."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath

@@ -1,4 +1,4 @@
-"""Files behind a network: HTTP(S) and what speaks S3, through obstore."""
+"""Remote files over HTTP(S) and S3, through obstore."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Repacking: a trajectory in H5MD, stored for the way in which it will be read."""
+"""Repacking of H5MD files with other chunks."""
 
 from collections.abc import Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Selections: from the atoms of an AtomGroup to the indices that a source reads."""
+"""Atom selections: from an AtomGroup to ascending indices."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self

@@ -1,4 +1,4 @@
-"""Splitting: a trajectory cut into files, which many processes can read side by side."""
+"""Splitting of a trajectory into segments."""
 
 from os import PathLike
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The trajectory of an MDAnalysis Universe, read by the core."""
+"""The trajectory of an MDAnalysis Universe as a source."""
 
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any

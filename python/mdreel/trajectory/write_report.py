@@ -1,4 +1,4 @@
-"""What was written."""
+"""Reports of written files."""
 
 from dataclasses import dataclass
 from pathlib import Path

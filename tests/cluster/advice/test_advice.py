@@ -7,11 +7,11 @@ from pathlib import Path
 
 import MDAnalysis
 import pytest
-from advise.samples import DIHEDRALS, HERE, PAPER, times
 from MDAnalysisTests.datafiles import PSF
 
 import mdreel
-from mdreel.cluster.advice.advice import advice_of, advise, numbers_of_workers
+from cluster.advice.samples import DIHEDRALS, HERE, PAPER, times
+from mdreel.cluster.advice.advise import advice_of, advise, numbers_of_workers
 from mdreel.cluster.advice.target import target_of
 from mdreel.errors import MismatchError
 

@@ -5,10 +5,10 @@ from math import inf
 
 import numpy as np
 import pytest
-from advise.samples import HERE, PAPER
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.advice.samples import HERE, PAPER
 from mdreel._core import FrameSet, Source
 from mdreel._core import plan as plan_of_the_core
 from mdreel.cluster.advice.model import NETWORK_BYTES_PER_S, START_SECONDS, cost_on, predict

@@ -13,7 +13,7 @@ import mdreel
 from mdreel._core import FrameSet, Source
 from mdreel.cluster.advice import page_faults
 from mdreel.cluster.advice import sample as sampling
-from mdreel.cluster.advice.advice import advise
+from mdreel.cluster.advice.advise import advise
 from mdreel.cluster.advice.sample import FrameCost, files_of, take_sample
 from mdreel.errors import FormatError, FrameIndexError, MismatchError, UnsupportedError
 from mdreel.trajectory.read import read

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from mdreel.errors import FormatError, MismatchError
-from mdreel.timing.files import Record, write_record
+from mdreel.timing.files import write_record
+from mdreel.timing.record import Record
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
 from mdreel_lab.bench.figures import over_workers

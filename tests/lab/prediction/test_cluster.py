@@ -12,7 +12,7 @@ COMET = read_cluster("comet")
 
 def written(path: Path, old: str = "", new: str = "") -> Path:
     """A file as that of Comet, with one thing in it changed."""
-    source = Path(__file__).parents[2] / "python" / "mdreel" / "prediction" / "machines" / "comet.toml"
+    source = Path(__file__).parents[3] / "lab" / "mdreel_lab" / "prediction" / "machines" / "comet.toml"
     text = source.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")

@@ -19,8 +19,8 @@ from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeout
 from mdreel.live.archives.options import part_of
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from mdreel.trajectory.convert import convert
 from publishing import BOX, publish, running, said
 

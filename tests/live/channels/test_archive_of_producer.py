@@ -9,24 +9,24 @@ import warnings
 from pathlib import Path
 
 import pytest
-from insitu.test_archive import N_FRAMES, check_frames
 
 import growing_file
 import mdreel
 from full_disk import full_disk
 from growing_file import N_ATOMS
+from live.channels.test_archive import N_FRAMES, check_frames
 from mdreel.errors import MismatchError, StreamError
 from mdreel.live.archives.archiver_process import LOG, Archiving
 from mdreel.live.archives.options import Archive, part_of
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
+from mdreel.live.producers.producer import Producer
 from publishing import publish
 
 SIMULATION = """
 import sys
 sys.path.insert(0, sys.argv[5])
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from mdreel.live.channels.staging import Staging
 from growing_file import N_ATOMS
 from publishing import publish

@@ -13,7 +13,7 @@ from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 import mdreel
 from every_analysis import CELL, peptide, peptide_positions
 from mdreel.errors import BrokenMoleculeWarning, JumpWarning
-from mdreel.live.channels.replay import replay
+from mdreel.live.producers.replay import replay
 from mdreel.trajectory.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

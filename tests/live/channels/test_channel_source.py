@@ -15,8 +15,8 @@ import pytest
 import mdreel
 from growing_file import N_ATOMS, write_xtc
 from mdreel.errors import FrameIndexError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.channels.producer import Producer
-from mdreel.live.channels.replay import Pace, replay
+from mdreel.live.producers.producer import Producer
+from mdreel.live.producers.replay import Pace, replay
 from mdreel.trajectory.read import read
 from publishing import publish
 

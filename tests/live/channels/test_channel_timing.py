@@ -9,8 +9,8 @@ import pytest
 
 import mdreel
 from growing_file import N_ATOMS, write_xtc
-from mdreel.live.channels.replay import Pace, replay
 from mdreel.live.notices.timing import seconds_of
+from mdreel.live.producers.replay import Pace, replay
 from mdreel.timing.spans import NO_BLOCK
 from mdreel.trajectory.read import read
 

@@ -16,8 +16,8 @@ from growing_file import N_ATOMS
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.live.channels.channel import Channel, channel
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.status import Status, list_channels
+from mdreel.live.producers.producer import Producer
 from privilege import without_privilege
 from publishing import publish, said, simulate
 

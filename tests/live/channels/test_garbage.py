@@ -11,12 +11,12 @@ import pytest
 
 from imd_client import LONG, ImdClient
 from mdreel.errors import StreamError, StreamTimeoutError, UnansweredRequestWarning
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import FOLDER
 from mdreel.live.channels.status import Status
 from mdreel.live.engines.engine_commands import Obeying
 from mdreel.live.engines.imd import Hub
 from mdreel.live.nodes import Relay, Server
+from mdreel.live.producers.producer import Producer
 
 N_ATOMS = 20
 N_MESSAGES = 200

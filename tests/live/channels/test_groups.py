@@ -14,8 +14,8 @@ import mdreel
 from growing_file import N_ATOMS, positions
 from mdreel.errors import MismatchError, StreamError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from publishing import publish
 
 N_FRAMES = 20

@@ -17,10 +17,10 @@ import far_channels as far
 import imd_client
 from imd_client import LONG, ImdClient, Received
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
 from mdreel.live.engines.imd import Hub
+from mdreel.live.producers.producer import Producer
 
 N_ATOMS = 50
 N_FRAMES = 40

@@ -12,8 +12,8 @@ import far_channels as far
 from imd_client import LONG, ImdClient
 from mdreel.errors import MismatchError, StreamError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.imd import Engine, Hub
+from mdreel.live.producers.producer import Producer
 from privilege import without_privilege
 
 N_ATOMS = 50

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from imd_client import LONG, ImdClient
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.rejections import Rejects
 from mdreel.live.engines.imd import Hub
 from mdreel.live.engines.imd.access import Access
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.client import GO_SECONDS, Client, Serving
 from mdreel.live.engines.imd.lobby import MOST, MOST_OF_ONE, Lobby
+from mdreel.live.producers.producer import Producer
 
 ANYWHERE = "127.0.0.1:0"
 

@@ -16,8 +16,8 @@ import pytest
 from mdreel.errors import StreamError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from publishing import said
 
 N_ATOMS = 2000  # several pages
@@ -32,7 +32,7 @@ def limit(n_bytes):
 PRODUCER = """
 import numpy as np
 from pathlib import Path
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from mdreel.live.channels.staging import Staging
 moment, staging, source = sys.argv[1:]
 producer = Producer("run", 2000, n_slots=4, timeout=60, staging=Staging(staging) if staging else None).open()

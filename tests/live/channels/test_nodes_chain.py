@@ -9,10 +9,10 @@ import far_channels as far
 from mdreel.errors import StreamError
 from mdreel.live.channels.channel import channel
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Server
+from mdreel.live.producers.producer import Producer
 
 pytest.importorskip("zenoh")
 

@@ -10,10 +10,10 @@ import pytest
 import far_channels as far
 from imd_client import LONG
 from mdreel.errors import StreamTimeoutError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Security, Server
 from mdreel.live.nodes.link import connected
+from mdreel.live.producers.producer import Producer
 from privilege import without_privilege
 
 pytest.importorskip("zenoh")

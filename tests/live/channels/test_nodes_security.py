@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mdreel.errors import MismatchError, StreamTimeoutError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Security, Server
+from mdreel.live.producers.producer import Producer
 
 pytest.importorskip("zenoh")
 

@@ -9,9 +9,9 @@ import pytest
 import far_channels as far
 from mdreel._core import channel_frame_identity
 from mdreel.live.channels.directory import place_of
-from mdreel.live.channels.producer import Producer
 from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Chunk, Credit, End, Join, Message, decode
 from mdreel.live.nodes.sender import Sender
+from mdreel.live.producers.producer import Producer
 
 N_ATOMS = CHUNK_BYTES // 12 + 1000  # two chunks each
 N_FRAMES = 8

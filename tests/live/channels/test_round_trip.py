@@ -16,8 +16,8 @@ from mdreel._core import FrameSet
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError, UnsupportedError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from mdreel.trajectory.read import read
 from publishing import BOX, publish
 

@@ -14,9 +14,9 @@ from growing_file import N_ATOMS
 from mdreel.errors import StreamError
 from mdreel.live.channels.channel import channel
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import list_channels
+from mdreel.live.producers.producer import Producer
 from publishing import publish, said
 
 SECONDS = 60.0
@@ -107,7 +107,7 @@ def test_slow_consumer_sees_every_frame_whatever_the_producer_does_with_a_full_r
 
 RIVAL = """
 import sys
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 print("ready")
 sys.stdin.readline()
 try:

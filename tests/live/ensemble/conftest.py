@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ensemble.walk import N_ATOMS, STEP_PS, STRIDE, trajectory_of
 
 import mdreel
+from live.ensemble.walk import N_ATOMS, STEP_PS, STRIDE, trajectory_of
 from mdreel._core import Source
 
 LONGEST_SECONDS = 240

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
 
 from full_disk import full_disk
+from live.ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
 from mdreel.cli.errors import ExitCode
 from mdreel.errors import FormatError, MdreelError
 from mdreel.live.channels.status import Status

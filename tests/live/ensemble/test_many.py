@@ -7,9 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from ensemble.conftest import Walks, wait_for
-from ensemble.test_again import is_standing
 
+from live.ensemble.conftest import Walks, wait_for
+from live.ensemble.test_again import is_standing
 from mdreel.live.channels.status import Status
 
 REPLICAS = 64

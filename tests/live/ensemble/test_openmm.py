@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ensemble.conftest import Walks, wait_for
-from ensemble.test_again import published
 
 import mdreel
 from architecture.checkout import ROOT
+from live.ensemble.conftest import Walks, wait_for
+from live.ensemble.test_again import published
 
 EXAMPLE = ROOT / "examples" / "ensemble_openmm.py"
 FRAMES = 3000

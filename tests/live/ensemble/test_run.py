@@ -4,7 +4,8 @@ import random
 from collections import Counter
 
 import pytest
-from ensemble.conftest import Walks
+
+from live.ensemble.conftest import Walks
 
 FRAMES = 120
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ensemble.conftest import Walks
-from ensemble.test_again import is_standing
 
 from cluster.slurm_service import Slurm, reason_to_skip, running_slurm, wait_for
+from live.ensemble.conftest import Walks
+from live.ensemble.test_again import is_standing
 
 FRAMES = 100
 

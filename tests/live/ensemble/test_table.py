@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ensemble.conftest import Walks
 
 from architecture.checkout import ROOT
+from live.ensemble.conftest import Walks
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

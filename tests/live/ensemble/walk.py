@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import Request
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 
 N_ATOMS = 5
 N_SLOTS = 8

@@ -11,9 +11,9 @@ import pytest
 import mdreel
 from growing_file import N_ATOMS
 from mdreel.errors import StreamError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.reader import NoticeReader, notices_of
+from mdreel.live.producers.producer import Producer
 from publishing import publish, said, simulate
 from told_notices import Series, Told
 

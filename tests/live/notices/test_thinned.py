@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.live.notices.thinned import Thinned
+from mdreel.live.notices.decimated_rows import Thinned
 
 
 @given(st.lists(st.integers(0, 70), max_size=40), st.integers(1, 20))

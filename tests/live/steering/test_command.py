@@ -11,9 +11,9 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from steering.conftest import LONGEST_SECONDS, events, lines_of, run_steer
 
 from growing_file import N_ATOMS
+from live.steering.conftest import LONGEST_SECONDS, events, lines_of, run_steer
 from publishing import said, simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

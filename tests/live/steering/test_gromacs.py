@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from steering.conftest import events, lines_of, run_steer
-from steering.gromacs import RUN, gmx, prepare, structure
+
+from live.steering.conftest import events, lines_of, run_steer
+from live.steering.gromacs import RUN, gmx, prepare, structure
 
 N_FRAMES = 15
 STRIDE = 3000

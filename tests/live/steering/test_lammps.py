@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from steering.conftest import events, lines_of, run_steer
 
 import mdreel
 from architecture.checkout import ROOT
 from imd_engines import file_of, read_restart
+from live.steering.conftest import events, lines_of, run_steer
 from mdreel.live.channels.requests import FOLDER
 
 EXAMPLE = ROOT / "examples" / "lammps_producer.py"

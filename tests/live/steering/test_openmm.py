@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from steering.conftest import events, lines_of
 
 import mdreel
 from architecture.checkout import ROOT
+from live.steering.conftest import events, lines_of
 from mdreel.errors import MismatchError, StreamError
 from mdreel.live.channels.requests import FOLDER, Answer, ask
 from mdreel.live.engines.openmm import StopRequested

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from steering.conftest import run_steer
 
 from architecture.checkout import ROOT
+from live.steering.conftest import run_steer
 from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.live.rules_file import read_steering
 from mdreel.errors import FormatError, MismatchError

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mdreel.errors import FormatError, MdreelError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.steering.engine import engine
-from mdreel.live.steering.reach import BySignal, Done
+from mdreel.live.steering.engine_control import BySignal, Done
+from mdreel.live.steering.engine_process import engine
 
 ENGINE = """
 import pathlib, signal, sys

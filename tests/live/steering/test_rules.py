@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdreel.errors import MismatchError
 from mdreel.live.steering.rules import Condition, Rule, effective_sample_size
-from mdreel.live.steering.watch import Verdict, Watch
+from mdreel.live.steering.trigger import Verdict, Watch
 
 VALUES = st.lists(
     st.floats(-10, 10) | st.sampled_from([1.0, 2.0, 3.0, math.nan, math.inf, -math.inf]), min_size=1, max_size=60

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from steering.conftest import events, lines_of
 
 import mdreel
+from live.steering.conftest import events, lines_of
 from mdreel.errors import MismatchError
 from mdreel.live.steering import Action, AuditLog, ByRequests, BySignal, Observed, Plan, Rule, Steered, steer
 

@@ -13,7 +13,7 @@ import pytest
 
 from browser import Browser, open_browser, why_there_is_none
 from growing_file import N_ATOMS
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from publishing import publish
 from steering_lines import line
 from told_notices import Series, Told

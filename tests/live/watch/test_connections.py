@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mdreel.live.watch.head import HEAD_SECONDS, MOST_BYTES, read_head
+from mdreel.live.watch.request_head import HEAD_SECONDS, MOST_BYTES, read_head
 from mdreel.live.watch.server import Server
 from mdreel.live.watch.watcher import Watcher
 

@@ -13,7 +13,7 @@ import pytest
 
 from growing_file import N_ATOMS
 from mdreel.errors import MismatchError
-from mdreel.live.channels.producer import Producer
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.server import Server
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish

@@ -12,7 +12,7 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
-from mdreel.live.watch.seen import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import Seen, SeenAnalysis
 from mdreel.live.watch.sparkline import bars, sparkline
 from mdreel.live.watch.steering import Event
 from mdreel.live.watch.terminal import Room, view

@@ -10,9 +10,9 @@ import pytest
 from growing_file import N_ATOMS
 from mdreel.errors import MismatchError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
-from mdreel.live.watch.facts import facts_of
+from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.rate import Rate
+from mdreel.live.watch.snapshot_json import facts_of
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish, said, simulate
 from steering_lines import line

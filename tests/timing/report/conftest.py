@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from any_record import real_record as real_record_of
-from mdreel.timing.files import Record
 from mdreel.timing.limits import Limits
+from mdreel.timing.record import Record
 from mdreel.timing.report.page import page_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing

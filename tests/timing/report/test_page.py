@@ -13,7 +13,7 @@ from full_disk import full_disk
 from html_page import Page
 from mdreel.errors import UnsupportedError
 from mdreel.foundation.html.markup import element
-from mdreel.timing.files import Record
+from mdreel.timing.record import Record
 from mdreel.timing.report.page import check_report, page_of, write_report
 from mdreel.timing.report.rank_bars import PARTS
 from mdreel.timing.report.task_stream import MOST_RECTANGLES

@@ -36,20 +36,20 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Begins to count.
-    pub fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let epoch = Instant::now();
         Conversion { epoch, coordinator: Recorder::new(epoch, COORDINATOR), since: 0, spans: Vec::new() }
     }
 
     /// Records what the calling thread did since the last call.
-    pub fn record(&mut self, kind: SpanKind) {
+    pub(crate) fn record(&mut self, kind: SpanKind) {
         self.since = self.coordinator.record(kind, self.since, 0, 0);
     }
 
     /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in their
     /// order. It returns how many bytes it wrote. Returns what was left out, if the source is one that goes on at damage.
     #[expect(clippy::too_many_arguments, reason = "what a run is about, and who does which part of it")]
-    pub fn run<C: BlockCoder>(
+    pub(crate) fn run<C: BlockCoder>(
         &mut self,
         source: &dyn Source,
         (atoms, wanted): (&AtomSelection, Quantities),
@@ -88,7 +88,7 @@ impl Conversion {
     }
 
     /// What everything cost.
-    pub fn end(mut self) -> Vec<Span> {
+    pub(crate) fn end(mut self) -> Vec<Span> {
         self.spans.append(&mut self.coordinator.take());
         self.spans
     }

@@ -43,24 +43,24 @@ impl Bins {
     }
 
     /// How many there are.
-    pub fn n_bins(&self) -> usize {
+    pub(crate) fn n_bins(&self) -> usize {
         self.edges.len() - 3
     }
 
     /// The highest edge, Å.
-    pub fn high(&self) -> f64 {
+    pub(crate) fn high(&self) -> f64 {
         self.edges[self.n_bins() + 1].next_down()
     }
 
     /// Which bin a distance is in.
-    pub fn bin_of(&self, distance: f64) -> Option<usize> {
+    pub(crate) fn bin_of(&self, distance: f64) -> Option<usize> {
         let place = self.corrected(distance, self.guess(distance).1 as usize);
         (1..=self.n_bins()).contains(&place).then(|| place - 1)
     }
 
     /// The places of eight distances: 0 below all bins, the number of a bin from 1 on, one more above all.
     #[inline(always)]
-    pub fn places(&self, distances: &[f64; LANES]) -> [u32; LANES] {
+    pub(crate) fn places(&self, distances: &[f64; LANES]) -> [u32; LANES] {
         let mut places = [0; LANES];
         let mut is_near = false;
         for k in 0..LANES {
@@ -99,7 +99,7 @@ impl Bins {
 
 /// How many distances are in each bin.
 #[derive(Debug, Clone)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     bins: Arc<Bins>,
     counts: Vec<u64>,
     squares: Vec<f64>,
@@ -108,14 +108,14 @@ pub struct Histogram {
 
 impl Histogram {
     /// Of no distances.
-    pub fn new(bins: Arc<Bins>) -> Self {
+    pub(crate) fn new(bins: Arc<Bins>) -> Self {
         let n_counts = PARTS * (bins.n_bins() + 2);
         Histogram { bins, counts: vec![0; n_counts], squares: vec![0.0; MOST + LANES], n_squares: 0 }
     }
 
     /// Adds the distances of a run; those to points of which `is_left_out` says so are not counted.
     #[inline(always)]
-    pub fn add(&mut self, run: Run<'_>, is_left_out: impl Fn(u32) -> bool) {
+    pub(crate) fn add(&mut self, run: Run<'_>, is_left_out: impl Fn(u32) -> bool) {
         for run in run.turns(MOST / 2) {
             let n = run.places.len();
             if self.n_squares + n > MOST {
@@ -150,7 +150,7 @@ impl Histogram {
 
     /// Adds to `counts`, one for each bin, `times` what was counted, and begins anew.
     #[inline(always)]
-    pub fn take(&mut self, times: u64, counts: &mut [u64]) {
+    pub(crate) fn take(&mut self, times: u64, counts: &mut [u64]) {
         self.count();
         for part in self.counts.chunks_exact(self.bins.n_bins() + 2) {
             counts.iter_mut().zip(&part[1..]).for_each(|(count, n)| *count += times * n);

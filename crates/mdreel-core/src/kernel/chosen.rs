@@ -20,7 +20,12 @@ impl Clone for Chosen {
 
 impl Chosen {
     /// What of `atoms` (`None`: all) of frames of `n_atoms` atoms a computation that wants `n_wanted` is given.
-    pub fn new(n_atoms: usize, atoms: Option<Vec<u32>>, n_wanted: usize, quantities: Quantities) -> Result<Self> {
+    pub(crate) fn new(
+        n_atoms: usize,
+        atoms: Option<Vec<u32>>,
+        n_wanted: usize,
+        quantities: Quantities,
+    ) -> Result<Self> {
         let given = atoms.as_ref().map_or(n_atoms, Vec::len);
         if n_wanted != given {
             return Err(Error::Mismatch(format!("a computation wants {n_wanted} atoms, it is given {given}")));
@@ -36,17 +41,17 @@ impl Chosen {
     }
 
     /// All of `n_atoms`.
-    pub fn all(n_atoms: usize) -> Self {
+    pub(crate) fn all(n_atoms: usize) -> Self {
         Chosen { n_atoms, some: None }
     }
 
     /// How many they are.
-    pub fn n_atoms(&self) -> usize {
+    pub(crate) fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
     /// The frames of `batch`, of these atoms alone.
-    pub fn of<'a>(&'a mut self, batch: &'a FrameBatch) -> &'a FrameBatch {
+    pub(crate) fn of<'a>(&'a mut self, batch: &'a FrameBatch) -> &'a FrameBatch {
         match &mut self.some {
             None => batch,
             Some((atoms, chosen)) => {

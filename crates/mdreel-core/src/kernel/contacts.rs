@@ -154,8 +154,9 @@ impl ContactCount {
     }
 
     /// The same with the vector instructions of `level`. The counts do not depend on it.
+    #[cfg(test)]
     #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         ContactCount { level, ..self }
     }
 }

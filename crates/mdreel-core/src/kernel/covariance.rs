@@ -72,7 +72,7 @@ impl Covariance {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(
+    pub(crate) fn at_level(
         n_atoms: usize,
         fit: Option<Fit>,
         atoms: Option<Vec<u32>>,

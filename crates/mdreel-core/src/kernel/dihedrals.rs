@@ -38,7 +38,7 @@ impl Dihedrals {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure, level: Level) -> Result<Self> {
+    pub(crate) fn at_level(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure, level: Level) -> Result<Self> {
         if quadruples.is_empty() {
             return Err(Error::Mismatch("there are no dihedral angles".into()));
         }

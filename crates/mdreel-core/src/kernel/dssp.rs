@@ -37,7 +37,7 @@ pub enum Method {
 
 impl Method {
     /// How many states residues are counted in: what is helix and strand is a helix.
-    pub fn n_states(self) -> usize {
+    pub(crate) fn n_states(self) -> usize {
         match self {
             Method::Simplified => 3,
             Method::KabschSander => 8,
@@ -125,8 +125,9 @@ impl SecondaryStructure {
     }
 
     /// The same with the vector instructions of `level`. The states do not depend on it.
+    #[cfg(test)]
     #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         SecondaryStructure { level, ..self }
     }
 }

@@ -16,7 +16,7 @@ pub struct EndToEnd {
 
 impl EndToEnd {
     /// Values of each chain.
-    pub const N_VALUES: usize = 4;
+    pub(crate) const N_VALUES: usize = 4;
 
     /// Of chains with these first and last atoms, of `n_atoms`.
     pub fn new(n_atoms: usize, ends: Vec<[u32; 2]>) -> Result<Self> {

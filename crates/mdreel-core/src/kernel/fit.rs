@@ -32,17 +32,17 @@ impl Fit {
     }
 
     /// The weighted centre of the reference, Å.
-    pub fn centre(&self) -> [f64; 3] {
+    pub(crate) fn centre(&self) -> [f64; 3] {
         self.reference.centre()
     }
 
     /// The vector instructions that it uses.
-    pub fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> Level {
         self.level
     }
 
     /// The motion of each frame. Fails where one is not finite.
-    pub fn motions(&mut self, batch: &FrameBatch) -> Result<Vec<Superposition>> {
+    pub(crate) fn motions(&mut self, batch: &FrameBatch) -> Result<Vec<Superposition>> {
         self.level.run(FitBatch { reference: &self.reference, batch: self.chosen.of(batch) })
     }
 }

@@ -8,7 +8,7 @@ use crate::reduce::{Partial, Tally};
 use crate::unit_cell::UnitCell;
 
 /// Frames of as many atoms each, from number `first` on, 2 ps apart.
-pub fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<UnitCell>) -> FrameBatch {
+pub(crate) fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<UnitCell>) -> FrameBatch {
     let mut batch = FrameBatch::with_capacity(frames[0].len(), frames.len());
     for (index, frame) in (first..).zip(frames) {
         let (time, present) = (2.0 * index as f64, Quantities::POSITIONS);
@@ -21,7 +21,7 @@ pub fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<UnitCell>) 
 }
 
 /// What a computation of all atoms leaves of batches, each a block of its own, merged in this order.
-pub fn mapped(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
+pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
     let mut pass = Pass::of(computation);
     let mut whole = pass.empty();
     for batch in batches {

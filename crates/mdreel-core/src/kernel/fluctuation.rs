@@ -42,7 +42,7 @@ struct Steps([Vec<i64>; 4]);
 
 impl Fluctuation {
     /// Sums of each atom.
-    pub const N_SUMS: usize = 4;
+    pub(crate) const N_SUMS: usize = 4;
 
     /// About `reference`, Å. Fails where there are no atoms, or coordinates are not finite.
     pub fn new(reference: &[[f64; 3]]) -> Result<Self> {
@@ -50,7 +50,7 @@ impl Fluctuation {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(reference: &[[f64; 3]], level: Level) -> Result<Self> {
+    pub(crate) fn at_level(reference: &[[f64; 3]], level: Level) -> Result<Self> {
         let displacements = Displacements::new(reference, level)?;
         Ok(Fluctuation { n_atoms: reference.len(), moved: None, displacements })
     }

@@ -39,7 +39,7 @@ impl GroupRmsd {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(n_atoms: usize, fitted: Option<&Group>, groups: &[Group], level: Level) -> Result<Self> {
+    pub(crate) fn at_level(n_atoms: usize, fitted: Option<&Group>, groups: &[Group], level: Level) -> Result<Self> {
         let fit = match fitted {
             None => None,
             Some(Group { atoms, reference, weights }) => {

@@ -21,7 +21,7 @@ impl Gyration {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(n_atoms: usize, weights: Option<&[f64]>, level: Level) -> Result<Self> {
+    pub(crate) fn at_level(n_atoms: usize, weights: Option<&[f64]>, level: Level) -> Result<Self> {
         Ok(EachFrame::with(Radii(WeightedPoints::new(&vec![[0.0; 3]; n_atoms], weights)?), level))
     }
 }

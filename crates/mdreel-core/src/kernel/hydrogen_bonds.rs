@@ -27,7 +27,7 @@ pub struct Criteria {
 }
 
 /// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each acceptor.
-pub type Masks = [Vec<u64>; 2];
+pub(crate) type Masks = [Vec<u64>; 2];
 
 /// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and angle (degrees).
 #[derive(Debug, Clone)]
@@ -79,8 +79,9 @@ impl HydrogenBonds {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
+    #[cfg(test)]
     #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         HydrogenBonds { level, ..self }
     }
 }

@@ -17,7 +17,7 @@ pub enum Shortest {
 
 impl Shortest {
     /// The images that count in the i-th frame of a batch.
-    pub fn of(self, batch: &FrameBatch, i: usize) -> Result<Option<Periodic>> {
+    pub(crate) fn of(self, batch: &FrameBatch, i: usize) -> Result<Option<Periodic>> {
         if self == Shortest::Never {
             return Ok(None);
         }

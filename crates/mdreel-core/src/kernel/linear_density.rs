@@ -42,7 +42,7 @@ struct Memory {
 
 impl LinearDensity {
     /// Sums of each slab.
-    pub const N_SUMS: usize = 4;
+    pub(crate) const N_SUMS: usize = 4;
 
     /// Of atoms with these masses and charges, where each is, or where the centre of mass of all with the same label is, as an image
     /// in the cell. Slabs are between the edges of `bins`, Å, along each axis; an amount in a slab across x, y or z is multiplied by
@@ -68,8 +68,9 @@ impl LinearDensity {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
+    #[cfg(test)]
     #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         LinearDensity { level, ..self }
     }
 

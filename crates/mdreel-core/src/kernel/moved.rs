@@ -27,13 +27,13 @@ pub(super) struct MovedFrames<'a> {
 
 impl Moved {
     /// Of `chosen` atoms, moved by what superposes those of `fit` (`None`: as they are).
-    pub fn new(fit: Option<Fit>, chosen: Chosen, level: Level) -> Self {
+    pub(crate) fn new(fit: Option<Fit>, chosen: Chosen, level: Level) -> Self {
         let padded = vec![0.0; chosen.n_atoms().div_ceil(LANES) * LANES];
         Moved { fit, chosen, columns: [padded.clone(), padded.clone(), padded], level }
     }
 
     /// Looks at frames. Fails where a superposition is not finite.
-    pub fn frames<'a>(&'a mut self, batch: &'a FrameBatch) -> Result<MovedFrames<'a>> {
+    pub(crate) fn frames<'a>(&'a mut self, batch: &'a FrameBatch) -> Result<MovedFrames<'a>> {
         let motions = self.fit.as_mut().map(|fit| fit.motions(batch)).transpose()?;
         Ok(MovedFrames { motions, batch: self.chosen.of(batch), columns: &mut self.columns, level: self.level })
     }
@@ -41,12 +41,12 @@ impl Moved {
 
 impl MovedFrames<'_> {
     /// The RMSD that superposition leaves of the `i`-th frame, Å; `None` where there is none.
-    pub fn rmsd(&self, i: usize) -> Option<f64> {
+    pub(crate) fn rmsd(&self, i: usize) -> Option<f64> {
         self.motions.as_ref().map(|motions| motions[i].rmsd)
     }
 
     /// x, y and z of the `i`-th frame, Å, padded to whole octets.
-    pub fn columns(&mut self, i: usize) -> [&[f64]; 3] {
+    pub(crate) fn columns(&mut self, i: usize) -> [&[f64]; 3] {
         let motion = self.motions.as_ref().map(|motions| &motions[i]);
         self.level.run(Move { batch: self.batch, i, motion, columns: self.columns });
         let [x, y, z] = &*self.columns;

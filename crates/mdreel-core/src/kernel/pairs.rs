@@ -10,7 +10,7 @@ use crate::periodic::Periodic;
 
 /// Groups of atoms, and memory to find pairs of them. Points have the numbers of the atoms within their group.
 #[derive(Debug)]
-pub struct Pairs {
+pub(crate) struct Pairs {
     from: Arc<Vec<u32>>,
     to: Arc<Vec<u32>>,
     n_alike: u64,
@@ -27,7 +27,7 @@ impl Clone for Pairs {
 
 impl Pairs {
     /// Of two groups among `n_atoms` atoms. Fails where a group has none, or an atom is not there.
-    pub fn new(n_atoms: usize, from: Vec<u32>, to: Vec<u32>) -> Result<Self> {
+    pub(crate) fn new(n_atoms: usize, from: Vec<u32>, to: Vec<u32>) -> Result<Self> {
         if let Some(atom) = from.iter().chain(&to).find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::Mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
         }
@@ -42,24 +42,24 @@ impl Pairs {
     }
 
     /// Whether both groups are the same.
-    pub fn is_of_one_group(&self) -> bool {
+    pub(crate) fn is_of_one_group(&self) -> bool {
         self.from == self.to
     }
 
     /// Atoms of the first group, and of the second.
-    pub fn n_atoms(&self) -> [usize; 2] {
+    pub(crate) fn n_atoms(&self) -> [usize; 2] {
         [self.from.len(), self.to.len()]
     }
 
     /// Pairs of an atom and itself.
-    pub fn n_alike(&self) -> u64 {
+    pub(crate) fn n_alike(&self) -> u64 {
         self.n_alike
     }
 
     /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once, and no atom
     /// and itself.
     #[inline(always)]
-    pub fn visit(
+    pub(crate) fn visit(
         &mut self,
         batch: &FrameBatch,
         i: usize,

@@ -23,7 +23,7 @@ struct Member {
 }
 
 /// A computation, and which of the atoms of the pass it is given: ascending; `None` for all.
-pub type Given = (Box<dyn Computation>, Option<Vec<u32>>);
+pub(crate) type Given = (Box<dyn Computation>, Option<Vec<u32>>);
 
 /// Where in a tally a computation of a pass leaves what it finds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -48,7 +48,7 @@ impl Projection {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
-    pub fn at_level(
+    pub(crate) fn at_level(
         n_atoms: usize,
         fit: Option<Fit>,
         atoms: Option<Vec<u32>>,

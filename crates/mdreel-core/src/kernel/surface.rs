@@ -116,8 +116,9 @@ impl SurfaceArea {
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
+    #[cfg(test)]
     #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         SurfaceArea { level, ..self }
     }
 

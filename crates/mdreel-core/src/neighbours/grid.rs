@@ -25,7 +25,7 @@ pub(super) struct Grid {
 
 impl Grid {
     /// For these points, of which there is one at least, and a distance.
-    pub fn new(points: [&[f64]; 3], vectors: Option<[[f64; 3]; 3]>, reach: f64) -> Self {
+    pub(crate) fn new(points: [&[f64]; 3], vectors: Option<[[f64; 3]; 3]>, reach: f64) -> Self {
         let (origin, lengths) = match vectors {
             Some([[a, ..], [_, b, _], [.., c]]) => ([0.0; 3], [a, b, c]),
             None => {
@@ -51,22 +51,22 @@ impl Grid {
     }
 
     /// Cells along an axis.
-    pub fn n(&self, axis: usize) -> i64 {
+    pub(crate) fn n(&self, axis: usize) -> i64 {
         self.n[axis]
     }
 
     /// Cells.
-    pub fn n_cells(&self) -> usize {
+    pub(crate) fn n_cells(&self) -> usize {
         self.n.iter().product::<i64>() as usize
     }
 
     /// The image of a point within the brick, or on its faces.
-    pub fn wrapped(&self, point: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn wrapped(&self, point: [f64; 3]) -> [f64; 3] {
         self.vectors.as_ref().map_or(point, |vectors| into_brick(vectors, point))
     }
 
     /// The cell of a point within the brick.
-    pub fn cell_of(&self, point: [f64; 3]) -> usize {
+    pub(crate) fn cell_of(&self, point: [f64; 3]) -> usize {
         let [x, y, z] = std::array::from_fn(|axis| self.level(axis, point[axis]).clamp(0, self.n[axis] - 1));
         ((z * self.n[1] + y) * self.n[0] + x) as usize
     }
@@ -78,28 +78,28 @@ impl Grid {
 
     /// The levels within `reach` of a coordinate, those of images too.
     #[inline(always)]
-    pub fn levels(&self, axis: usize, at: f64, reach: f64) -> RangeInclusive<i64> {
+    pub(crate) fn levels(&self, axis: usize, at: f64, reach: f64) -> RangeInclusive<i64> {
         let (first, last) = (self.level(axis, at - reach), self.level(axis, at + reach));
         if self.vectors.is_some() { first..=last } else { first.max(0)..=last.min(self.n[axis] - 1) }
     }
 
     /// Of which image a level is, and which it is there.
     #[inline(always)]
-    pub fn split(&self, axis: usize, level: i64) -> (i64, i64) {
+    pub(crate) fn split(&self, axis: usize, level: i64) -> (i64, i64) {
         let n = self.n[axis];
         if (0..n).contains(&level) { (0, level) } else { (level.div_euclid(n), level.rem_euclid(n)) }
     }
 
     /// How far a coordinate is from a level of the brick.
     #[inline(always)]
-    pub fn gap(&self, axis: usize, level: i64, at: f64) -> f64 {
+    pub(crate) fn gap(&self, axis: usize, level: i64, at: f64) -> f64 {
         let lower = self.origin[axis] + level as f64 * self.width[axis];
         (lower - at).max(at - lower - self.width[axis]).max(0.0)
     }
 
     /// A point as it is seen from an image.
     #[inline(always)]
-    pub fn seen_from(&self, point: [f64; 3], axis: usize, image: i64) -> [f64; 3] {
+    pub(crate) fn seen_from(&self, point: [f64; 3], axis: usize, image: i64) -> [f64; 3] {
         match &self.vectors {
             Some(vectors) if image != 0 => shifted(point, vectors[axis], image as f64),
             _ => point,

@@ -24,7 +24,7 @@ pub(super) struct Lattice {
 
 impl Lattice {
     /// The lattice of these row vectors, which span a volume. All arithmetic is integer combinations of the rows.
-    pub fn new(rows: &[[f64; 3]; 3]) -> Self {
+    pub(crate) fn new(rows: &[[f64; 3]; 3]) -> Self {
         let [a, b, c] = pairwise_reduced(*rows);
         let mut superbase = [a, b, c, negative(plus(plus(a, b), c))];
         for _ in 0..MOST_STEPS {
@@ -38,13 +38,13 @@ impl Lattice {
     }
 
     /// The square of the length of the shortest lattice vector, Å².
-    pub fn least_square(&self) -> f64 {
+    pub(crate) fn least_square(&self) -> f64 {
         2.0 * self.half_squares.into_iter().fold(f64::INFINITY, f64::min)
     }
 
     /// The shortest image of a vector.
     #[inline]
-    pub fn shorten(&self, mut d: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn shorten(&self, mut d: [f64; 3]) -> [f64; 3] {
         let mut least = square(d);
         loop {
             let mut is_shorter = false;

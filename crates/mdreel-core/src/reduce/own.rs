@@ -40,14 +40,14 @@ impl Own {
     }
 
     /// Is told how many frames will come.
-    pub fn expect(&mut self, n_frames: u64) {
+    pub(crate) fn expect(&mut self, n_frames: u64) {
         if let Own::Here(value) = self {
             value.expect(n_frames);
         }
     }
 
     /// Adds the value of the frames that follow.
-    pub fn merge(&mut self, next: Own) {
+    pub(crate) fn merge(&mut self, next: Own) {
         match (&mut *self, next) {
             (_, Own::Nothing) => {}
             (Own::Nothing, next) => *self = next,

@@ -11,7 +11,7 @@ pub struct Records {
 
 impl Records {
     /// No records, of `n_values` values each.
-    pub fn new(n_values: usize) -> Self {
+    pub(crate) fn new(n_values: usize) -> Self {
         Records { width: 1 + n_values, values: Vec::new() }
     }
 
@@ -31,14 +31,14 @@ impl Records {
     }
 
     /// Adds a record of a frame, of as many values as there are in each.
-    pub fn push(&mut self, frame: u64, values: &[f64]) {
+    pub(crate) fn push(&mut self, frame: u64, values: &[f64]) {
         debug_assert_eq!(1 + values.len(), self.width);
         self.values.push(frame as f64);
         self.values.extend_from_slice(values);
     }
 
     /// Adds those of the frames that follow.
-    pub fn merge(&mut self, next: Self) {
+    pub(crate) fn merge(&mut self, next: Self) {
         debug_assert_eq!(self.width, next.width);
         if self.values.is_empty() {
             self.values = next.values;
@@ -48,7 +48,7 @@ impl Records {
     }
 
     /// Adds `first` to every frame number.
-    pub fn renumber(&mut self, first: u64) {
+    pub(crate) fn renumber(&mut self, first: u64) {
         self.values.iter_mut().step_by(self.width).for_each(|frame| *frame += first as f64);
     }
 

@@ -21,7 +21,7 @@ impl Rows {
     pub const HEAD: usize = 2;
 
     /// No rows, of `n_columns` values each.
-    pub fn new(n_columns: usize) -> Self {
+    pub(crate) fn new(n_columns: usize) -> Self {
         Rows { width: Rows::HEAD + n_columns, values: Vec::new() }
     }
 
@@ -48,7 +48,7 @@ impl Rows {
     }
 
     /// Adds a row for each frame and returns them, their values yet to be written.
-    pub fn add(&mut self, headers: &[FrameHeader]) -> &mut [f64] {
+    pub(crate) fn add(&mut self, headers: &[FrameHeader]) -> &mut [f64] {
         let before = self.values.len();
         self.values.resize(before + headers.len() * self.width, 0.0);
         let added = &mut self.values[before..];

@@ -28,14 +28,14 @@ impl Sum {
 
     /// `steps` steps of 2^-`fraction`, that is of 2^-60 at the finest.
     #[inline]
-    pub fn of_steps(steps: i64, fraction: u32) -> Self {
+    pub(crate) fn of_steps(steps: i64, fraction: u32) -> Self {
         debug_assert!(fraction <= FRACTION);
         Sum(i128::from(steps) << (FRACTION - fraction))
     }
 
     /// The same of more steps than 64 bits hold; their sum is at most [`Sum::MOST`].
     #[inline]
-    pub fn of_wide_steps(steps: i128, fraction: u32) -> Self {
+    pub(crate) fn of_wide_steps(steps: i128, fraction: u32) -> Self {
         debug_assert!(fraction <= FRACTION);
         Sum(steps << (FRACTION - fraction))
     }
@@ -43,7 +43,7 @@ impl Sum {
     /// How many steps of 2^-`fraction` a number is, to the nearest; where that is below 2^51. Compilers make vector
     /// instructions of it, which they do not of [`Sum::of`].
     #[inline(always)]
-    pub fn steps(value: f64, fraction: u32) -> i64 {
+    pub(crate) fn steps(value: f64, fraction: u32) -> i64 {
         let scaled = value * (1u64 << fraction) as f64;
         ((scaled + MAGIC).to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64)
     }

@@ -44,7 +44,7 @@ pub struct Tally {
 
 impl Tally {
     /// Of no frames; the room for records is that of the layouts of several computations.
-    pub fn new(layouts: &[Layout]) -> Self {
+    pub(crate) fn new(layouts: &[Layout]) -> Self {
         let total = |of: fn(&Layout) -> usize| layouts.iter().map(of).sum();
         Tally {
             rows: Rows::new(total(|layout| layout.n_columns)),
@@ -110,7 +110,7 @@ pub struct Slots<'a> {
 
 impl<'a> Slots<'a> {
     /// In whole rows of `width` numbers, in which some columns are its own.
-    pub fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
+    pub(crate) fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
         let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
         Slots { rows, width, columns, sums: &mut [], counts: &mut [], records: &mut [], own: None }
     }
@@ -121,7 +121,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Adds a record of a frame.
-    pub fn record(&mut self, frame: u64, values: &[f64]) {
+    pub(crate) fn record(&mut self, frame: u64, values: &[f64]) {
         self.records[0].push(frame, values);
     }
 }

@@ -4,7 +4,7 @@ mod access;
 mod bus_error;
 mod map;
 mod open_files;
-pub mod prefetch;
+pub(crate) mod prefetch;
 mod read_ahead;
 mod reader;
 mod remote;
@@ -58,18 +58,18 @@ impl FileBytes {
 
     /// Opens a file that grows, of which only the first `length` bytes count: more when `length` says so. It is read and
     /// not mapped, as a map does not grow.
-    pub fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
+    pub(crate) fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
         Ok(FileBytes { growing: Some(length), ..Self::open(path, Access::Read)? })
     }
 
     /// A file behind a network.
-    pub fn remote(file: RemoteFile) -> Self {
+    pub(crate) fn remote(file: RemoteFile) -> Self {
         FileBytes { storage: Storage::Remote(Arc::new(file)), growing: None }
     }
 
     /// What tells a file from another that has the same path and size at another time, if it has no modification time
     /// in a file system of ours.
-    pub fn version(&self) -> Option<&str> {
+    pub(crate) fn version(&self) -> Option<&str> {
         match &self.storage {
             Storage::Local(_) => None,
             Storage::Remote(file) => Some(file.version()),
@@ -77,7 +77,7 @@ impl FileBytes {
     }
 
     /// Bytes that came through the network.
-    pub fn n_fetched(&self) -> Option<u64> {
+    pub(crate) fn n_fetched(&self) -> Option<u64> {
         match &self.storage {
             Storage::Local(_) => None,
             Storage::Remote(file) => Some(file.n_fetched()),
@@ -85,7 +85,7 @@ impl FileBytes {
     }
 
     /// The file's path, or its URL.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         match &self.storage {
             Storage::Local(file) => file.path(),
             Storage::Remote(file) => file.path(),
@@ -93,7 +93,7 @@ impl FileBytes {
     }
 
     /// Device and number of a file in a file system: what tells it from another of the same path.
-    pub fn identity(&self) -> Option<(u64, u64)> {
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         match &self.storage {
             Storage::Local(file) => Some(file.identity),
             Storage::Remote(_) => None,
@@ -145,7 +145,7 @@ impl FileBytes {
     }
 
     /// Fills `buffer` from `offset` on.
-    pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+    pub(crate) fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         match &self.storage {
             Storage::Local(file) => self.read_from(&*file.handle()?, buffer, offset),
             Storage::Remote(file) => file.read_exact(buffer, offset),
@@ -182,7 +182,7 @@ impl FileBytes {
     }
 
     /// The file's size in bytes at this moment.
-    pub fn size_now(&self) -> Result<u64> {
+    pub(crate) fn size_now(&self) -> Result<u64> {
         match &self.storage {
             Storage::Local(file) => self.size_of(&*file.handle()?),
             Storage::Remote(file) => Ok(file.len()),

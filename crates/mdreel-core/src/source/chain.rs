@@ -46,7 +46,7 @@ struct Segment {
 
 impl ChainSource {
     /// Chains sources that have the same number of atoms. The paths name them in errors.
-    pub fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
+    pub(crate) fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
         let Some((first_path, first)) = segments.first() else {
             return Err(Error::Mismatch("a chain needs at least one trajectory".into()));
         };
@@ -72,7 +72,7 @@ impl ChainSource {
     }
 
     /// The same chain with other sources of the same files: `source` gives that of the i-th.
-    pub fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
+    pub(crate) fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
         let mapped = |(i, segment): (usize, &Segment)| Segment {
             source: source(i),
             path: segment.path.clone(),

@@ -17,12 +17,12 @@ pub struct Fault {
 
 impl Fault {
     /// A fault at `byte` of the frame.
-    pub fn new(byte: u64, message: impl Into<String>) -> Self {
+    pub(crate) fn new(byte: u64, message: impl Into<String>) -> Self {
         Fault { byte, message: message.into() }
     }
 
     /// The error of the file at `path` whose frame starts at `offset`.
-    pub fn error(&self, path: &Path, frame: Option<u64>, offset: u64) -> Error {
+    pub(crate) fn error(&self, path: &Path, frame: Option<u64>, offset: u64) -> Error {
         Error::format(path, frame, Some(offset + self.byte), self.message.clone())
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use self::stretch::{STRETCH, Stretch};
 use super::FrameLocation;
 
-pub use claim::{Claim, PATIENCE, Turn};
+pub(crate) use claim::{Claim, PATIENCE, Turn};
 pub use kept::{Keep, place};
 
 /// How many frames of a file that has grown are compared with its index.
@@ -57,7 +57,7 @@ impl FrameIndex {
     }
 
     /// The frame in which a byte lies, of those that are covered.
-    pub fn frame_at(&self, byte: u64) -> Option<usize> {
+    pub(crate) fn frame_at(&self, byte: u64) -> Option<usize> {
         if byte >= self.end {
             return None;
         }
@@ -74,7 +74,7 @@ impl FrameIndex {
     }
 
     /// Forgets all frames from the `n_frames`-th on.
-    pub fn truncate(&mut self, n_frames: usize) {
+    pub(crate) fn truncate(&mut self, n_frames: usize) {
         let Some(first) = self.get(n_frames) else { return };
         let n_stretches = n_frames / STRETCH;
         if n_stretches < self.stretches.len() {
@@ -97,7 +97,7 @@ impl FrameIndex {
     }
 
     /// Whether it can be the index of a file: one that comes from elsewhere may be of another shape.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         let offsets = || self.frames().map(|frame| frame.offset);
         self.tail.len() < STRETCH
             && self.stretches.iter().all(Stretch::is_whole)
@@ -106,7 +106,7 @@ impl FrameIndex {
 
     /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are looked at where
     /// there are no more. `found` says which frame stands at a byte, and where it ends.
-    pub fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
+    pub(crate) fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
         let n_frames = self.len();
         let sample = (0..n_frames).step_by(n_frames.div_ceil(SAMPLE).max(1)).chain(n_frames.checked_sub(1));
         sample.into_iter().all(|i| {

@@ -17,10 +17,10 @@ use super::places::Places;
 use super::{LocatedFrames, StoredFrames};
 use crate::error::{Error, Result};
 
-pub use scan::{Gap, Located, check_header, find_frame, header_at, location};
+pub(crate) use scan::{Gap, Located, check_header, find_frame, header_at, location};
 
 /// The header of a frame, from which follows where the next frame starts.
-pub trait ChainedHeader: Copy + Send + Sync {
+pub(crate) trait ChainedHeader: Copy + Send + Sync {
     /// The format's name, with its article.
     const NAME: &'static str;
     /// Bytes of the longest header, 128 at most.
@@ -54,7 +54,7 @@ pub trait ChainedHeader: Copy + Send + Sync {
 
 /// An opened file of such frames, and where they are as far as that is known.
 #[derive(Debug)]
-pub struct LocatedFile<H> {
+pub(crate) struct LocatedFile<H> {
     /// The file.
     pub file: Arc<FileBytes>,
     /// The first header.
@@ -70,7 +70,7 @@ pub struct LocatedFile<H> {
 impl<H: ChainedHeader> LocatedFile<H> {
     /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
     /// `keep` has an index of the file.
-    pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
+    pub(crate) fn open(file: FileBytes, keep: Keep) -> Result<Self> {
         if file.is_empty() {
             let message = format!("expected {} trajectory, the file is empty", H::NAME);
             return Err(Error::format(file.path(), None, Some(0), message));
@@ -98,28 +98,28 @@ impl<H: ChainedHeader> LocatedFile<H> {
     /// The same file, whose frames are also looked for behind damage. What damage leaves unreadable has a number among
     /// the frames, and reading it is an error. Nothing of that is kept for others.
     #[must_use]
-    pub fn past_damage(&self) -> Self {
+    pub(crate) fn past_damage(&self) -> Self {
         LocatedFile::new(Arc::clone(&self.file), self.first, self.keep, true)
     }
 
     /// Atoms in each frame.
-    pub fn n_atoms(&self) -> usize {
+    pub(crate) fn n_atoms(&self) -> usize {
         self.first.n_atoms()
     }
 
     /// The header at `offset`, which must be that of a whole frame.
-    pub fn header_at(&self, offset: u64) -> Result<H> {
+    pub(crate) fn header_at(&self, offset: u64) -> Result<H> {
         let header = header_at(&self.file, offset, self.n_atoms())?;
         header.map_err(|fault| fault.error(self.file.path(), None, offset))
     }
 
     /// Checks the header of a frame that starts at `offset`.
-    pub fn check_header(&self, bytes: &[u8], offset: u64) -> std::result::Result<H, Fault> {
+    pub(crate) fn check_header(&self, bytes: &[u8], offset: u64) -> std::result::Result<H, Fault> {
         check_header(bytes, offset, self.file.len(), self.n_atoms())
     }
 
     /// The first frame that starts in `range`.
-    pub fn find_frame(&self, range: Range<u64>) -> Result<Option<u64>> {
+    pub(crate) fn find_frame(&self, range: Range<u64>) -> Result<Option<u64>> {
         match self.guess_frame(&range)? {
             Some(offset) => Ok(Some(offset)),
             None => find_frame::<H>(&self.file, self.n_atoms(), range),
@@ -169,7 +169,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// Where frames are; locates them if need be.
-    pub fn located(&self) -> Result<&Located> {
+    pub(crate) fn located(&self) -> Result<&Located> {
         match self.known() {
             Some(located) => Ok(located),
             None if self.past_damage => {
@@ -182,7 +182,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// The bytes of a frame.
-    pub fn range(&self, frame: u64) -> Result<Range<u64>> {
+    pub(crate) fn range(&self, frame: u64) -> Result<Range<u64>> {
         let located = self.located()?;
         if let Ok(i) = located.gaps.binary_search_by_key(&frame, |gap| gap.frame) {
             return Err(located.gaps[i].fault.error(self.file.path(), Some(frame), 0));
@@ -221,12 +221,12 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// What is known of the file, for other processes.
-    pub fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Places {
         Places::of(&self.file, self.known())
     }
 
     /// Takes over what another process knows of the file.
-    pub fn take_places(&self, known: Places) -> Result<()> {
+    pub(crate) fn take_places(&self, known: Places) -> Result<()> {
         known.check(&self.file)?;
         if let Some(located) = known.located()? {
             self.looked.get_or_init(|| ());
@@ -236,12 +236,12 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// Number of frames.
-    pub fn n_frames(&self) -> Result<u64> {
+    pub(crate) fn n_frames(&self) -> Result<u64> {
         Ok(self.located()?.index.len() as u64)
     }
 
     /// The bytes of consecutive frames.
-    pub fn stored_frames(&self, format: &'static str, frames: Range<u64>) -> Result<Vec<StoredFrames<'_>>> {
+    pub(crate) fn stored_frames(&self, format: &'static str, frames: Range<u64>) -> Result<Vec<StoredFrames<'_>>> {
         if frames.is_empty() {
             return Ok(Vec::new());
         }
@@ -250,12 +250,12 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// The time of each frame, ps.
-    pub fn times(&self) -> Result<Vec<f64>> {
+    pub(crate) fn times(&self) -> Result<Vec<f64>> {
         Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
     /// Checks that nothing stands behind the last whole frame.
-    pub fn check_end(&self) -> Result<()> {
+    pub(crate) fn check_end(&self) -> Result<()> {
         let located = self.located()?;
         match &located.rest {
             None => Ok(()),
@@ -275,13 +275,13 @@ impl<H: ChainedHeader> LocatedFile<H> {
     }
 
     /// The whole file, if frames have not been located yet.
-    pub fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+    pub(crate) fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         let whole = 0..self.file.len();
         self.known().is_none().then(|| [whole].into())
     }
 
     /// Takes note of the frames located by all blocks of a whole pass. Returns whether the parts join.
-    pub fn locate(&self, parts: Vec<LocatedFrames>) -> bool {
+    pub(crate) fn locate(&self, parts: Vec<LocatedFrames>) -> bool {
         let mut index = FrameIndex::default();
         for part in parts {
             let Some(first) = part.first else { continue };

@@ -10,7 +10,7 @@ use super::growth::Arrival;
 use crate::error::{Error, Result};
 
 /// What is known of frames that come.
-pub(super) trait Known {
+pub trait Known {
     /// Frames that have come.
     fn n_frames(&self) -> u64;
 
@@ -33,13 +33,14 @@ pub(super) trait Known {
 
 /// What is known, and what looks for more.
 #[derive(Debug)]
-pub(super) struct Lookout<K, L> {
+pub struct Lookout<K, L> {
     known: Mutex<K>,
     changed: Condvar,
     looker: Mutex<L>,
 }
 
 impl<K: Known, L> Lookout<K, L> {
+    /// Starts with what is known, and what looks for more.
     pub fn new(known: K, looker: L) -> Self {
         Lookout { known: Mutex::new(known), changed: Condvar::new(), looker: Mutex::new(looker) }
     }

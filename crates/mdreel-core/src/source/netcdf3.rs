@@ -28,7 +28,7 @@ mod version;
 
 use std::path::Path;
 
-pub use version::Version;
+pub(crate) use version::Version;
 
 use crate::error::Result;
 use crate::frame::{Quantities, Quantity};

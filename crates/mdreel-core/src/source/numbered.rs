@@ -21,7 +21,7 @@ impl Default for NumberedFrames {
 
 impl NumberedFrames {
     /// Goes to the beginning of an extent of a `format` file of `n_frames` frames.
-    pub fn start(&mut self, extent: &Extent, file: &FileBytes, format: &str, n_frames: u64) -> Result<()> {
+    pub(crate) fn start(&mut self, extent: &Extent, file: &FileBytes, format: &str, n_frames: u64) -> Result<()> {
         let Extent::Frames(frames) = extent else {
             return Err(Error::Unsupported(format!(
                 "{}: frames of a {format} trajectory are found by number, not by bytes",
@@ -37,20 +37,20 @@ impl NumberedFrames {
     }
 
     /// Has bytes asked for ahead up to the end of a range of frames; `offset` says where a frame begins.
-    pub fn expect(&self, bytes: &mut ByteReader<'_>, offset: impl Fn(u64) -> u64) {
+    pub(crate) fn expect(&self, bytes: &mut ByteReader<'_>, offset: impl Fn(u64) -> u64) {
         if let (FrameSet::Range { .. }, Some(last)) = (&self.extent, self.extent.last()) {
             bytes.expect_until(offset(last + 1));
         }
     }
 
     /// The next frame; `None` behind the last.
-    pub fn next(&self) -> Option<u64> {
+    pub(crate) fn next(&self) -> Option<u64> {
         (self.n_read < self.extent.len()).then(|| self.extent.get(self.n_read))
     }
 
     /// Chooses the next frames for one load, at most `room` and at least one: those that come one after the other in
     /// the file.
-    pub fn choose(&mut self, room: u64) {
+    pub(crate) fn choose(&mut self, room: u64) {
         self.chosen.clear();
         self.chosen.extend(self.next());
         let room = room.min(self.extent.len() - self.n_read);
@@ -64,18 +64,18 @@ impl NumberedFrames {
     }
 
     /// Chooses a frame that may lie outside the extent.
-    pub fn choose_only(&mut self, frame: u64) {
+    pub(crate) fn choose_only(&mut self, frame: u64) {
         self.chosen.clear();
         self.chosen.push(frame);
     }
 
     /// The chosen frames.
-    pub fn chosen(&self) -> &[u64] {
+    pub(crate) fn chosen(&self) -> &[u64] {
         &self.chosen
     }
 
     /// Says that the chosen frames were read.
-    pub fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.n_read += self.chosen.len() as u64;
     }
 }

@@ -33,7 +33,7 @@ const SIGNATURE: u64 = 16;
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
+    pub(crate) const ALL: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -46,7 +46,7 @@ impl Format {
     }
 
     /// The format of that name, in capitals or not.
-    pub fn from_name(name: &str) -> Result<Self> {
+    pub(crate) fn from_name(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             let known = Self::ALL.map(Format::name).join(", ");
             Error::Unsupported(format!("unknown trajectory format {name:?}; known: {known}"))
@@ -54,7 +54,7 @@ impl Format {
     }
 
     /// The format of a file, by its first bytes.
-    pub fn detect(file: &FileBytes) -> Result<Self> {
+    pub(crate) fn detect(file: &FileBytes) -> Result<Self> {
         if file.is_empty() {
             return Err(Error::format(
                 file.path(),

@@ -10,7 +10,7 @@ const MERGE: u64 = 4 << 10;
 const ADJACENT: u64 = 64;
 
 /// Bytes to load at a time.
-pub const LOAD_BYTES: u64 = 1 << 20;
+pub(crate) const LOAD_BYTES: u64 = 1 << 20;
 
 /// Bytes between two ranges up to which a load may bring them along.
 const NEAR: u64 = 16 << 10;
@@ -20,7 +20,7 @@ const RUN: usize = 16;
 
 /// Where a wanted atom stands in a section of the file, and where it belongs in a column of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub(crate) struct Place {
     /// In the file.
     pub slot: u32,
     /// In the batch.
@@ -29,7 +29,7 @@ pub struct Place {
 
 /// A part of a frame that holds something of each atom, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Section {
+pub(crate) struct Section {
     /// Where it begins, in bytes from the beginning of the frame.
     pub start: u64,
     /// Bytes of each atom.
@@ -38,7 +38,7 @@ pub struct Section {
 
 /// A stretch of bytes of a frame, and what is in it.
 #[derive(Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Bytes, from the beginning of the frame.
     pub bytes: Range<u64>,
     /// What is in it, of what is loaded in any case.
@@ -51,7 +51,7 @@ pub struct Piece {
 
 /// Atoms to be copied from a piece to the batch, where they follow one another.
 #[derive(Debug)]
-pub struct Move {
+pub(crate) struct Move {
     /// Which of the sections they are from.
     pub section: usize,
     /// Bytes of the piece from the first atom to the last.
@@ -66,7 +66,7 @@ pub struct Move {
 
 /// What to load of a frame, and where it goes.
 #[derive(Debug)]
-pub struct Pieces {
+pub(crate) struct Pieces {
     pieces: Vec<Piece>,
     /// Pieces to be loaded together.
     loads: Vec<Range<usize>>,
@@ -77,7 +77,7 @@ pub struct Pieces {
 impl Pieces {
     /// Plans the reading of `places` (ascending by slot) in all `sections` (ascending) of a frame of `frame_len` bytes.
     /// `needed` (ascending, outside of the sections) is loaded in any case; `riders` only where they cost nothing.
-    pub fn new(
+    pub(crate) fn new(
         needed: &[Range<u64>],
         sections: &[Section],
         riders: &[Range<u64>],
@@ -128,22 +128,22 @@ impl Pieces {
     }
 
     /// All pieces.
-    pub fn all(&self) -> &[Piece] {
+    pub(crate) fn all(&self) -> &[Piece] {
         &self.pieces
     }
 
     /// Pieces to be loaded together: one group, unless a frame is larger than [`LOAD_BYTES`].
-    pub fn loads(&self) -> &[Range<usize>] {
+    pub(crate) fn loads(&self) -> &[Range<usize>] {
         &self.loads
     }
 
     /// Bytes that a frame adds to a load at most.
-    pub fn n_bytes(&self) -> u64 {
+    pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
     /// Where the atoms of a move stand in their section.
-    pub fn slots(&self, part: &Move) -> &[u32] {
+    pub(crate) fn slots(&self, part: &Move) -> &[u32] {
         &self.slots[part.places.clone()]
     }
 }

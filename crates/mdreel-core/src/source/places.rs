@@ -26,7 +26,7 @@ struct Known {
 
 impl Places {
     /// What is known of `file`.
-    pub fn of(file: &FileBytes, located: Option<&Located>) -> Self {
+    pub(crate) fn of(file: &FileBytes, located: Option<&Located>) -> Self {
         let known = |located: &Located| Known {
             index: located.index.clone(),
             rest: located.rest.clone(),
@@ -36,7 +36,7 @@ impl Places {
     }
 
     /// Where its frames are, if that has to be found out, and was.
-    pub fn located(self) -> Result<Option<Located>> {
+    pub(crate) fn located(self) -> Result<Option<Located>> {
         let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
         if !index.is_whole() {
             return Err(Error::Mismatch(format!("what is said of {} frames is not whole", index.len())));
@@ -45,7 +45,7 @@ impl Places {
     }
 
     /// Checks that `file` is the one that this was said of, as far as that shows without reading it.
-    pub fn check(&self, file: &FileBytes) -> Result<()> {
+    pub(crate) fn check(&self, file: &FileBytes) -> Result<()> {
         if file.len() == self.n_bytes {
             return Ok(());
         }

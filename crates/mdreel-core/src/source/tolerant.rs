@@ -66,7 +66,7 @@ pub struct Damage {
 
 impl Damage {
     /// The damage of which `error` speaks, if it is any.
-    pub fn of(frame: u64, error: Error) -> Result<Self> {
+    pub(crate) fn of(frame: u64, error: Error) -> Result<Self> {
         match error {
             Error::Format { place, message } if place.frame.is_some() => {
                 Ok(Damage { frame, at_end: false, place, message })
@@ -83,7 +83,7 @@ impl Damage {
 
 /// All damage of a pass over `source`, in the order of frames, each frame once: what readers `found`, and what stands
 /// behind the last whole frames of its files.
-pub fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
+pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
     match source.on_error() {
         OnError::Raise => return Ok(found),
         OnError::Stop if !found.is_empty() => found.truncate(1),
@@ -106,7 +106,7 @@ pub struct Tolerant {
 
 impl Tolerant {
     /// `inner` up to the first damaged frame that is asked for.
-    pub fn stopping(inner: Arc<dyn Source>) -> Self {
+    pub(crate) fn stopping(inner: Arc<dyn Source>) -> Self {
         Tolerant { inner, stops: true, all: OnceLock::new() }
     }
 

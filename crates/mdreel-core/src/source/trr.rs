@@ -4,7 +4,7 @@
 //! box, positions, velocities, forces, in single or double precision. Of the sections that are wanted only the ranges
 //! of bytes that hold wanted atoms are read (`plan`), and their numbers (`number`) gathered.
 
-pub mod header;
+pub(crate) mod header;
 mod number;
 mod plan;
 mod reader;
@@ -52,7 +52,7 @@ impl Trr {
 
     /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
     #[must_use]
-    pub fn past_damage(&self) -> Self {
+    pub(crate) fn past_damage(&self) -> Self {
         Trr { frames: self.frames.past_damage() }
     }
 

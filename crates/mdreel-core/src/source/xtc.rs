@@ -2,14 +2,14 @@
 
 pub mod alone;
 mod canonical;
-pub mod coded;
-pub mod control;
-pub mod decode;
+pub(crate) mod coded;
+pub(crate) mod control;
+pub(crate) mod decode;
 mod extremes;
 mod full_checks;
-pub mod gather;
-pub mod header;
-pub mod radix;
+pub(crate) mod gather;
+pub(crate) mod header;
+pub(crate) mod radix;
 mod reader;
 
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl Xtc {
         &self.frames.file
     }
 
-    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`]. Readers of all atoms also check
+    /// The same file, with the frames behind damage; see `LocatedFile::past_damage`. Readers of all atoms also check
     /// each frame in full.
     #[must_use]
     pub fn past_damage(&self) -> Self {

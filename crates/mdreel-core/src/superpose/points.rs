@@ -20,7 +20,7 @@ pub struct WeightedPoints {
 
 impl WeightedPoints {
     /// Points in Å; `None` weighs all alike.
-    pub fn new(points: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
+    pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if points.is_empty() {
             return Err(Error::Mismatch("the reference has no atoms: expected at least one".into()));
         }
@@ -50,7 +50,7 @@ impl WeightedPoints {
     }
 
     /// Number of points.
-    pub fn n_points(&self) -> usize {
+    pub(crate) fn n_points(&self) -> usize {
         self.n_points
     }
 

@@ -27,7 +27,7 @@ pub struct Reference {
 
 /// The rigid motion that brings a frame closest to a reference, in the sense of weighted least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Superposition {
+pub(crate) struct Superposition {
     /// Rotation matrix: `rotated = rotation * vector`.
     pub rotation: [[f64; 3]; 3],
     /// Weighted centre of the frame, Å.
@@ -40,20 +40,20 @@ pub struct Superposition {
 
 impl Superposition {
     /// Where the motion brings `point` (Å).
-    pub fn apply(&self, point: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
         let turned = self.rotate(std::array::from_fn(|k| point[k] - self.mobile_centre[k]));
         std::array::from_fn(|k| self.reference_centre[k] + turned[k])
     }
 
     /// How the motion turns a vector.
-    pub fn rotate(&self, vector: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn rotate(&self, vector: [f64; 3]) -> [f64; 3] {
         self.rotation.map(|[x, y, z]| x * vector[0] + y * vector[1] + z * vector[2])
     }
 }
 
 impl Reference {
     /// A reference of points in Å; `None` weighs all alike. It uses the instructions of `level`.
-    pub fn new(points: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> Result<Self> {
+    pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> Result<Self> {
         let mut points = WeightedPoints::new(points, weights)?;
         let mut centre = [0.0; 3];
         // The second pass removes what rounding left of the centre of points far from the origin.
@@ -79,12 +79,12 @@ impl Reference {
     }
 
     /// Number of atoms.
-    pub fn n_atoms(&self) -> usize {
+    pub(crate) fn n_atoms(&self) -> usize {
         self.points.n_points
     }
 
     /// Weighted centre, Å.
-    pub fn centre(&self) -> [f64; 3] {
+    pub(crate) fn centre(&self) -> [f64; 3] {
         self.centre
     }
 
@@ -120,7 +120,7 @@ impl Reference {
     }
 
     /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
-    pub fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
+    pub(crate) fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
         let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
         if got != [expected; 3] {
             return Err(Error::Mismatch(format!("the reference has {expected} atoms, the columns have {got:?}")));

@@ -54,7 +54,7 @@ impl Compounds {
     }
 
     /// All atoms, one compound behind the other.
-    pub fn atoms(&self) -> &[u32] {
+    pub(crate) fn atoms(&self) -> &[u32] {
         &self.atoms
     }
 
@@ -97,7 +97,7 @@ impl Compounds {
 
 impl Present {
     /// The centre of the compound that has `range`, at these positions of its atoms.
-    pub fn center(&self, range: &Range<usize>, positions: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
+    pub(crate) fn center(&self, range: &Range<usize>, positions: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
         match &self.weights {
             None => {
                 let total = positions.fold([0.0; 3], sum);

@@ -39,7 +39,7 @@ pub struct Path {
 
 impl Path {
     /// Begins where the atom is, in this cell.
-    pub fn new(scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> Self {
+    pub(crate) fn new(scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> Self {
         match scheme {
             Scheme::Lattice => Path { before: cell.fractions(at), now: at },
             Scheme::Toroidal => Path { before: at, now: at },
@@ -47,7 +47,7 @@ impl Path {
     }
 
     /// Goes on to where the atom is stored in the next frame. Returns where it is.
-    pub fn follow(&mut self, scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> [f64; 3] {
+    pub(crate) fn follow(&mut self, scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> [f64; 3] {
         match scheme {
             Scheme::Lattice => {
                 let fractions = cell.fractions(at);

@@ -55,7 +55,7 @@ impl ChunkLayout {
     }
 
     /// Bytes of a frame.
-    pub fn frame_bytes(&self) -> u64 {
+    pub(crate) fn frame_bytes(&self) -> u64 {
         ATOM_BYTES as u64 * self.n_atoms.max(1) as u64 * self.quantities.count().max(1) as u64
     }
 

@@ -20,7 +20,7 @@ const MAX_RECORD: usize = i32::MAX as usize;
 
 /// Writes DCD.
 #[derive(Debug, Clone)]
-pub struct DcdEncoder {
+pub(crate) struct DcdEncoder {
     n_atoms: usize,
     has_unit_cell: bool,
     clock: Clock,
@@ -28,7 +28,7 @@ pub struct DcdEncoder {
 
 impl DcdEncoder {
     /// For the trajectory of `outline`.
-    pub fn new(outline: &Outline) -> Result<Self> {
+    pub(crate) fn new(outline: &Outline) -> Result<Self> {
         if outline.n_atoms == 0 || 4 * outline.n_atoms > MAX_RECORD {
             let most = MAX_RECORD / 4;
             return Err(Error::Mismatch(format!("a DCD frame holds 1 to {most} atoms, got {}", outline.n_atoms)));

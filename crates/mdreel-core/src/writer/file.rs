@@ -28,7 +28,7 @@ impl<E: Encoder> FileWriter<E> {
     }
 
     /// What turns frames into bytes: for workers that encode side by side.
-    pub fn encoder(&self) -> &E {
+    pub(crate) fn encoder(&self) -> &E {
         &self.encoder
     }
 
@@ -43,14 +43,14 @@ impl<E: Encoder> FileWriter<E> {
     }
 
     /// Appends `n_frames` frames that were encoded elsewhere.
-    pub fn append(&mut self, encoded: &[u8], n_frames: u64) -> Result<()> {
+    pub(crate) fn append(&mut self, encoded: &[u8], n_frames: u64) -> Result<()> {
         self.file.with(|file| file.write_all(encoded))?;
         self.n_frames += n_frames;
         Ok(())
     }
 
     /// Frames written so far.
-    pub fn n_frames(&self) -> u64 {
+    pub(crate) fn n_frames(&self) -> u64 {
         self.n_frames
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What the disk said that did not take the file, or its name. Without its name it is not to be trusted.
-pub fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
+pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
     file.sync_all()?;
     std::fs::rename(temporary, path)?;
     sync_directory_of(path)
@@ -41,7 +41,7 @@ pub fn sync_directory(directory: &Path) -> Result<()> {
 ///
 /// # Errors
 /// As [`sync_directory`].
-pub fn sync_directory_of(path: &Path) -> Result<()> {
+pub(crate) fn sync_directory_of(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     sync_directory(parent.unwrap_or(Path::new(".")))
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped before
 /// leaves nothing behind; a killed process leaves the temporary file.
 #[derive(Debug)]
-pub struct PartFile {
+pub(crate) struct PartFile {
     path: PathBuf,
     temporary: PathBuf,
     file: File,
@@ -19,7 +19,7 @@ pub struct PartFile {
 
 impl PartFile {
     /// Begins a file. `path` is not touched until it is whole.
-    pub fn create(path: &Path) -> Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
         }
@@ -36,17 +36,17 @@ impl PartFile {
     }
 
     /// Its final name.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Acts on the file; an error names it as it will be called.
-    pub fn with<T>(&mut self, act: impl FnOnce(&mut File) -> std::io::Result<T>) -> Result<T> {
+    pub(crate) fn with<T>(&mut self, act: impl FnOnce(&mut File) -> std::io::Result<T>) -> Result<T> {
         act(&mut self.file).map_err(|error| Error::io(&self.path, error))
     }
 
     /// Gives the file its name, in place of a file that had it before. File and name are on the disk when this returns.
-    pub fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         // What a full disk or a lost connection took is told here at the latest.
         give_name(&self.file, &self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
         self.is_done = true;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
 
 /// What every frame begins with: the magic number, and the name with its length, once with and once without a final 0.
-pub const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
+pub(crate) const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
 
 /// From Å to nm, and from kJ/(mol Å) to kJ/(mol nm).
 const TO_NANOMETRE: f64 = 0.1;

@@ -11,8 +11,8 @@
 mod bits;
 mod groups;
 mod integers;
-pub mod radices;
-pub mod repack;
+pub(crate) mod radices;
+pub(crate) mod repack;
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ const MOST_HEADER_BYTES: usize = 96;
 /// The factor of Å to nm, in the precision of coordinates: the product, not the quotient, has MDAnalysis's bits.
 const NANOMETRE_PER_ANGSTROM: f32 = 0.1;
 /// Integers per nm, where nobody says another number.
-pub const DEFAULT_PRECISION: f32 = 1000.0;
+pub(crate) const DEFAULT_PRECISION: f32 = 1000.0;
 
 /// Bytes that are enough for any frame of `n_atoms` atoms.
 pub fn most_frame_bytes(n_atoms: usize) -> usize {

@@ -23,8 +23,6 @@ mod xtc_reading;
 mod xtc_stream;
 
 #[allow(dead_code, reason = "a fuzz target runs one of the checks")]
-mod channel_frame;
-#[allow(dead_code, reason = "a fuzz target runs one of the checks")]
 mod chunked_file;
 #[allow(dead_code, reason = "a fuzz target runs one of the checks")]
 mod dcd_file;

@@ -15,7 +15,7 @@ const DESCRIPTION: usize = 12;
 const CHUNK: usize = 6;
 
 /// Checks one input.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let Some((head, rest)) = bytes.split_first_chunk::<DESCRIPTION>() else { return };
     let n_chunks = usize::from(head[0] % 8);
     let Some((table, content)) = rest.split_at_checked(CHUNK * n_chunks) else { return };

@@ -11,7 +11,7 @@ use crate::scratch_file::ScratchFile;
 const MOST_NUMBERS: u64 = 1 << 22;
 
 /// Checks one input.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let file = ScratchFile::new(bytes);
     let open = |access| FileBytes::open(file.path(), access).and_then(Dcd::open);
     let Ok(dcd) = open(Access::Map) else {

@@ -8,7 +8,7 @@ use crate::parts::check_parts;
 use crate::scratch_file::ScratchFile;
 
 /// Checks one input.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let file = ScratchFile::new(bytes);
     let open = |access| FileBytes::open(file.path(), access).and_then(NetCdf3::open);
     let Ok(netcdf) = open(Access::Map) else {

@@ -7,7 +7,7 @@ use mdreel_core::source::{AtomSelection, Source};
 
 /// Checks that some atoms of all frames, read backwards from `other`, are those that `source` gives when it is read whole;
 /// and that both can be read, if all of it can. Says whether it can.
-pub fn check_parts(source: &dyn Source, other: &dyn Source) -> bool {
+pub(crate) fn check_parts(source: &dyn Source, other: &dyn Source) -> bool {
     let (n_atoms, n_frames) = (source.n_atoms(), source.n_frames().expect("counted when opened"));
     let times = source.times().expect("whole frames");
     if n_frames == 0 {

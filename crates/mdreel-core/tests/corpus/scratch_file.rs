@@ -6,10 +6,10 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 /// Removed when dropped.
-pub struct ScratchFile(NamedTempFile);
+pub(crate) struct ScratchFile(NamedTempFile);
 
 impl ScratchFile {
-    pub fn new(bytes: &[u8]) -> Self {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
         let shared_memory = Path::new("/dev/shm");
         let directory = if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() };
         let mut file = Builder::new().prefix("mdreel-fuzz-").tempfile_in(directory).expect("a temporary file");
@@ -17,7 +17,7 @@ impl ScratchFile {
         ScratchFile(file)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 }

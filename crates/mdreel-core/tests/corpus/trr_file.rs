@@ -10,7 +10,7 @@ use crate::trr_oracle::{decode_file, expected};
 use crate::trr_reading::open;
 
 /// Checks one input.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let file = ScratchFile::new(bytes);
     let oracle = decode_file(bytes);
     let Ok(trr) = open(file.path(), Access::Auto) else {

@@ -8,7 +8,7 @@ use crate::xtc_oracle::decode_file;
 const PRECISIONS: [f32; 5] = [1.0, 100.0, 1000.0, 12345.0, 1e6];
 
 /// Checks one input.
-pub fn check(steer: &[u8]) {
+pub(crate) fn check(steer: &[u8]) {
     let [precision, shift, words @ ..] = steer else { return };
     let precision = PRECISIONS[usize::from(*precision) % PRECISIONS.len()];
     // As floats of any bits most are far apart: as small steps from one to the next they make runs.

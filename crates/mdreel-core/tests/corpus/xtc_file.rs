@@ -7,7 +7,7 @@ use crate::xtc_oracle::decode_file;
 use crate::xtc_reading::{expected, open, open_portable, read_bytes, read_frames, run_all};
 
 /// Checks one input.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let file = ScratchFile::new(bytes);
     let oracle = decode_file(bytes);
     let Ok(xtc) = open(file.path()) else {

@@ -9,7 +9,7 @@ use crate::xtc_reading::{Kept, expected, open, open_portable, read_bytes, read_f
 use crate::xtc_stream::{Coverage, Dice, draw_selection, random_file};
 
 /// Checks one input.
-pub fn check(steer: &[u8]) {
+pub(crate) fn check(steer: &[u8]) {
     let mut dice = Dice::new(steer);
     // Some frames are so large that only their first part is read; not more than the fuzzer has time for.
     let large = dice.one_in(250);

@@ -10,10 +10,10 @@ use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
 
 /// Number and coordinates of each frame, x y z atom after atom.
-pub type Frames = Vec<(u64, Vec<[f32; 3]>)>;
+pub(crate) type Frames = Vec<(u64, Vec<[f32; 3]>)>;
 
 /// Reads `frames` in batches of `capacity`.
-pub fn read(source: &Chunked, atoms: &AtomSelection, frames: FrameSet, capacity: usize) -> Result<Frames> {
+pub(crate) fn read(source: &Chunked, atoms: &AtomSelection, frames: FrameSet, capacity: usize) -> Result<Frames> {
     let mut reader = source.reader(atoms, Quantities::POSITIONS)?;
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(atoms.len(), capacity);

@@ -16,7 +16,7 @@ use mdreel_core::span::{Recorder, Span};
 use tempfile::NamedTempFile;
 
 /// What was read.
-pub struct Frames {
+pub(crate) struct Frames {
     pub headers: Vec<FrameHeader>,
     /// x, y and z of each frame.
     pub columns: Vec<[Vec<f32>; 3]>,
@@ -24,20 +24,20 @@ pub struct Frames {
 }
 
 /// A file that holds `bytes`.
-pub fn file_of(bytes: &[u8]) -> NamedTempFile {
+pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room on the disk");
     file
 }
 
 /// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.
-pub fn open(bytes: &[u8]) -> Result<Dcd> {
+pub(crate) fn open(bytes: &[u8]) -> Result<Dcd> {
     let file = file_of(bytes);
     FileBytes::open(file.path(), Access::Auto).and_then(Dcd::open)
 }
 
 /// Reads `frames` in batches of `capacity`.
-pub fn read(dcd: &Dcd, atoms: &AtomSelection, frames: FrameSet, capacity: usize) -> Result<Frames> {
+pub(crate) fn read(dcd: &Dcd, atoms: &AtomSelection, frames: FrameSet, capacity: usize) -> Result<Frames> {
     let mut reader = dcd.reader(atoms, Quantities::POSITIONS)?;
     let mut recorder = Recorder::new(Instant::now(), 0);
     let mut batch = FrameBatch::with_capacity(atoms.len(), capacity);
@@ -58,7 +58,7 @@ pub fn read(dcd: &Dcd, atoms: &AtomSelection, frames: FrameSet, capacity: usize)
 }
 
 /// Opens and reads everything.
-pub fn read_all(bytes: &[u8]) -> Result<Frames> {
+pub(crate) fn read_all(bytes: &[u8]) -> Result<Frames> {
     let dcd = open(bytes)?;
     read(&dcd, &AtomSelection::all(dcd.n_atoms()), FrameSet::all(dcd.n_frames()?), 4)
 }

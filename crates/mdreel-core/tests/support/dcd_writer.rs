@@ -5,7 +5,7 @@
 
 /// How to write a file.
 #[derive(Debug, Clone)]
-pub struct DcdWriter {
+pub(crate) struct DcdWriter {
     pub big_endian: bool,
     pub wide_markers: bool,
     /// CHARMM's conventions (and its program version), or X-PLOR's.
@@ -50,7 +50,7 @@ impl Default for DcdWriter {
 
 /// A file that was written, and where its frames are.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub(crate) struct Written {
     pub bytes: Vec<u8>,
     pub header_end: usize,
     /// Where each frame ends.
@@ -61,7 +61,7 @@ pub struct Written {
 
 impl DcdWriter {
     /// The coordinate that a reader must find. All are different, also when mistaken for another frame's.
-    pub fn coordinate(&self, frame: usize, atom: usize, axis: usize) -> f32 {
+    pub(crate) fn coordinate(&self, frame: usize, atom: usize, axis: usize) -> f32 {
         let is_free = self.free_atoms.as_ref().is_none_or(|free| free.contains(&(atom as u32)));
         self.moving(if is_free { frame } else { 0 }, atom, axis)
     }
@@ -71,12 +71,12 @@ impl DcdWriter {
     }
 
     /// The cell record of a frame.
-    pub fn cell(&self, frame: usize) -> Option<[f64; 6]> {
+    pub(crate) fn cell(&self, frame: usize) -> Option<[f64; 6]> {
         (!self.cells.is_empty()).then(|| self.cells[frame % self.cells.len()])
     }
 
     /// Writes the file.
-    pub fn write(&self) -> Written {
+    pub(crate) fn write(&self) -> Written {
         let mut out = Output { writer: self, bytes: Vec::new(), markers: Vec::new() };
         out.record(&self.control(&out));
         let lines: Vec<u8> = (0..80 * self.n_title_lines).map(|i| b'a' + (i % 26) as u8).collect();

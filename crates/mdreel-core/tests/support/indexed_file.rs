@@ -15,7 +15,7 @@ use crate::xtc_oracle::decode_file;
 use crate::xtc_stream::{Coverage, Dice, random_file};
 
 /// An index like another, with other frames.
-pub fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) -> FrameIndex {
+pub(crate) fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) -> FrameIndex {
     let mut frames: Vec<_> = index.frames().collect();
     change(&mut frames);
     let mut changed = FrameIndex::default();
@@ -24,50 +24,50 @@ pub fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) ->
     changed
 }
 
-pub struct Trajectory {
+pub(crate) struct Trajectory {
     pub directory: TempDir,
     pub bytes: Vec<u8>,
 }
 
 impl Trajectory {
-    pub fn new(n_frames: usize) -> Self {
+    pub(crate) fn new(n_frames: usize) -> Self {
         Trajectory::of_atoms(100, n_frames)
     }
 
-    pub fn of_atoms(n_atoms: usize, n_frames: usize) -> Self {
+    pub(crate) fn of_atoms(n_atoms: usize, n_frames: usize) -> Self {
         let bytes = random_file(&mut Dice::new(&[3]), n_atoms, n_frames, &mut Coverage::default());
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join("run.xtc"), &bytes).expect("room for a small file");
         Trajectory { directory, bytes }
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("run.xtc")
     }
 
-    pub fn file(&self) -> FileBytes {
+    pub(crate) fn file(&self) -> FileBytes {
         FileBytes::open(&self.path(), Access::Auto).expect("it is there")
     }
 
-    pub fn open(&self) -> Xtc {
+    pub(crate) fn open(&self) -> Xtc {
         Xtc::open(self.file(), Keep::Beside).expect("a valid file")
     }
 
-    pub fn index_path(&self) -> PathBuf {
+    pub(crate) fn index_path(&self) -> PathBuf {
         place(&self.path(), Keep::Beside).expect("a place beside the data")
     }
 
     /// Opens the file, locates its frames and says their times.
-    pub fn times(&self) -> Vec<f64> {
+    pub(crate) fn times(&self) -> Vec<f64> {
         self.open().times().expect("located")
     }
 
-    pub fn true_times(&self) -> Vec<f64> {
+    pub(crate) fn true_times(&self) -> Vec<f64> {
         decode_file(&self.bytes).expect("a valid stream").iter().map(|frame| f64::from(frame.time)).collect()
     }
 
     /// Keeps an index whose times are all wrong by 1,000,000 ps: who shows them has used it.
-    pub fn doctor_index(&self) -> Vec<f64> {
+    pub(crate) fn doctor_index(&self) -> Vec<f64> {
         let file = self.file();
         let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
         let index = changed(&index, |frames| frames.iter_mut().for_each(|frame| frame.time += 1e6));
@@ -75,17 +75,17 @@ impl Trajectory {
         index.frames().map(|frame| frame.time).collect()
     }
 
-    pub fn modified(&self) -> std::time::SystemTime {
+    pub(crate) fn modified(&self) -> std::time::SystemTime {
         fs::metadata(self.path()).expect("it is there").modified().expect("a time")
     }
 
-    pub fn set_modified(&self, time: std::time::SystemTime) {
+    pub(crate) fn set_modified(&self, time: std::time::SystemTime) {
         let file = OpenOptions::new().write(true).open(self.path()).expect("it is there");
         file.set_times(FileTimes::new().set_modified(time)).expect("our own file");
     }
 
     /// Replaces bytes in place, and sets the modification time back to what it was. Nobody can set the change time.
-    pub fn write_over(&self, at: u64, bytes: &[u8]) {
+    pub(crate) fn write_over(&self, at: u64, bytes: &[u8]) {
         let before = fs::metadata(self.path()).expect("it is there");
         let mut file = OpenOptions::new().write(true).open(self.path()).expect("our own file");
         file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes)).expect("our own file");
@@ -100,12 +100,12 @@ impl Trajectory {
     }
 
     /// All names in the directory, sorted.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         names(self.directory.path())
     }
 }
 
-pub fn names(directory: &Path) -> Vec<String> {
+pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
     let mut names: Vec<_> =
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();

@@ -16,34 +16,34 @@ use mdreel_core::source::{AtomSelection, Source};
 use tempfile::NamedTempFile;
 
 /// A file that holds `bytes`.
-pub fn file_of(bytes: &[u8]) -> NamedTempFile {
+pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room on the disk");
     file
 }
 
 /// Opens a file.
-pub fn open_path(path: &Path, access: Access) -> Result<NetCdf3> {
+pub(crate) fn open_path(path: &Path, access: Access) -> Result<NetCdf3> {
     FileBytes::open(path, access).and_then(NetCdf3::open)
 }
 
 /// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.
-pub fn open(bytes: &[u8]) -> Result<NetCdf3> {
+pub(crate) fn open(bytes: &[u8]) -> Result<NetCdf3> {
     open_path(file_of(bytes).path(), Access::Auto)
 }
 
 /// Reads all that all frames have.
-pub fn read_all(netcdf: &NetCdf3) -> Result<FrameArray> {
+pub(crate) fn read_all(netcdf: &NetCdf3) -> Result<FrameArray> {
     let frames = FrameSet::all(netcdf.n_frames()?);
     read_frames(netcdf, &AtomSelection::all(netcdf.n_atoms()), &frames, netcdf.quantities())
 }
 
 /// Opens, checks and reads everything.
-pub fn read_bytes(bytes: &[u8]) -> Result<FrameArray> {
+pub(crate) fn read_bytes(bytes: &[u8]) -> Result<FrameArray> {
     let netcdf = open(bytes)?;
     netcdf.check_end()?;
     read_all(&netcdf)
 }
 
 /// All quantities.
-pub const ALL: Quantities = Quantities::ALL;
+pub(crate) const ALL: Quantities = Quantities::ALL;

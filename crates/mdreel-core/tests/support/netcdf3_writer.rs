@@ -6,24 +6,24 @@
 
 /// A variable: what it is called, its type and its scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Variable {
+pub(crate) struct Variable {
     pub name: &'static str,
     pub is_double: bool,
     pub scale: Option<f32>,
 }
 
 impl Variable {
-    pub const NAMES: [&str; 8] =
+    pub(crate) const NAMES: [&str; 8] =
         ["time", "coordinates", "cell_lengths", "cell_angles", "velocities", "forces", "replica", "flags"];
 
-    pub fn single(name: &'static str) -> Self {
+    pub(crate) fn single(name: &'static str) -> Self {
         Variable { name, is_double: false, scale: None }
     }
 }
 
 /// How to write a file.
 #[derive(Debug, Clone)]
-pub struct NetCdf3Writer {
+pub(crate) struct NetCdf3Writer {
     /// 1, 2 or 5.
     pub version: u8,
     pub n_atoms: usize,
@@ -57,7 +57,7 @@ impl Default for NetCdf3Writer {
 
 /// A file that was written.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub(crate) struct Written {
     pub bytes: Vec<u8>,
     pub header_end: usize,
     /// Where the number of each dimension, and the `begin` of each variable, stands in the header.
@@ -69,18 +69,18 @@ pub struct Written {
 }
 
 impl NetCdf3Writer {
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
     /// The number that is stored as the `i`-th of a variable in a frame: exact in single precision.
-    pub fn stored(&self, name: &str, frame: usize, i: usize) -> f64 {
+    pub(crate) fn stored(&self, name: &str, frame: usize, i: usize) -> f64 {
         let which = Variable::NAMES.iter().position(|other| *other == name).expect("a known name");
         ((which * 40 + frame) * 3 * self.n_atoms + i) as f64 * 0.25 + 1.0
     }
 
     /// The number that a reader must find, but for the units of forces.
-    pub fn read(&self, name: &str, frame: usize, i: usize) -> f64 {
+    pub(crate) fn read(&self, name: &str, frame: usize, i: usize) -> f64 {
         let stored = self.stored(name, frame, i);
         match self.variable(name).and_then(|variable| variable.scale.map(|scale| (variable.is_double, scale))) {
             None => stored,
@@ -127,7 +127,7 @@ impl NetCdf3Writer {
     }
 
     /// Numbers of a variable in a frame.
-    pub fn n_numbers(&self, name: &str) -> usize {
+    pub(crate) fn n_numbers(&self, name: &str) -> usize {
         Self::shape(name)[1..].iter().map(|dimension| self.dimension_len(dimension)).product()
     }
 
@@ -146,7 +146,7 @@ impl NetCdf3Writer {
     }
 
     /// Writes the file.
-    pub fn write(&self) -> Written {
+    pub(crate) fn write(&self) -> Written {
         let mut out = Output { bytes: Vec::new(), version: self.version };
         out.bytes.extend([b'C', b'D', b'F', self.version]);
         let n_records = self.n_counted.unwrap_or(if self.is_fixed { 0 } else { self.n_frames as u32 });

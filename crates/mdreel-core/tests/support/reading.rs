@@ -14,11 +14,11 @@ use mdreel_core::source::{AtomSelection, LocatedFrames, Source};
 use mdreel_core::span::{Recorder, Span};
 
 /// The bits of x, y and z of some atoms.
-pub type Bits = Vec<[u32; 3]>;
+pub(crate) type Bits = Vec<[u32; 3]>;
 
 /// A frame, its floats as bits; NaN is one and the same.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub index: u64,
     pub step: i64,
     pub time: u64,
@@ -30,12 +30,12 @@ pub struct Seen {
 }
 
 /// The bits of a number, of which NaN has one kind.
-pub fn bits(number: f32) -> u32 {
+pub(crate) fn bits(number: f32) -> u32 {
     if number.is_nan() { f32::NAN.to_bits() } else { number.to_bits() }
 }
 
 /// What a batch holds.
-pub fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
+pub(crate) fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
     batch.headers().iter().enumerate().map(|(i, header)| {
         let quantity = |quantity| {
             let columns = batch.columns_of(i, quantity)?;
@@ -55,7 +55,7 @@ pub fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
 }
 
 /// Reads `wanted` of an extent through the reader interface, `capacity` frames at a time, or as many as suit the cache.
-pub fn read_wanted(
+pub(crate) fn read_wanted(
     source: &dyn Source,
     atoms: &AtomSelection,
     wanted: Quantities,
@@ -81,7 +81,7 @@ pub fn read_wanted(
 }
 
 /// Reads positions through the reader interface, `capacity` frames at a time.
-pub fn read(
+pub(crate) fn read(
     source: &dyn Source,
     atoms: &AtomSelection,
     extent: &Extent,
@@ -91,25 +91,29 @@ pub fn read(
 }
 
 /// Reads frames by number.
-pub fn read_frames(source: &dyn Source, atoms: &AtomSelection, frames: FrameSet) -> Result<Vec<Seen>> {
+pub(crate) fn read_frames(source: &dyn Source, atoms: &AtomSelection, frames: FrameSet) -> Result<Vec<Seen>> {
     Ok(read(source, atoms, &Extent::Frames(frames), 7)?.0)
 }
 
 /// Reads the frames that begin in a range of bytes.
-pub fn read_bytes(source: &dyn Source, atoms: &AtomSelection, range: Range<u64>) -> Result<(Vec<Seen>, LocatedFrames)> {
+pub(crate) fn read_bytes(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    range: Range<u64>,
+) -> Result<(Vec<Seen>, LocatedFrames)> {
     read(source, atoms, &Extent::Bytes(range), 7).map(|(frames, located, _)| (frames, located))
 }
 
 /// A kernel that keeps everything.
 #[derive(Clone)]
-pub struct KeepAll {
+pub(crate) struct KeepAll {
     pub n_atoms: usize,
     pub wanted: Quantities,
 }
 
 /// All frames of a block.
 #[derive(Debug, Default, PartialEq)]
-pub struct Kept(pub Vec<Seen>);
+pub(crate) struct Kept(pub Vec<Seen>);
 
 impl Partial for Kept {
     fn n_frames(&self) -> u64 {
@@ -151,7 +155,7 @@ impl Kernel for KeepAll {
 }
 
 /// Runs the blocks for `wanted` quantities; `None` when blocks of bytes did not join.
-pub fn run_wanted(
+pub(crate) fn run_wanted(
     source: &dyn Source,
     atoms: &AtomSelection,
     wanted: Quantities,

@@ -7,7 +7,7 @@ use crate::reading::{Seen, bits};
 
 /// A frame in the file's own units, all numbers in double precision.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct RawFrame {
+pub(crate) struct RawFrame {
     pub is_double: bool,
     pub step: i32,
     pub time: f64,
@@ -24,7 +24,7 @@ pub struct RawFrame {
 }
 
 /// Appends a frame.
-pub fn append_frame(frame: &RawFrame, out: &mut Vec<u8>) {
+pub(crate) fn append_frame(frame: &RawFrame, out: &mut Vec<u8>) {
     let real = if frame.is_double { 8 } else { 4 };
     let int = |value: i32, out: &mut Vec<u8>| out.extend(value.to_be_bytes());
     int(1993, out);
@@ -52,7 +52,7 @@ pub fn append_frame(frame: &RawFrame, out: &mut Vec<u8>) {
 }
 
 /// The bytes of a file of these frames.
-pub fn file_bytes(frames: &[RawFrame]) -> Vec<u8> {
+pub(crate) fn file_bytes(frames: &[RawFrame]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frames.iter().for_each(|frame| append_frame(frame, &mut bytes));
     bytes
@@ -144,7 +144,7 @@ impl Words<'_> {
 }
 
 /// The frames of a file, or what is wrong with it.
-pub fn decode_file(bytes: &[u8]) -> Result<Vec<RawFrame>, String> {
+pub(crate) fn decode_file(bytes: &[u8]) -> Result<Vec<RawFrame>, String> {
     let mut words = Words { bytes, at: 0 };
     let mut frames: Vec<RawFrame> = Vec::new();
     while frames.is_empty() || words.at < bytes.len() {
@@ -158,7 +158,7 @@ pub fn decode_file(bytes: &[u8]) -> Result<Vec<RawFrame>, String> {
 }
 
 /// What a reader must give for frame `index`.
-pub fn expected(frame: &RawFrame, index: u64, atoms: &AtomSelection, wanted: Quantities) -> Seen {
+pub(crate) fn expected(frame: &RawFrame, index: u64, atoms: &AtomSelection, wanted: Quantities) -> Seen {
     let scaled = |value: f64, factor: f32| bits(value as f32 * factor);
     let quantity = |k: usize, factor: f32| {
         let all = frame.quantities[k].as_ref()?;

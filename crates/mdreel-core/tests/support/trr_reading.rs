@@ -11,19 +11,19 @@ use mdreel_core::source::trr::Trr;
 use crate::trr_oracle::RawFrame;
 
 /// Opens a file whose index is kept nowhere.
-pub fn open(path: &Path, access: Access) -> Result<Trr> {
+pub(crate) fn open(path: &Path, access: Access) -> Result<Trr> {
     Trr::open(FileBytes::open(path, access)?, Keep::Nowhere)
 }
 
 /// The quantities whose bits are set.
-pub fn quantities(bits: u8) -> Quantities {
+pub(crate) fn quantities(bits: u8) -> Quantities {
     let all = [Quantity::Positions, Quantity::Velocities, Quantity::Forces];
     all.into_iter().enumerate().fold(Quantities::NONE, |set, (k, q)| set.with(q, bits & (1 << k) != 0))
 }
 
 /// A frame of many different numbers. The bits of `sections` say what it has: from the lowest on positions, velocities,
 /// forces, box, virial, pressure, double precision. A frame without anything gets a box.
-pub fn frame(n_atoms: usize, sections: u8, seed: u64) -> RawFrame {
+pub(crate) fn frame(n_atoms: usize, sections: u8, seed: u64) -> RawFrame {
     let has = |k: u8| sections & (1 << k) != 0;
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut number = || {
@@ -47,6 +47,6 @@ pub fn frame(n_atoms: usize, sections: u8, seed: u64) -> RawFrame {
 }
 
 /// Frames with these sections.
-pub fn frames(n_atoms: usize, sections: &[u8], seed: u64) -> Vec<RawFrame> {
+pub(crate) fn frames(n_atoms: usize, sections: &[u8], seed: u64) -> Vec<RawFrame> {
     sections.iter().zip(1..).map(|(&sections, i)| frame(n_atoms, sections, 100 * seed + i)).collect()
 }

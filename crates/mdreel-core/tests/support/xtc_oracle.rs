@@ -2,7 +2,7 @@
 
 /// What a frame says. Floats are in the file's units (nm, ps).
 #[derive(Debug, Clone)]
-pub struct OracleFrame {
+pub(crate) struct OracleFrame {
     pub start: usize,
     pub end: usize,
     pub step: i32,
@@ -18,7 +18,7 @@ pub struct OracleFrame {
 
 /// Radix of a small index: the largest number whose cube does not exceed `2^index`, but for three slips that became
 /// part of the format.
-pub fn small_radix(index: u32) -> u32 {
+pub(crate) fn small_radix(index: u32) -> u32 {
     match index {
         37 => 5060,
         57 => 524_287,
@@ -31,13 +31,13 @@ pub fn small_radix(index: u32) -> u32 {
 }
 
 /// Radices of all small indices.
-pub fn small_radices() -> &'static [u32; 73] {
+pub(crate) fn small_radices() -> &'static [u32; 73] {
     static RADICES: std::sync::OnceLock<[u32; 73]> = std::sync::OnceLock::new();
     RADICES.get_or_init(|| std::array::from_fn(|index| if index < 9 { 0 } else { small_radix(index as u32) }))
 }
 
 /// Decodes all frames of a file. `Err` with the number of whole frames when anything is not as it should be.
-pub fn decode_file(bytes: &[u8]) -> Result<Vec<OracleFrame>, Vec<OracleFrame>> {
+pub(crate) fn decode_file(bytes: &[u8]) -> Result<Vec<OracleFrame>, Vec<OracleFrame>> {
     let mut frames: Vec<OracleFrame> = Vec::new();
     let mut start = 0;
     while start < bytes.len() {
@@ -170,7 +170,7 @@ impl Bits<'_> {
 }
 
 /// Number of bits of the product of `sizes`, by doubling.
-pub fn product_bits(sizes: [u32; 3]) -> usize {
+pub(crate) fn product_bits(sizes: [u32; 3]) -> usize {
     let product: u128 = sizes.iter().map(|&size| u128::from(size)).product();
     (0..).find(|&bits| 1u128 << bits > product).unwrap_or(0)
 }

@@ -11,12 +11,12 @@ use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, Source};
 
-pub use crate::reading::{Kept, Seen, read, read_bytes, read_frames, seen};
+pub(crate) use crate::reading::{Kept, Seen, read, read_bytes, read_frames, seen};
 use crate::reading::{bits, run_wanted};
 use crate::xtc_oracle::OracleFrame;
 
 /// What a reader must give for frame `index`.
-pub fn expected(frame: &OracleFrame, index: u64, atoms: &AtomSelection) -> Seen {
+pub(crate) fn expected(frame: &OracleFrame, index: u64, atoms: &AtomSelection) -> Seen {
     let edge = |k: usize| bits(frame.box_vectors[k] * 10.0);
     let has_cell = frame.box_vectors.iter().any(|&v| v != 0.0);
     Seen {
@@ -31,19 +31,19 @@ pub fn expected(frame: &OracleFrame, index: u64, atoms: &AtomSelection) -> Seen 
 }
 
 /// Opens a file whose index is kept nowhere.
-pub fn open(path: &Path) -> Result<Xtc> {
+pub(crate) fn open(path: &Path) -> Result<Xtc> {
     // Miri knows no maps of files.
     let access = if cfg!(miri) { Access::Read } else { Access::Auto };
     Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)
 }
 
 /// The same, to be decoded without vector instructions.
-pub fn open_portable(path: &Path) -> Result<Xtc> {
+pub(crate) fn open_portable(path: &Path) -> Result<Xtc> {
     Ok(open(path)?.at_level(Level::available()[0]))
 }
 
 /// The same in all ways: mapped and read, with all instructions that there are.
-pub fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
+pub(crate) fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
     let open = |access| move |level| Ok(Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)?.at_level(level));
     [Access::Map, Access::Read]
         .into_iter()
@@ -52,6 +52,11 @@ pub fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
 }
 
 /// Runs the blocks; `None` when blocks of bytes did not join.
-pub fn run_all(source: &dyn Source, atoms: &AtomSelection, blocks: &[Block], n_workers: usize) -> Result<Option<Kept>> {
+pub(crate) fn run_all(
+    source: &dyn Source,
+    atoms: &AtomSelection,
+    blocks: &[Block],
+    n_workers: usize,
+) -> Result<Option<Kept>> {
     run_wanted(source, atoms, Quantities::POSITIONS, blocks, n_workers)
 }

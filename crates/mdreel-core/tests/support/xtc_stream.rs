@@ -5,19 +5,19 @@ use crate::xtc_oracle::{product_bits, small_radices};
 
 /// A die that shows what its bytes say, and goes on at random (from a seed made of them) when they are used up. So
 /// both a property test and a fuzzer can steer it.
-pub struct Dice<'a> {
+pub(crate) struct Dice<'a> {
     bytes: &'a [u8],
     state: u64,
 }
 
 impl<'a> Dice<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         let state = bytes.iter().fold(1, |sum: u64, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         Dice { bytes, state }
     }
 
     /// A number from 0 to before `n`, `n > 0`.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         if n <= 1 {
             return 0;
         }
@@ -37,12 +37,12 @@ impl<'a> Dice<'a> {
     }
 
     /// A number from `low` to `high`, both included.
-    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as u64) as i64
     }
 
     /// True once in `n` times.
-    pub fn one_in(&mut self, n: u64) -> bool {
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
@@ -84,7 +84,7 @@ impl BitWriter {
 
 /// How the big coordinates of a frame are to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub(crate) enum Width {
     /// One number of about so many bits, 1 to 72.
     Packed(u32),
     /// Three fields, at least one of more than 24 bits.
@@ -93,7 +93,7 @@ pub enum Width {
 
 /// The frame of the shape drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub n_atoms: usize,
     pub magic: u32,
     pub width: Width,
@@ -103,7 +103,7 @@ pub struct Shape {
 
 impl Shape {
     /// Any shape for `n_atoms` atoms.
-    pub fn draw(dice: &mut Dice<'_>, n_atoms: usize) -> Shape {
+    pub(crate) fn draw(dice: &mut Dice<'_>, n_atoms: usize) -> Shape {
         let magic = if dice.one_in(2) { 1995 } else { 2023 };
         let width = if dice.one_in(6) { Width::Fields } else { Width::Packed(1 + dice.below(72) as u32) };
         let most_run = if dice.one_in(3) { dice.between(0, 10) } else { 8 };
@@ -140,7 +140,7 @@ fn draw_sizes(dice: &mut Dice<'_>, width: Width) -> [u32; 3] {
 
 /// What came up while drawing, so that a test can see that everything did.
 #[derive(Debug, Default)]
-pub struct Coverage {
+pub(crate) struct Coverage {
     pub packed_bits: std::collections::BTreeSet<usize>,
     pub field_bits: std::collections::BTreeSet<usize>,
     pub small_indices: std::collections::BTreeSet<u32>,
@@ -151,7 +151,7 @@ pub struct Coverage {
 }
 
 /// Appends a random frame of this shape to `file`.
-pub fn append_frame(dice: &mut Dice<'_>, shape: Shape, file: &mut Vec<u8>, coverage: &mut Coverage) {
+pub(crate) fn append_frame(dice: &mut Dice<'_>, shape: Shape, file: &mut Vec<u8>, coverage: &mut Coverage) {
     let words = |file: &mut Vec<u8>, words: &[u32]| words.iter().for_each(|word| file.extend(word.to_be_bytes()));
     let step = dice.between(-1000, 1_000_000) as i32;
     let time = dice.between(-1000, 1_000_000) as f32 / 64.0;
@@ -261,7 +261,7 @@ fn mixed(components: [u32; 3], sizes: [u32; 3]) -> u128 {
 }
 
 /// A file of `n_frames` random frames.
-pub fn random_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, coverage: &mut Coverage) -> Vec<u8> {
+pub(crate) fn random_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, coverage: &mut Coverage) -> Vec<u8> {
     let mut file = Vec::new();
     for _ in 0..n_frames {
         let shape = Shape::draw(dice, n_atoms);
@@ -271,7 +271,7 @@ pub fn random_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, coverag
 }
 
 /// Some of `n_atoms` atoms: none, all, one, a stretch, a few, most, the first, the last.
-pub fn draw_selection(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<u32> {
+pub(crate) fn draw_selection(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<u32> {
     let n = n_atoms as u64;
     let (a, b) = (dice.below(n) as u32, dice.below(n) as u32);
     let stretch = a.min(b)..=a.max(b);

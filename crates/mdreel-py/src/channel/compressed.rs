@@ -12,13 +12,13 @@ use crate::error::to_python;
 
 /// Bytes that are enough for a frame of an XTC file, of so many atoms.
 #[pyfunction]
-pub fn channel_xtc_frame_bytes(n_atoms: usize) -> usize {
+pub(crate) fn channel_xtc_frame_bytes(n_atoms: usize) -> usize {
     most_frame_bytes(n_atoms)
 }
 
 /// The positions, Å, in a frame of an XTC file, three to a row.
 #[pyfunction]
-pub fn channel_xtc_positions<'py>(
+pub(crate) fn channel_xtc_positions<'py>(
     py: Python<'py>,
     frame: PyReadonlyArray1<'py, u8>,
     n_atoms: usize,

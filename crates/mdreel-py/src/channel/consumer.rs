@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mdreel_channel::end::End;
+use mdreel_channel::group::Membership;
+use mdreel_channel::group::file::{Identity, Mode, State as Committed};
+use mdreel_channel::held::{HeldNext, Holder};
+use mdreel_channel::restart::Restart;
 use mdreel_core::Error;
-use mdreel_core::channel::end::End;
-use mdreel_core::channel::group::Membership;
-use mdreel_core::channel::group::file::{Identity, Mode, State as Committed};
-use mdreel_core::channel::held::{HeldNext, Holder};
-use mdreel_core::channel::restart::Restart;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

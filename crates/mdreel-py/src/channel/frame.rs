@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::path::Path;
 
-use mdreel_core::channel::held::Held;
+use mdreel_channel::held::Held;
 use pyo3::ffi;
 use pyo3::prelude::*;
 

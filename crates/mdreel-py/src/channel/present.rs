@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use mdreel_core::channel::producer::Producer;
+use mdreel_channel::producer::Producer;
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 

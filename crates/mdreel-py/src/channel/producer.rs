@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mdreel_core::channel::layout::{Section, frame_len};
-use mdreel_core::channel::producer::{Moment, Policy, Producer, Settings};
-use mdreel_core::channel::ring_file::Geometry;
-use mdreel_core::channel::staging::{Durability, Retention, Staging};
+use mdreel_channel::layout::{Section, frame_len};
+use mdreel_channel::producer::{Moment, Policy, Producer, Settings};
+use mdreel_channel::ring_file::Geometry;
+use mdreel_channel::staging::{Durability, Retention, Staging};
 use mdreel_core::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ const LEVELS: [(&str, Durability); 3] =
 
 /// Where frames are kept before they are published, as `mdreel.live.channels.staging.Staging` says it.
 #[derive(FromPyObject)]
-pub struct Place {
+pub(crate) struct Place {
     path: PathBuf,
     level: String,
     n_frames: Option<u64>,
@@ -61,7 +61,7 @@ fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<
     section.collect()
 }
 
-/// The one who publishes frames on a channel; see `mdreel.live.channels.producer.Producer`.
+/// The one who publishes frames on a channel; see `mdreel.live.producers.producer.Producer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelProducer(Present);
 
@@ -168,7 +168,7 @@ impl ChannelProducer {
 
 /// The bytes that a frame of sections of so many bytes each takes.
 #[pyfunction]
-pub fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
+pub(crate) fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
     let length = frame_len(sections.into_iter());
     length.ok_or_else(|| to_python(py, Error::Mismatch("a frame of more bytes than there can be".into())))
 }

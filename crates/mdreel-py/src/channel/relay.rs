@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use mdreel_channel::layout::Arriving;
+use mdreel_channel::producer::{Policy, Producer, Settings};
+use mdreel_channel::ring_file::Geometry;
 use mdreel_core::Error;
-use mdreel_core::channel::layout::Arriving;
-use mdreel_core::channel::producer::{Policy, Producer, Settings};
-use mdreel_core::channel::ring_file::Geometry;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -118,7 +118,7 @@ impl ChannelRelay {
 
 /// Epoch, number and step of a frame of so many bytes of which this is the first piece: its header is checked, and nothing else.
 #[pyfunction]
-pub fn channel_frame_identity(
+pub(crate) fn channel_frame_identity(
     py: Python<'_>,
     first: PyReadonlyArray1<'_, u8>,
     n_bytes: usize,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mdreel_core::source::channel::{ChannelSource, Settings};
+use mdreel_channel::source::{ChannelSource, Settings};
 use mdreel_core::source::open::Opened;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,7 +18,7 @@ const ONCE: &str = "the frames of a channel come once, to one process: use the t
 /// Read a channel as a trajectory that grows; see `mdreel.live.channels.channel.Channel.source`.
 #[pyfunction]
 #[pyo3(signature = (path, start, timeout, restart, memory, bears_missed))]
-pub fn channel_source(
+pub(crate) fn channel_source(
     py: Python<'_>,
     path: PathBuf,
     start: Begin<'_>,

@@ -26,7 +26,7 @@ pub(super) struct ForeignReader<'a> {
 
 impl<'a> ForeignReader<'a> {
     /// A reader of `atoms`; Python's is opened when the first frame is wanted, by the thread that wants it.
-    pub fn new(source: &'a Foreign, atoms: &'a AtomSelection) -> Self {
+    pub(super) fn new(source: &'a Foreign, atoms: &'a AtomSelection) -> Self {
         ForeignReader { source, atoms, reader: None, extent: FrameSet::all(0), n_read: 0 }
     }
 

@@ -13,7 +13,7 @@ use crate::computation::Computation;
 /// Dihedral angles of each frame, of quadruples among `n_atoms` atoms, shape (n_angles, 4): in degrees, or as pairs of cosine
 /// and sine.
 #[pyfunction]
-pub fn dihedrals<'py>(
+pub(crate) fn dihedrals<'py>(
     py: Python<'py>,
     n_atoms: usize,
     quadruples: PyReadonlyArray2<'py, u32>,
@@ -30,7 +30,7 @@ pub fn dihedrals<'py>(
 /// images in every frame, in none, or (`None`) where a frame has a cell.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, is_periodic, cutoff))]
-pub fn distances<'py>(
+pub(crate) fn distances<'py>(
     py: Python<'py>,
     n_atoms: usize,
     first: PyReadonlyArray1<'py, u32>,
@@ -53,7 +53,7 @@ pub fn distances<'py>(
 
 /// What distances are measured to.
 #[derive(FromPyObject)]
-pub enum To<'py> {
+pub(crate) enum To<'py> {
     /// Atoms of the frame.
     Atoms(PyReadonlyArray1<'py, u32>),
     /// Points.
@@ -62,7 +62,7 @@ pub enum To<'py> {
 
 /// The largest eigenvalue of the distance matrix of each of several segments of `n_atoms` atoms, or from each to each other.
 #[pyfunction]
-pub fn helix_eigenvalues<'py>(
+pub(crate) fn helix_eigenvalues<'py>(
     py: Python<'py>,
     n_atoms: usize,
     segments: Vec<Vec<u32>>,
@@ -76,7 +76,7 @@ pub fn helix_eigenvalues<'py>(
 
 /// Of each residue N, CA, C and O, shape (n_residues, 4), its chain, and whether its amide has a hydrogen.
 #[derive(FromPyObject)]
-pub struct Residues<'py>(PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, bool>);
+pub(crate) struct Residues<'py>(PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, bool>);
 
 impl<'py> Residues<'py> {
     /// As the core has them: with hydrogens where they must be, or at these atoms.
@@ -103,7 +103,7 @@ impl<'py> Residues<'py> {
 /// where the bond from C to N is longer than `longest_bond`, Å.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, residues, hydrogens, is_simplified, longest_bond, is_periodic))]
-pub fn secondary_structure<'py>(
+pub(crate) fn secondary_structure<'py>(
     py: Python<'py>,
     n_atoms: usize,
     residues: Residues<'py>,

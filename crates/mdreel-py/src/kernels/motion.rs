@@ -19,7 +19,7 @@ use crate::error::to_python;
 /// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
 /// lengths (Å) and angles (degrees), zeros for no cell.
 #[pyfunction]
-pub fn kept_positions(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
+pub(crate) fn kept_positions(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
     Computation::new(py, Positions::new(n_atoms), "kept_positions", (n_atoms,))
 }
 
@@ -27,7 +27,7 @@ pub fn kept_positions(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
 /// them, shape (n_frames, n_numbers), float32. With a scheme (`lattice`, `toroidal`) jumps across boundaries are undone.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, first, end, scheme))]
-pub fn paths<'py>(
+pub(crate) fn paths<'py>(
     py: Python<'py>,
     frames: PyReadonlyArray2<'py, f32>,
     n_atoms: usize,
@@ -49,7 +49,7 @@ pub fn paths<'py>(
 
 /// Mean square displacements of particles, shape (n_particles, n_lags), Å^2, of their paths, shape (n_particles, n_axes, n_frames).
 #[pyfunction]
-pub fn mean_squares<'py>(
+pub(crate) fn mean_squares<'py>(
     py: Python<'py>,
     paths: PyReadonlyArray3<'py, f64>,
     n_lags: usize,
@@ -71,7 +71,7 @@ pub fn mean_squares<'py>(
 
 /// How many of `n_atoms` atoms are in each bin between these edges, Å, over all frames.
 #[pyfunction]
-pub fn density<'py>(
+pub(crate) fn density<'py>(
     py: Python<'py>,
     n_atoms: usize,
     x: PyReadonlyArray1<'py, f64>,
@@ -84,7 +84,11 @@ pub fn density<'py>(
 
 /// The vector from the first to the last atom of each chain, Å, and its length: `ends`, shape (n_chains, 2), of `n_atoms`.
 #[pyfunction]
-pub fn end_to_end<'py>(py: Python<'py>, n_atoms: usize, ends: PyReadonlyArray2<'py, u32>) -> PyResult<Computation> {
+pub(crate) fn end_to_end<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    ends: PyReadonlyArray2<'py, u32>,
+) -> PyResult<Computation> {
     let rows = ends.as_array();
     if rows.ncols() != 2 {
         let message = format!("a chain has 2 ends, got {}", rows.ncols());
@@ -99,7 +103,7 @@ pub fn end_to_end<'py>(py: Python<'py>, n_atoms: usize, ends: PyReadonlyArray2<'
 /// an amount in a slab across x, y or z is multiplied by `per_volume`.
 #[pyfunction]
 #[pyo3(signature = (masses, charges, labels, edges, per_volume))]
-pub fn linear_density<'py>(
+pub(crate) fn linear_density<'py>(
     py: Python<'py>,
     masses: PyReadonlyArray1<'py, f64>,
     charges: PyReadonlyArray1<'py, f64>,

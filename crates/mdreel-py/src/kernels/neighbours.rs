@@ -22,7 +22,7 @@ type Indices<'py> = PyReadonlyArray1<'py, u32>;
 /// Pairs of atoms with the same label do not count.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, edges, labels, needs_cell))]
-pub fn radial_distribution<'py>(
+pub(crate) fn radial_distribution<'py>(
     py: Python<'py>,
     n_atoms: usize,
     first: Indices<'py>,
@@ -43,7 +43,7 @@ pub fn radial_distribution<'py>(
 
 /// How often each of some pairs among `n_atoms` atoms, shape (n_pairs, 2), is in each bin, and the volume of the cell, Å³, added up.
 #[pyfunction]
-pub fn site_distribution<'py>(
+pub(crate) fn site_distribution<'py>(
     py: Python<'py>,
     n_atoms: usize,
     pairs: PyReadonlyArray2<'py, u32>,
@@ -65,7 +65,7 @@ type Reference<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, f64>);
 /// (`None`) where a frame has a cell.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, references, measure, is_periodic))]
-pub fn native_contacts<'py>(
+pub(crate) fn native_contacts<'py>(
     py: Python<'py>,
     n_atoms: usize,
     references: Vec<Reference<'py>>,
@@ -93,7 +93,7 @@ pub fn native_contacts<'py>(
 /// `native_contacts`. With `is_unique` each pair of different atoms counts once, otherwise each entry of the matrix of distances.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, radius, is_periodic, is_unique))]
-pub fn contact_count<'py>(
+pub(crate) fn contact_count<'py>(
     py: Python<'py>,
     n_atoms: usize,
     first: Indices<'py>,
@@ -113,7 +113,7 @@ pub fn contact_count<'py>(
 #[pyfunction]
 #[pyo3(signature = (first, second, dimensions, radius))]
 #[expect(clippy::type_complexity, reason = "two arrays")]
-pub fn contacts_of<'py>(
+pub(crate) fn contacts_of<'py>(
     py: Python<'py>,
     first: PyReadonlyArray2<'py, f64>,
     second: PyReadonlyArray2<'py, f64>,
@@ -133,7 +133,7 @@ pub fn contacts_of<'py>(
 /// angle (degrees); with `masks` only of those that share a bit.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, donors, acceptors, masks, distance, angle))]
-pub fn hydrogen_bonds<'py>(
+pub(crate) fn hydrogen_bonds<'py>(
     py: Python<'py>,
     n_atoms: usize,
     donors: PyReadonlyArray2<'py, u32>,
@@ -155,7 +155,7 @@ pub fn hydrogen_bonds<'py>(
 /// (n_measured, 2), each row is an atom and the area that it adds to. Their sum, and with it `all`, or `statistics`: of each area its
 /// sum and that of its squares.
 #[pyfunction]
-pub fn surface_area<'py>(
+pub(crate) fn surface_area<'py>(
     py: Python<'py>,
     radii: PyReadonlyArray1<'py, f64>,
     probe: f64,

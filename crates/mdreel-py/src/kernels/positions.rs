@@ -12,7 +12,7 @@ use crate::computation::Computation;
 /// RMSD of each frame, Å, from `reference`, shape (n_atoms, 3), Å.
 #[pyfunction]
 #[pyo3(signature = (reference, weights, superposition))]
-pub fn rmsd<'py>(
+pub(crate) fn rmsd<'py>(
     py: Python<'py>,
     reference: PyReadonlyArray2<'py, f64>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -26,7 +26,7 @@ pub fn rmsd<'py>(
 
 /// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and of the square of that: x, y, z, square.
 #[pyfunction]
-pub fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) -> PyResult<Computation> {
+pub(crate) fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) -> PyResult<Computation> {
     let computation = Fluctuation::new(&points(&reference)?);
     Computation::new(py, computation, "fluctuation", (copied(reference),))
 }
@@ -34,7 +34,7 @@ pub fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) 
 /// Radius of gyration of each frame, and those about the axes x, y and z, Å.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, weights))]
-pub fn gyration<'py>(
+pub(crate) fn gyration<'py>(
     py: Python<'py>,
     n_atoms: usize,
     weights: Option<PyReadonlyArray1<'py, f64>>,

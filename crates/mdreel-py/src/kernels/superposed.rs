@@ -14,7 +14,11 @@ use crate::computation::Computation;
 
 /// Atoms, shape (n_atoms,), their reference, shape (n_atoms, 3), Å, and their weights.
 #[derive(FromPyObject)]
-pub struct Given<'py>(PyReadonlyArray1<'py, u32>, PyReadonlyArray2<'py, f64>, Option<PyReadonlyArray1<'py, f64>>);
+pub(crate) struct Given<'py>(
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray2<'py, f64>,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
 
 impl<'py> Given<'py> {
     fn group(&self) -> PyResult<Group> {
@@ -37,7 +41,7 @@ impl<'py> Given<'py> {
 /// alone, as they are.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, fitted, groups))]
-pub fn group_rmsd<'py>(
+pub(crate) fn group_rmsd<'py>(
     py: Python<'py>,
     n_atoms: usize,
     fitted: Option<Given<'py>>,
@@ -53,7 +57,7 @@ pub fn group_rmsd<'py>(
 /// RMSD of each frame of `n_atoms` atoms after those that are `fitted` were superposed, Å, and sums for each of `atoms` of its
 /// displacement from `reference`, shape (n, 3), Å, and of the square of that: x, y, z, square.
 #[pyfunction]
-pub fn superposed_fluctuation<'py>(
+pub(crate) fn superposed_fluctuation<'py>(
     py: Python<'py>,
     n_atoms: usize,
     fitted: Given<'py>,
@@ -70,7 +74,7 @@ pub fn superposed_fluctuation<'py>(
 /// product of both, row after row of the upper triangle; after superposition of what is `fitted`, if anything is.
 #[pyfunction]
 #[pyo3(signature = (reference, fitted))]
-pub fn covariance<'py>(
+pub(crate) fn covariance<'py>(
     py: Python<'py>,
     reference: PyReadonlyArray2<'py, f64>,
     fitted: Option<Given<'py>>,
@@ -85,7 +89,7 @@ pub fn covariance<'py>(
 /// n_atoms, 3); after superposition of what is `fitted`, if anything is.
 #[pyfunction]
 #[pyo3(signature = (origin, directions, fitted))]
-pub fn projection<'py>(
+pub(crate) fn projection<'py>(
     py: Python<'py>,
     origin: PyReadonlyArray2<'py, f64>,
     directions: PyReadonlyArray3<'py, f64>,

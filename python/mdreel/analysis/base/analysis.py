@@ -1,4 +1,4 @@
-"""What all analyses have in common: a trajectory, results, and what they cost."""
+"""Base class of all analyses."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -12,7 +12,6 @@ from mdreel._core import Computation, Source, Transformation
 from mdreel.analysis.base.frame_columns import columns_of
 from mdreel.analysis.base.observer import Observed, Observer, ResultsView
 from mdreel.analysis.base.one_pass import run as run_together
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
 from mdreel.errors import MismatchError, UnsupportedError
@@ -22,6 +21,7 @@ from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
 from mdreel.execution.source_name import name_of
+from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing

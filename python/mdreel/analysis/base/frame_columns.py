@@ -1,4 +1,4 @@
-"""What of the results has a value for each frame, as columns of a table."""
+"""Per-frame results as columns of a table."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""One pass: several analyses of the same frames, each of which is read once."""
+"""Several analyses in one pass over the frames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from mdreel._core import Pass
 from mdreel.analysis.base.observer import views_of
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import MismatchError
@@ -20,6 +19,7 @@ from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
 from mdreel.execution.memory import bytes_of
 from mdreel.execution.pipeline import run as run_job
+from mdreel.execution.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

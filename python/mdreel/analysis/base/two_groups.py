@@ -1,4 +1,4 @@
-"""What analyses of pairs of atoms have in common: two groups of one Universe."""
+"""Base class of analyses of two groups of atoms."""
 
 from typing import TYPE_CHECKING
 

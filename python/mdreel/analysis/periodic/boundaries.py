@@ -1,6 +1,16 @@
 """Requirements of an analysis on coordinates in a periodic cell."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.periodic.jumps import Jump
+from mdreel.execution.tally import Tally
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
 
 FOLLOWED = "run(transformations=[mdreel.transformations.nojump()]) in Python, --transform nojump on the command line"
 """How jumps are undone before any analysis."""
@@ -26,3 +36,30 @@ class Boundaries:
     whole: bool = False
     paths: bool = False
     remedy: str = FOLLOWED
+
+
+class HasBoundaries(Protocol):
+    """An analysis, as far as its atoms and its requirements on periodic boundaries are concerned."""
+
+    @property
+    def atomgroup(self) -> "AtomGroup":
+        """The atoms as they were given."""
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """Indices of the atoms, ascending."""
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """The requirements of the analysis."""
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """Indices of atoms whose molecules must be whole, ascending."""
+
+    @property
+    def keeps_positions(self) -> bool:
+        """Whether a run keeps the positions of all frames."""
+
+    def jump_in(self, tally: Tally) -> Jump | None:
+        """Return an atom that jumps across the cell in the positions that a run has kept, if there is one."""

@@ -1,4 +1,4 @@
-"""Warnings of molecules that the cell cuts and of atoms that jump, for the analyses of a run that these make wrong."""
+"""Warnings about broken molecules and jumping atoms in a periodic cell."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, Source
-from mdreel.analysis.base.tally import Tally
+from mdreel.analysis.periodic.boundaries import HasBoundaries
 from mdreel.analysis.periodic.broken_molecules import BrokenMolecule, find_broken
 from mdreel.analysis.periodic.jumps import find_jump_between
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.transformations import unwrap
 from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, StreamError
-from mdreel.execution.damage import caller_level
+from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
-    from mdreel.analysis.base.analysis import Analysis
     from mdreel.execution.job import Outcome
 
 
@@ -57,7 +57,7 @@ class BoundaryCheck:
 
     Parameters
     ----------
-    analyses : sequence of Analysis
+    analyses : sequence of HasBoundaries
         The analyses of the run.
     source : Source
         Their trajectory, as the run reads it.
@@ -73,7 +73,7 @@ class BoundaryCheck:
     a trajectory that grows cannot be read again: of such, the first one is read before the run, as references are.
     """
 
-    def __init__(self, analyses: "Sequence[Analysis]", source: Source) -> None:
+    def __init__(self, analyses: Sequence[HasBoundaries], source: Source) -> None:
         self._source = source
         self._whole = [one for one in analyses if one.boundaries.whole]
         self._paths = [one for one in analyses if one.boundaries.paths]
@@ -129,7 +129,7 @@ class BoundaryCheck:
 
     def _broken(
         self,
-        analysis: "Analysis",
+        analysis: HasBoundaries,
         frame: int,
         atoms: NDArray[np.uint32],
         positions: NDArray[np.float32],
@@ -157,7 +157,7 @@ class BoundaryCheck:
             # Jumps of particles that diffuse show from one frame to the next, those of a molecule over a long time.
             any(self._found_jump(analysis, some) for one in stretches for some in (one[:2], one))
 
-    def _found_jump(self, analysis: "Analysis", frames: NDArray[np.uint64]) -> bool:
+    def _found_jump(self, analysis: HasBoundaries, frames: NDArray[np.uint64]) -> bool:
         def read(frame: int) -> tuple[NDArray[np.float32], PeriodicCell | None]:
             positions, cell = self._read(frame, analysis.atoms)
             if positions is None:
@@ -175,7 +175,7 @@ class BoundaryCheck:
         return True
 
     def _add_jump(
-        self, analyses: "Sequence[Analysis]", atom: str, frames: tuple[int, int], distance: float, height: float
+        self, analyses: Sequence[HasBoundaries], atom: str, frames: tuple[int, int], distance: float, height: float
     ) -> None:
         """Add a jump, or the names of analyses to one that is known."""
         remedy = f"Undo the jumps: {analyses[0].boundaries.remedy}"
@@ -204,7 +204,7 @@ class BoundaryCheck:
         return read.positions[0], PeriodicCell.of(read.vectors[0]) if read.has_cell[0] else None
 
 
-def _finding_of(analyses: "Sequence[Analysis]", molecule: BrokenMolecule, frame: int) -> Finding:
+def _finding_of(analyses: Sequence[HasBoundaries], molecule: BrokenMolecule, frame: int) -> Finding:
     universe = analyses[0].atomgroup.universe
     one, other = (_atom(universe, index) for index in molecule.atoms)
     what = (
@@ -224,7 +224,7 @@ def _finding_of(analyses: "Sequence[Analysis]", molecule: BrokenMolecule, frame:
     return Finding(BrokenMoleculeWarning, _names(analyses), what, remedy)
 
 
-def _names(analyses: "Sequence[Analysis]") -> tuple[str, ...]:
+def _names(analyses: Sequence[HasBoundaries]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(type(one).__name__ for one in analyses))
 
 

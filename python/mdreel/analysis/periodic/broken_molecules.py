@@ -1,4 +1,4 @@
-"""Detection of molecules that the boundary of the periodic cell cuts."""
+"""Detection of molecules that the periodic boundary breaks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

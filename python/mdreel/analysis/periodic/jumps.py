@@ -1,4 +1,4 @@
-"""Detection of atoms that jump from one side of the periodic cell to the other."""
+"""Detection of atoms that jump across the periodic cell."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The periodic cell of a frame: its heights, and differences of positions up to whole cells."""
+"""Heights of a periodic cell and minimum-image differences of positions."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,11 +1,11 @@
-"""The range of distances within which each pair of atoms has one image."""
+"""The largest distance at which each pair of atoms has a single image."""
 
 import math
 import warnings
 
-from mdreel.analysis.base.tally import Tally
 from mdreel.errors import RangeWarning
-from mdreel.execution.damage import caller_level
+from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 
 
 def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Backbones: N, CA, C and O of the residues of a protein, and the hydrogens of their amides."""
+"""Backbone atoms of a protein."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Groups: atoms that are moved along when others are superposed, each with its reference and weights."""
+"""Groups that move along with a superposition, for group RMSDs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
-from mdreel.analysis.base.weights import weights_of
 from mdreel.analysis.topology.matching import Matching
 from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.reference_structure import Structure
+from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.trajectory.selection import Selection, selected
 

@@ -1,4 +1,4 @@
-"""Correspondence of atoms: whether two groups that are compared atom by atom hold the same atoms in the same order."""
+"""Correspondence of atoms between two structures."""
 
 import warnings
 from collections import Counter
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import AtomOrderWarning, MismatchError
-from mdreel.execution.damage import caller_level
+from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup

@@ -1,4 +1,4 @@
-"""Van der Waals radii: how large atoms are, by their elements."""
+"""Van der Waals radii by element."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel.analysis.periodic.unit_check import check_radius
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.foundation.unit_check import check_radius
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup

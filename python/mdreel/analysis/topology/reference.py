@@ -1,4 +1,4 @@
-"""References: structures that frames are compared with."""
+"""References from atom groups, Universes, arrays and frames."""
 
 from typing import TYPE_CHECKING, TypeGuard
 

@@ -1,4 +1,4 @@
-"""Structures that atoms are compared with or superposed on: where each atom of a selection is in the reference."""
+"""Positions of a selection in a reference structure."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self

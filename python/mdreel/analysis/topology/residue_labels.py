@@ -1,4 +1,4 @@
-"""Labels of residues: segment, name, number and insertion code, which together tell residues apart."""
+"""Unique labels of residues: segment, name, number and insertion code."""
 
 from collections import Counter
 from dataclasses import dataclass

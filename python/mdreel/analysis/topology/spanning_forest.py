@@ -1,4 +1,4 @@
-"""Spanning forests: for each atom of a molecule one that it is bonded to and that comes before it."""
+"""Spanning forests of bonds, by which molecules are made whole."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self

@@ -1,4 +1,4 @@
-"""Torsions: which four atoms of a protein make phi, psi, omega and chi1 to chi4 of each residue."""
+"""Atoms of the torsions phi, psi, omega and chi1 to chi4."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Analyses that users write frame by frame, as subclasses, with an AtomGroup of the worker's."""
+"""Base class of analyses that users write frame by frame."""
 
 import copy
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, fold
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.user.block_results import Aggregator, Joined, blocks_of, check_blocks
 from mdreel.analysis.user.frames_fold import FramesFold
-from mdreel.analysis.user.held_atoms import atoms_held
 from mdreel.analysis.user.object_state import OfFrame, raising_for, sent
+from mdreel.analysis.user.referenced_atoms import atoms_held
 from mdreel.analysis.user.user_functions import whole_of
 from mdreel.analysis.user.worker_task import Known
 from mdreel.errors import FunctionError
 from mdreel.execution.job import Outcome
+from mdreel.execution.tally import Tally
 from mdreel.results.results import Results
 from mdreel.timing.spans import SPAN
 from mdreel.trajectory.opener import Trajectory

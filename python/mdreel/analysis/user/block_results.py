@@ -1,4 +1,4 @@
-"""What an analysis of a user's has left of blocks of frames, and how that becomes one."""
+"""Results that a user's analysis leaves for each block, and their merging."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

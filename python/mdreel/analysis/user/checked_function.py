@@ -1,4 +1,4 @@
-"""Functions of users whose results are checked: numbers, of the same shape for every frame."""
+"""User functions with checked return values."""
 
 import pickle
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A fold that calls an analysis of a user's for each frame, over a Universe of the worker's."""
+"""Calls of a user's analysis for each frame in a worker."""
 
 from __future__ import annotations
 

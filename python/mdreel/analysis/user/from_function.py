@@ -1,4 +1,4 @@
-"""Own functions: what a user's function makes of frames, on every executor."""
+"""Analyses made from user functions."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, fold, function
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.user.checked_function import Checked
 from mdreel.analysis.user.reducers import (
@@ -24,6 +23,7 @@ from mdreel.analysis.user.reducers import (
 )
 from mdreel.analysis.user.user_functions import Fold, name_of, whole_of
 from mdreel.errors import FunctionError, MismatchError
+from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:

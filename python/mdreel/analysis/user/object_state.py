@@ -1,4 +1,4 @@
-"""State of an object of a user's: what code that runs in workers has changed of it, and what reads that elsewhere."""
+"""Changes that workers make to a user's object."""
 
 import io
 import pickle

@@ -1,4 +1,4 @@
-"""Positions of which only some atoms were read: those of any other atom raise."""
+"""Positions of partly read frames, which raise for unread atoms."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn

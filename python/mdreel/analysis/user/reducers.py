@@ -1,4 +1,4 @@
-"""Reducers: what is made of the values of all frames of an own function."""
+"""Reducers of the values that a user function returns."""
 
 import pickle
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Code of users: how it is sent to other processes, what is said of it where it raises, and folds over frames."""
+"""Transport of user functions to workers, and their errors."""
 
 import io
 import pickle

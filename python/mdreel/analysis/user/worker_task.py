@@ -1,4 +1,4 @@
-"""What a worker is sent of an analysis of a user's, and of the Universe that this is about."""
+"""The task that a worker receives for a user's analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Universe of a worker: the topology, and the frame at hand, of which only what was read can be looked at."""
+"""The Universe of a worker, restricted to the atoms that were read."""
 
 import weakref
 from collections.abc import Iterator

@@ -231,8 +231,9 @@ def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any
     if request.timing is None and request.report is None:
         return
     from mdreel.timing.environment import versions
-    from mdreel.timing.files import Record, write_record
+    from mdreel.timing.files import write_record
     from mdreel.timing.limits import measure_limits
+    from mdreel.timing.record import Record
 
     # The run itself loads some packages, whose versions the record has.
     record = Record(timing, {**environment, "versions": versions()}, measure_limits(request.trajectories[0]), title)

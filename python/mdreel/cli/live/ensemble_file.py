@@ -15,8 +15,8 @@ from mdreel.foundation.toml_file import read_toml
 if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.base.analysis import Analysis
-    from mdreel.live.ensemble.observation import Inquiry
-    from mdreel.live.ensemble.table import EnsembleTable
+    from mdreel.live.ensemble.configuration import EnsembleTable
+    from mdreel.live.ensemble.replica_analyses import Inquiry
 
 _OF_ANALYSES = ("topology", "run", "analysis")
 _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
@@ -62,7 +62,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     CommandError
         If something in it is unknown, missing, of a wrong type, or does not go together.
     """
-    from mdreel.live.ensemble.table import EnsembleTable, check_analysis, table_of
+    from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, table_of
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=runs_commands)
@@ -105,7 +105,7 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
     from mdreel._core import Source
     from mdreel.analysis.named_transformations import transformed_by_name
     from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-    from mdreel.live.ensemble.observation import Inquiry
+    from mdreel.live.ensemble.replica_analyses import Inquiry
 
     request, analyses = task.request, list(task.analyses.values())
     with failing_with(ExitCode.INPUT):
@@ -133,7 +133,7 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
 
 def schema_of_ensemble_files() -> dict[str, Any]:
     """Return the JSON Schema of files of ensembles."""
-    from mdreel.live.ensemble.table import schema_of_ensembles
+    from mdreel.live.ensemble.configuration import schema_of_ensembles
 
     recipe, table = recipe_format(analysis_commands()).schema(), schema_of_ensembles()
     about = {"type": "string", "description": "What its tables are called.  [default: its type]"}
@@ -152,7 +152,7 @@ def schema_of_ensemble_files() -> dict[str, Any]:
 
 
 def _wanted(name: str, one: AnalysisRequest, n_atoms: int, request: Request) -> Any:
-    from mdreel.live.ensemble.observation import Wanted
+    from mdreel.live.ensemble.replica_analyses import Wanted
 
     facts = {"topology": str(request.topology), "selection": one.selection, "n_atoms": n_atoms, **one.spec.facts}
     return Wanted(name, one.spec.title, lambda analysis: one.spec.tabulate(analysis).columns, facts)

@@ -10,7 +10,7 @@ from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo
 
 if TYPE_CHECKING:
-    from mdreel.live.channels.replay import Pace
+    from mdreel.live.producers.replay import Pace
 
 EXAMPLES = """\
 Examples:
@@ -69,8 +69,8 @@ def produce(
         raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
 
     from mdreel.execution.progress import Progress
-    from mdreel.live.channels.replay import replay
     from mdreel.live.channels.staging import Staging
+    from mdreel.live.producers.replay import replay
     from mdreel.trajectory.read import read
 
     with failing_with(ExitCode.INPUT):
@@ -98,7 +98,7 @@ def produce(
 
 def _pace(rate: str | None) -> "Pace | None":
     """Return what was typed."""
-    from mdreel.live.channels.replay import Pace
+    from mdreel.live.producers.replay import Pace
 
     if rate is None:
         return None

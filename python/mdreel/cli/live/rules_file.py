@@ -15,7 +15,7 @@ from mdreel.cli.live.running_input import EVERY_SECONDS
 from mdreel.foundation.toml_file import read_toml
 
 if TYPE_CHECKING:
-    from mdreel.live.steering.plan import Plan
+    from mdreel.live.steering.rules_file import Plan
 
 _TABLES = ("rule", "action", "engine")
 
@@ -44,7 +44,7 @@ class RulesFile:
     @property
     def reach(self) -> str:
         """How the engine is reached."""
-        from mdreel.live.steering.plan import REQUESTS, SIGNALS
+        from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
 
         return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)
 
@@ -59,7 +59,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     """
     path = required_path(path, "which rules? (mdreel steer rules.toml)")
 
-    from mdreel.live.steering.plan import check_series, plan_of
+    from mdreel.live.steering.rules_file import check_series, plan_of
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=True)
@@ -83,7 +83,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
 
 def schema_of_steering() -> dict[str, Any]:
     """Return the JSON Schema of files of rules."""
-    from mdreel.live.steering.plan import SERIES, schema_of_plans
+    from mdreel.live.steering.rules_file import SERIES, schema_of_plans
 
     recipe, plan = recipe_format(analysis_commands()).schema(), schema_of_plans()
     each = recipe["properties"]["analysis"]["items"]["oneOf"]

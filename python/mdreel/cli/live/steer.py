@@ -22,7 +22,7 @@ from mdreel.cli.output import echo, echo_json
 if TYPE_CHECKING:
     import subprocess
 
-    from mdreel.live.steering.reach import Reach
+    from mdreel.live.steering.engine_control import Reach
     from mdreel.live.steering.steer import Observed, Steered
 
 EXAMPLES = """\
@@ -187,7 +187,7 @@ def _steered(
 @contextmanager
 def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """Start the engine, and wait until what is there is its own, and not of a run before."""
-    from mdreel.live.steering.engine import engine
+    from mdreel.live.steering.engine_process import engine
 
     before = _state_of(place)
     with engine(command) as process:
@@ -257,8 +257,8 @@ def _observed(task: RulesFile, prepared: PreparedAnalyses) -> "list[Observed]":
 
 
 def _reach(task: RulesFile, place: Path, process: "subprocess.Popen[bytes] | None") -> "Reach":
-    from mdreel.live.steering.plan import REQUESTS
-    from mdreel.live.steering.reach import ByRequests, BySignal
+    from mdreel.live.steering.engine_control import ByRequests, BySignal
+    from mdreel.live.steering.rules_file import REQUESTS
 
     table, folder = task.plan.engine, task.path.absolute().parent
     if task.reach == REQUESTS:

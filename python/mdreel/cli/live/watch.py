@@ -11,7 +11,7 @@ from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
-    from mdreel.live.watch.seen import Seen
+    from mdreel.live.watch.snapshot import Seen
     from mdreel.live.watch.watcher import Watcher
 
     Look = Callable[[], Sequence[Seen]]
@@ -132,13 +132,13 @@ def _print(look: "Look", interval: float, as_json: bool) -> None:
 
 
 def _lines(seen: "Sequence[Seen]") -> list[str]:
-    from mdreel.live.watch.lines import lines
+    from mdreel.live.watch.text_lines import lines
 
     return lines(seen, time.time())
 
 
 def _state(seen: "Sequence[Seen]") -> dict[str, Any]:
-    from mdreel.live.watch.facts import facts_of
+    from mdreel.live.watch.snapshot_json import facts_of
 
     return {"time": time.time(), "channels": [facts_of(one) for one in seen]}
 

@@ -102,7 +102,7 @@ def _check(nested: NestedCommand) -> None:
 def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_system: str | None) -> "Advice":
     """Sample the analyses."""
     from mdreel.cli.analyses.runner import open_files, prepare
-    from mdreel.cluster.advice.advice import advise as advise_on
+    from mdreel.cluster.advice.advise import advise as advise_on
     from mdreel.cluster.advice.target import target_of
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 

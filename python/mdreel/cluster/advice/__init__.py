@@ -1,6 +1,7 @@
 """Advice: how to run an analysis, from a short sample of it, the guidelines of the literature, and a model."""
 
-from mdreel.cluster.advice.advice import Advice, advice_of, advise
+from mdreel.cluster.advice.advice import Advice
+from mdreel.cluster.advice.advise import advice_of, advise
 from mdreel.cluster.advice.sample import FrameCost, Sample
 from mdreel.cluster.advice.target import Target, target_of
 

@@ -1,4 +1,4 @@
-"""Guidelines: what the literature says one should do, as functions of numbers.
+"""Guidelines of the papers as functions of measured ratios.
 
 Sources
 -------

@@ -1,4 +1,4 @@
-"""The model: how long a run takes with a number of workers, from what a sample of it took.
+"""Model of the run time for a number of workers.
 
 The formulas, with what they leave out, are in ``docs/advise.md``.
 """

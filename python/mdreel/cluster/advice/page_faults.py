@@ -1,4 +1,4 @@
-"""Fresh memory: what it costs that the system gives memory that nobody has touched before."""
+"""Cost of page faults in fresh memory."""
 
 import mmap
 from time import perf_counter

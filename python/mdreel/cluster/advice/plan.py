@@ -1,4 +1,4 @@
-"""Plans: one way of running an analysis."""
+"""Plans of how to run an analysis."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Samples: what a few stretches of a trajectory cost, from which the rest is told."""
+"""Cost of a frame, measured on a short sample of a trajectory."""
 
 import importlib.util
 import warnings
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, Source
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.one_pass import job_of
-from mdreel.analysis.base.tally import Tally
 from mdreel.analysis.distance_matrix import DistanceMatrix
 from mdreel.analysis.user.analysis_base import AnalysisBase
 from mdreel.analysis.user.from_function import FunctionAnalysis
@@ -28,6 +27,7 @@ from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
+from mdreel.execution.tally import Tally
 from mdreel.results.results import Results
 from mdreel.timing.environment import environment_of
 from mdreel.timing.spans import NO_BLOCK

@@ -1,4 +1,4 @@
-"""Targets: the machine that advice is for: its nodes, its cores, and where the trajectory lies."""
+"""Target machines: nodes, cores and file system."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Digests of objects with the code that they run, the same in each process that has the same code and values."""
+"""Digests of objects and of the code that they run."""
 
 from __future__ import annotations
 

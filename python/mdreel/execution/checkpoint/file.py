@@ -1,4 +1,4 @@
-"""Checkpoints: the finished parts of a run, in a file, so that a run that was killed goes on where it was.
+"""Checkpoint files, which let an interrupted run continue.
 
 The file is only ever appended to; `checkpoint_records` says what a record is. What a kill leaves of the last one is cut
 off when the run goes on. The first record says what the run is about, the second how it is cut into blocks, every other

@@ -1,4 +1,4 @@
-"""What the bytecode of a function says: what it does, and which globals and modules it uses."""
+"""Globals, modules and instructions in the bytecode of a function."""
 
 from __future__ import annotations
 

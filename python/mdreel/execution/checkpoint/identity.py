@@ -1,4 +1,4 @@
-"""What a checkpoint is about: what must not change between a run that was killed and the one that goes on."""
+"""Identity of a run, which must match that of a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secret key of a user, with which checkpoints are authenticated."""
+"""The user's secret key that authenticates checkpoints."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What of MDAnalysis's groups and Universes decides a result; known by their names, so that nothing is imported."""
+"""State of MDAnalysis objects that determines a result."""
 
 from __future__ import annotations
 

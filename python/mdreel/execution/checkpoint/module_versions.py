@@ -1,4 +1,4 @@
-"""Where a module comes from: Python, an installed distribution with a version, or a user's own files."""
+"""Origin and version of Python modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a checkpoint: bytes with a checksum, and with a code that only the key of the user makes.
+"""Authenticated records of a checkpoint.
 
 A record is its length, the checksum of its content and code, the content, and the code (HMAC-SHA256). The code is of
 the place of the record in the file, of the first record, which no two files share, and of the content. So nobody

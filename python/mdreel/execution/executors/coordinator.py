@@ -1,4 +1,4 @@
-"""The coordinator: what the process that hands out blocks does, whoever its workers are."""
+"""Coordinator that distributes blocks to workers in other processes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mdreel.errors import FormatError, MdreelError, WorkerError
+from mdreel.execution.executors.batches import Ticket, Tickets
 from mdreel.execution.executors.ordered_merge import Gathering
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.tickets import Ticket, Tickets
 from mdreel.execution.span_log import SpanLog
 from mdreel.timing.spans import COORDINATOR
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mdreel.execution.choices import Schedule
     from mdreel.execution.job import Outcome
     from mdreel.execution.work import Work
-    from mdreel.timing.crew import Member
+    from mdreel.timing.workers import Member
 
 BYTES_AHEAD = 256 << 20
 """What results may take that wait for those of a frame before them, unless memory is given."""

@@ -1,4 +1,4 @@
-"""The interface of executors."""
+"""Interface of executors."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable

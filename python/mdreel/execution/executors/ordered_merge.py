@@ -1,4 +1,4 @@
-"""Gathering: parts come in any order, and are merged in that of the blocks."""
+"""Merging of partial results in the order of blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces: objects on their way to another process, whose arrays are sent from where they are."""
+"""Pickling with out-of-band buffers."""
 
 from __future__ import annotations
 

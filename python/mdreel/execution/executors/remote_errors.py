@@ -1,4 +1,4 @@
-"""Failures: errors that travel from the worker that met them."""
+"""Errors that travel from a worker to the caller."""
 
 import pickle
 import traceback

@@ -1,4 +1,4 @@
-"""Insisting: what a signal raises is raised again where a library has swallowed it.
+"""Reraising of exceptions from signal handlers that a library has suppressed.
 
 An exception that a signal handler raises while an object is destroyed goes no further than that, and libraries that
 talk to servers do much when objects are destroyed. And what must not be cut in two, since others take part in it, has

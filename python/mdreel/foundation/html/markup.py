@@ -1,4 +1,4 @@
-"""Markup: elements of HTML and SVG. Whatever is not markup already is escaped."""
+"""HTML and SVG elements with escaped text."""
 
 from collections.abc import Iterable
 from html import escape

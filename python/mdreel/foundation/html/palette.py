@@ -1,4 +1,4 @@
-"""The colours of pages: one for each kind of time, in every figure, by day and by night."""
+"""Colours of pages in light and dark mode."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Archives of channels: each frame in a file, once and in order, whoever dies meanwhile."""
+"""Archiving of a channel to a file, each frame once and in order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

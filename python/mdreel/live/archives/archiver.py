@@ -1,4 +1,4 @@
-"""Who writes an archive: takes frames as a member of a group, and commits them with the length of the file."""
+"""Archiver, which writes frames and commits its position in the stream."""
 
 import errno
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
-from mdreel.live.archives.committed import Committed
+from mdreel.live.archives.commit_record import Committed
 from mdreel.live.archives.core_formats import EncodedFrames
 from mdreel.live.archives.frames import ArchivedFrame
 from mdreel.live.archives.h5md import H5mdFrames

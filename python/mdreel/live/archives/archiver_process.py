@@ -1,4 +1,4 @@
-"""Archives beside a simulation: the process that writes one, as its producer sees it."""
+"""Archiver process of a producer."""
 
 import os
 import pickle

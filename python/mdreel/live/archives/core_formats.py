@@ -1,4 +1,4 @@
-"""Archives in formats of which the core makes the bytes frame by frame."""
+"""Archives in the formats that the core encodes."""
 
 import warnings
 from dataclasses import asdict

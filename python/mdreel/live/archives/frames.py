@@ -1,4 +1,4 @@
-"""Frames as archives keep them: in float32, whatever they are published as."""
+"""Conversion of frames to float32 for archives."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self

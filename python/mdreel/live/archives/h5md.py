@@ -1,4 +1,4 @@
-"""Archives in H5MD: frames are kept as they come in a file of records, of which the H5MD file is made at the end.
+"""Archives in H5MD.
 
 A file of HDF5 whose writer is killed cannot be read any more, and how it looks depends on when it was flushed.
 """

@@ -1,4 +1,4 @@
-"""Archives, as a producer is told of them."""
+"""Archive options of a producer."""
 
 import fcntl
 import os

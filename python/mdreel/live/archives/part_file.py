@@ -1,4 +1,4 @@
-"""The file of an archive while it is not whole: bytes behind those that were committed are cut off."""
+"""Partial archive files."""
 
 import errno
 import fcntl

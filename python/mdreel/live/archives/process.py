@@ -1,4 +1,4 @@
-"""The process that writes the archive of a producer; `mdreel.live.archives.archiver_process` starts it.
+"""Main program of the archiver process.
 
 ``python -m mdreel.live.archives.process CHANNEL FILE PRECISION GROUP FORCE`` says on its output when it has joined the
 channel, or the error, pickled, that keeps it from that; what comes later is said on its error output, in one line.

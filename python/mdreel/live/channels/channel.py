@@ -1,4 +1,4 @@
-"""Channels by their names: what analyses and consumers of one's own are opened from."""
+"""Channels as trajectories for analyses and consumers."""
 
 import errno
 import shutil

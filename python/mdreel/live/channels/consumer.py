@@ -1,4 +1,4 @@
-"""Consumers: analyses of one's own that take the frames of a channel one by one."""
+"""Consumers, which take the frames of a channel one by one."""
 
 import warnings
 from collections.abc import Iterator

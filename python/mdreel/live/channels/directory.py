@@ -1,4 +1,4 @@
-"""Where the channels of a user live, and which names they may have."""
+"""Directories and names of channels."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What encoders are told of frames before the first."""
+"""Description of frames that an encoder needs before the first one."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A frame that a consumer has taken."""
+"""Frames that a consumer has taken."""
 
 from typing import Any, Self
 

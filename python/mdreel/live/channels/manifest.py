@@ -1,4 +1,4 @@
-"""The manifest of a channel: what holds for all of its frames."""
+"""Manifests of channels."""
 
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""Rejects: messages and connections that were refused, counted, and reported without flooding a log."""
+"""Counts and rate-limited reports of refused messages and connections."""
 
 import threading
 from collections.abc import Callable

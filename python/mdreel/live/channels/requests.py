@@ -1,4 +1,4 @@
-"""Requests to a simulation: stop, write a checkpoint, publish more seldom. It looks at them between two frames.
+"""Requests to a running simulation: stop, checkpoint, change stride.
 
 A request is a file in the folder ``requests`` of the channel's directory, and so is its answer. Both appear by a
 rename, whole. A producer takes a request by a rename, too, so that who has asked can withdraw it until then.

@@ -1,4 +1,4 @@
-"""Sections of frames: what a frame holds of its atoms, as the numbers in which a channel stores it."""
+"""Sections of frames: positions, velocities and other per-atom arrays."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Staging: where frames are kept, so that they survive the memory of the node."""
+"""Staging of frames on a local disk."""
 
 from dataclasses import dataclass
 from os import PathLike

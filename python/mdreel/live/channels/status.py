@@ -1,4 +1,4 @@
-"""The state of channels, for who looks at them and takes no part."""
+"""Status of channels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What reporters of engines do behind each frame, whatever the engine: checkpoints, and what they are asked to do."""
+"""Checkpoints and requests that engine reporters carry out between frames."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -8,8 +8,8 @@ from typing import TypeAlias
 from mdreel.errors import MismatchError
 from mdreel.foundation.atomic_files import give_name
 from mdreel.foundation.untrusted_input import shown
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.requests import Request
+from mdreel.live.producers.producer import Producer
 
 _MOST_STRIDE = 2**31 - 1
 """Engines count the steps of a run with 32 bits."""

@@ -1,4 +1,4 @@
-"""LAMMPS as a producer: its runs, cut where frames are due, which are published, and what it is asked is done there."""
+"""LAMMPS as a producer."""
 
 from os import PathLike
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.engine_commands import Obeying
 from mdreel.live.engines.imd.dialects import DIALECTS
+from mdreel.live.producers.producer import Producer
 
 _UNITS = ("metal", "real")
 _TEMPERATURE = "temperature"

@@ -1,4 +1,4 @@
-"""OpenMM as a producer: a reporter that publishes frames, and does what the simulation is asked between them."""
+"""OpenMM reporter that publishes frames on a channel."""
 
 import os
 from functools import partial
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
-from mdreel.live.channels.producer import Producer
 from mdreel.live.engines.engine_commands import Obeying
+from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
 

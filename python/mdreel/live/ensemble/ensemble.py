@@ -1,4 +1,4 @@
-"""Ensembles: many simulations as one, each a replica with a channel, all of them analysed by this process."""
+"""Ensembles of simulations, started and analysed by one process."""
 
 import json
 from collections import deque
@@ -13,12 +13,12 @@ from typing import Any
 from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.atomic_files import replacing
 from mdreel.foundation.untrusted_input import content_of, object_of
-from mdreel.live.ensemble.ending import end_all
+from mdreel.live.ensemble.configuration import STATE_FOLDER, EnsembleTable
 from mdreel.live.ensemble.journal import Past, past_of
-from mdreel.live.ensemble.observation import Inquiry
 from mdreel.live.ensemble.replica import RUNNING, Replica
-from mdreel.live.ensemble.table import STATE_FOLDER, EnsembleTable
-from mdreel.live.ensemble.tables import Tables
+from mdreel.live.ensemble.replica_analyses import Inquiry
+from mdreel.live.ensemble.result_tables import Tables
+from mdreel.live.ensemble.shutdown import end_all
 
 _LOOK_SECONDS = 0.05
 """How long to rest when nothing has come: rings have room for what comes meanwhile."""

@@ -1,4 +1,4 @@
-"""The journal of a replica: what became of it, as lines of JSON; by it one manager follows another that was killed."""
+"""Journal of a replica as JSON lines."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""A replica: one of many simulations, its directory, its channel, its program, its analyses."""
+"""Replicas of an ensemble."""
 
 import gc
 import os
@@ -12,11 +12,11 @@ from mdreel.errors import MdreelError, MismatchError
 from mdreel.live.channels.channel import Channel
 from mdreel.live.channels.directory import make_folder_for, place_of
 from mdreel.live.channels.status import Status
+from mdreel.live.ensemble.configuration import STATE_FOLDER, EnsembleTable
 from mdreel.live.ensemble.journal import ENDING, Journal, Past
-from mdreel.live.ensemble.observation import Inquiry, Observation
-from mdreel.live.ensemble.program import Program, end_left, end_stray, said_of
-from mdreel.live.ensemble.table import STATE_FOLDER, EnsembleTable
-from mdreel.live.ensemble.tables import Tables
+from mdreel.live.ensemble.replica_analyses import Inquiry, Observation
+from mdreel.live.ensemble.replica_process import Program, end_left, end_stray, said_of
+from mdreel.live.ensemble.result_tables import Tables
 
 OUTPUT = "output.log"
 """The file in a replica's directory behind which goes what its program says."""

@@ -1,4 +1,4 @@
-"""Managed directories for programs that know nothing of mdreel: their ``open`` and ``close`` are stood in for."""
+"""Managed directories for unmodified programs, through a preloaded library."""
 
 import os
 import subprocess

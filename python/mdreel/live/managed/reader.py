@@ -1,4 +1,4 @@
-"""Managed directories, for those who read: files that are seen when they are whole, and waited for."""
+"""Reading side of managed directories."""
 
 import os
 from collections.abc import Iterator

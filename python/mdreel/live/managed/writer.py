@@ -1,4 +1,4 @@
-"""Managed directories, for those who write: a file is published when it is closed, and seen by nobody before."""
+"""Writing side of managed directories."""
 
 import errno
 import shutil

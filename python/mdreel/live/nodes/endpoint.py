@@ -1,4 +1,4 @@
-"""Addresses of servers, as tcp/10.0.0.1:7447."""
+"""Addresses of servers, such as tcp/10.0.0.1:7447."""
 
 import ipaddress
 import re

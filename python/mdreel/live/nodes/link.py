@@ -1,4 +1,4 @@
-"""Links between nodes: the settings of Zenoh that follow from an address and from who may connect."""
+"""Zenoh settings of a connection between nodes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tokens of servers at loopback addresses, which relays of the same user on the same machine find by themselves."""
+"""Tokens of servers at loopback addresses."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What servers and relays say to each other. Nothing of a message is believed before it was checked.
+"""Validated messages between servers and relays.
 
 Every message begins with 16 bytes: ``MDRN``, the version, its kind, two zeros, the session; all numbers little endian.
 A session is a number that a relay invents whenever it joins; what is said in others is not listened to.

@@ -1,4 +1,4 @@
-"""Relays: where consumers are, they publish the frames of another node's channel on one of this node."""
+"""Relays, which publish a channel of another node on this node."""
 
 import threading
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from mdreel.live.channels.rejections import Rejects
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.endpoint import check_endpoint
 from mdreel.live.nodes.link import connected
-from mdreel.live.nodes.local import LocalChannel
-from mdreel.live.nodes.passing import Passing, Relayed
+from mdreel.live.nodes.local_channel import LocalChannel
+from mdreel.live.nodes.relay_session import Passing, Relayed
 from mdreel.live.nodes.security import Security
 
 _LOOK_SECONDS = 0.2

@@ -1,4 +1,4 @@
-"""By what the two sides of a link know each other: tokens and certificates."""
+"""Tokens and certificates of connections between nodes."""
 
 from dataclasses import dataclass
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Senders: one thread of a server for each relay, which takes the frames of a channel and sends them ahead."""
+"""Sender threads of a server, one for each relay."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""Servers: where a simulation is, for relays on other nodes."""
+"""Servers, which send channels of this node to relays."""
 
 import queue
 import threading

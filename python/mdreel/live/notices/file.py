@@ -1,4 +1,4 @@
-"""The file of a notice, on the side of who writes it: lines of JSON, a bounded number of bytes."""
+"""Notice files on the writing side."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A notice: what an analysis on a channel says of itself."""
+"""Notices: progress and results that a live analysis publishes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

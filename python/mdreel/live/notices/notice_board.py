@@ -1,4 +1,4 @@
-"""What the analyses of a run let others see, while they run."""
+"""Notices of all analyses of a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel.analysis.base.observer import ResultsView
+from mdreel.live.notices.decimated_rows import MOST_ROWS, Thinned
 from mdreel.live.notices.file import NoticeFile, numbers, rows_of
 from mdreel.live.notices.notice import HEAD, End
-from mdreel.live.notices.thinned import MOST_ROWS, Thinned
 from mdreel.live.notices.timing import seconds_of
 from mdreel.timing.timing import Timing
 

@@ -1,4 +1,4 @@
-"""Processes of this machine, told apart from those that get their numbers later."""
+"""Identities of processes that survive the reuse of process numbers."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Notices, on the side of who looks at them: only what is new is read."""
+"""Notice files on the reading side."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Where the time of an analysis went, in the few words of a notice."""
+"""Timing of an analysis in a notice."""
 
 from mdreel.timing.timing import Timing
 

@@ -1,4 +1,4 @@
-"""Actions: what is done with a simulation by rule."""
+"""Actions of rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

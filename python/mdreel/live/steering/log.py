@@ -1,4 +1,4 @@
-"""The audit log: what a steering saw, did and failed to do, as lines of JSON."""
+"""Audit log of steering as JSON lines."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Rules: conditions on values that live analyses find, frame by frame."""
+"""Conditions on live results."""
 
 import math
 from collections import deque

@@ -1,4 +1,4 @@
-"""Steering: live results of analyses held against rules, and what follows."""
+"""Steering of a simulation by live results."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MdreelError, MismatchError
+from mdreel.live.steering.action_runner import Firing, Performer
+from mdreel.live.steering.engine_control import Reach
 from mdreel.live.steering.log import AuditLog, Moment
-from mdreel.live.steering.performer import Firing, Performer
-from mdreel.live.steering.plan import Plan
-from mdreel.live.steering.reach import Reach
-from mdreel.live.steering.watch import Verdict, Watch
+from mdreel.live.steering.rules_file import Plan
+from mdreel.live.steering.trigger import Verdict, Watch
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""What is seen, for Prometheus: its text format, version 0.0.4."""
+"""Metrics for Prometheus, text format 0.0.4."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from mdreel.foundation.printable import printable_lines
-from mdreel.live.watch.seen import ANALYSIS_STATES, STATES, Seen
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, Seen
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

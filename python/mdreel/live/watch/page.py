@@ -1,4 +1,4 @@
-"""The page: markup, style and script in one answer, which asks for nothing but what is seen."""
+"""The web page of `mdreel watch`."""
 
 import base64
 import hashlib

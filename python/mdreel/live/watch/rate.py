@@ -1,4 +1,4 @@
-"""How fast a number grows."""
+"""Rate of growth of a counter."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""The server of the page: local, read only, and for those who have the token."""
+"""Local, read-only HTTP server of `mdreel watch`."""
 
 import json
 import secrets
@@ -12,13 +12,13 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from mdreel.errors import MismatchError
-from mdreel.live.watch.access import Access
-from mdreel.live.watch.facts import facts_of
-from mdreel.live.watch.http import NO_PAGE, HttpServer
+from mdreel.live.watch.connections import NO_PAGE, HttpServer
 from mdreel.live.watch.metrics import CONTENT_TYPE, metrics
 from mdreel.live.watch.page import Page, page
-from mdreel.live.watch.seen import Seen
+from mdreel.live.watch.snapshot import Seen
+from mdreel.live.watch.snapshot_json import facts_of
 from mdreel.live.watch.sparkline import bars
+from mdreel.live.watch.token import Access
 from mdreel.live.watch.watcher import Watcher
 
 _MOST_OPEN = 16

@@ -1,4 +1,4 @@
-"""Sparklines: how a number went, in a few characters."""
+"""Sparklines of time series."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,4 +1,4 @@
-"""The log of steering beside a channel: what rules have seen and done."""
+"""Steering logs as `mdreel watch` shows them."""
 
 import os
 from collections.abc import Mapping

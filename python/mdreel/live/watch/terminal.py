@@ -1,4 +1,4 @@
-"""What is seen, on a terminal: channels, the analyses of each, and what rules have done."""
+"""Snapshots of channels on a terminal."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from mdreel.foundation.formatting import BYTES_PER_SECOND, amount, digits, percent
-from mdreel.live.watch.lines import value
-from mdreel.live.watch.seen import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import Seen, SeenAnalysis
 from mdreel.live.watch.sparkline import sparkline
 from mdreel.live.watch.steering import Event
+from mdreel.live.watch.text_lines import value
 
 _STYLES = {
     "running": "green",

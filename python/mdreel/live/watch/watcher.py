@@ -1,4 +1,4 @@
-"""The watcher: looks at channels again and again, and takes no part."""
+"""Watcher, which polls channels and notices."""
 
 import math
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from mdreel.foundation.printable import printable
 from mdreel.live.channels.directory import folder_of_channels, place_of
 from mdreel.live.channels.sections import most_bytes
 from mdreel.live.channels.status import Status, paths_of_channels
+from mdreel.live.notices.decimated_rows import Thinned
 from mdreel.live.notices.reader import NoticeReader, notices_of
-from mdreel.live.notices.thinned import Thinned
 from mdreel.live.watch.rate import Rate
-from mdreel.live.watch.seen import ANALYSIS_STATES, HISTORY, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, HISTORY, Seen, SeenAnalysis
 from mdreel.live.watch.steering import SteeringLog
 
 _MOST_KEPT = 600

@@ -1,4 +1,4 @@
-"""How long blocks took: a histogram."""
+"""Histogram of block times."""
 
 import math
 

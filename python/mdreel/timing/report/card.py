@@ -1,4 +1,4 @@
-"""Cards: the parts of the page, each with a heading, what it says in words, and what it shows."""
+"""Cards of the report page."""
 
 from mdreel.foundation.html.markup import Markup, element
 

@@ -1,4 +1,4 @@
-"""Where a run took place: commit, versions, machine, files."""
+"""Table of versions, machine and files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

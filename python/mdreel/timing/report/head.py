@@ -1,4 +1,4 @@
-"""The head of the page: what ran, how fast, what held it up."""
+"""Head of the report page: title, rate and bottleneck."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from mdreel.foundation.formatting import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
 from mdreel.foundation.html.markup import Markup, element
 from mdreel.foundation.html.palette import class_of
-from mdreel.timing.shares import shares_in_words
 from mdreel.timing.stragglers import STRAGGLER, Straggler
+from mdreel.timing.time_shares import shares_in_words
 from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 _MOST_NAMED = 8
 

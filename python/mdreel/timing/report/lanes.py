@@ -1,4 +1,4 @@
-"""Lanes: what is drawn one below the other, as ranks and workers are, however many there are."""
+"""Lanes of plots, one for each rank or worker."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Every observable of every rank, as a table."""
+"""Table of the observables of every rank."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

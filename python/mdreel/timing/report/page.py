@@ -1,4 +1,4 @@
-"""The report: a run as one page, which needs no network and no other file."""
+"""Report page of a run, self-contained HTML."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from mdreel.timing.report.task_stream import task_stream
 from mdreel.timing.report.throughput import against_limits, throughput
 
 if TYPE_CHECKING:
-    from mdreel.timing.files import Record
+    from mdreel.timing.record import Record
 
 ENDINGS = (".html", ".htm")
 

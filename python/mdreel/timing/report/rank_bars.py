@@ -1,4 +1,4 @@
-"""What the time of each rank consists of: a bar for each."""
+"""Bars of the time components of each rank."""
 
 from collections.abc import Callable, Mapping
 

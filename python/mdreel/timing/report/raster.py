@@ -1,4 +1,4 @@
-"""Rasters: amounts that accrue evenly while something lasts, summed in the columns of a picture."""
+"""Rasterization of intervals to the columns of a plot."""
 
 import numpy as np
 from numpy.typing import NDArray

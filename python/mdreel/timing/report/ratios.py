@@ -1,4 +1,4 @@
-"""What the run comes to: ratios with what the guidelines say of them, times, efficiency."""
+"""Ratios, efficiency and guidelines of a run."""
 
 import numpy as np
 

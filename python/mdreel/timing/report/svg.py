@@ -1,4 +1,4 @@
-"""Plots as inline SVG that fill the width they are given, while their text keeps its size.
+"""Inline SVG plots that fill their width and keep their text size.
 
 Places along an axis are per cent of the plot; what has many pieces is one path in a layer, which is stretched.
 """

@@ -1,4 +1,4 @@
-"""The task stream: what each worker did, over time."""
+"""Task stream of the workers over time."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Throughput: what came from storage and what was analysed, over time, and against what the machine can do."""
+"""Throughput of storage and analysis over time."""
 
 from collections.abc import Sequence
 

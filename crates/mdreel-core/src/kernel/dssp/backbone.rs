@@ -45,7 +45,13 @@ struct Before {
 impl Backbone {
     /// Takes it from a frame. Says whether all of it is finite.
     #[inline(always)]
-    pub fn read(&mut self, residues: &[Residue], rules: &Rules, from: Columns<'_>, images: Option<Periodic>) -> bool {
+    pub(crate) fn read(
+        &mut self,
+        residues: &[Residue],
+        rules: &Rules,
+        from: Columns<'_>,
+        images: Option<Periodic>,
+    ) -> bool {
         self.clear();
         self.images = images;
         let at = |atom: u32| [from.x, from.y, from.z].map(|column| f64::from(column[atom as usize]));
@@ -91,7 +97,7 @@ impl Backbone {
 
     /// The vector from CA of a residue to that of another, Å.
     #[inline(always)]
-    pub fn between_alphas(&self, from: usize, to: usize) -> [f64; 3] {
+    pub(crate) fn between_alphas(&self, from: usize, to: usize) -> [f64; 3] {
         shortest(self.images, self.alphas[from], self.alphas[to])
     }
 

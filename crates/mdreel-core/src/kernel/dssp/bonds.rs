@@ -36,7 +36,7 @@ struct Bond {
 impl Bonds {
     /// Finds those of a backbone; says whether all of it is finite.
     #[inline(always)]
-    pub fn find(&mut self, backbone: &Backbone, method: Method) -> bool {
+    pub(crate) fn find(&mut self, backbone: &Backbone, method: Method) -> bool {
         let amide = longest(backbone.amides.iter().map(|amide| &amide.half));
         let reach = reach(amide, longest(backbone.carbonyl_halves.iter()));
         // The amide of a residue and the carbonyls beside it are bonded by other means.
@@ -108,12 +108,12 @@ impl Bonds {
     }
 
     /// Whether N-H of a residue is bonded to C=O of another.
-    pub fn has(&self, donor: usize, acceptor: usize) -> bool {
+    pub(crate) fn has(&self, donor: usize, acceptor: usize) -> bool {
         self.of(donor).contains(&(acceptor as u32))
     }
 
     /// All, as donor and acceptor, in the order of the donors.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, usize)> {
         let n_residues = self.starts.len() - 1;
         (0..n_residues).flat_map(|donor| self.of(donor).iter().map(move |&acceptor| (donor, acceptor as usize)))
     }
@@ -127,7 +127,7 @@ impl Bonds {
 
     /// Those of a list, for tests.
     #[cfg(test)]
-    pub fn from_pairs(n_residues: usize, pairs: &[(usize, usize)]) -> Self {
+    pub(crate) fn from_pairs(n_residues: usize, pairs: &[(usize, usize)]) -> Self {
         let mut bonds = Bonds::default();
         let bond =
             |&(donor, acceptor): &(usize, usize)| Bond { donor: donor as u32, acceptor: acceptor as u32, energy: -1.0 };

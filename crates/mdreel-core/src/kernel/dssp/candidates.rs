@@ -47,7 +47,7 @@ pub(super) struct Limits {
 impl Candidates {
     /// Finds them; says whether all of a backbone is finite.
     #[inline(always)]
-    pub fn find(&mut self, backbone: &Backbone, limits: Limits) -> bool {
+    pub(crate) fn find(&mut self, backbone: &Backbone, limits: Limits) -> bool {
         self.found.clear();
         if backbone.carbonyls[0].len() <= FEW && is_apart_from_images(backbone, limits.reach) {
             self.enclose(backbone, limits.reach);

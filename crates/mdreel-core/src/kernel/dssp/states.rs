@@ -38,7 +38,7 @@ pub(super) struct Assignment {
 
 impl Assignment {
     /// Of a backbone with its bonds.
-    pub fn of(&mut self, method: Method, backbone: &Backbone, bonds: &Bonds) -> &[u8] {
+    pub(crate) fn of(&mut self, method: Method, backbone: &Backbone, bonds: &Bonds) -> &[u8] {
         let chains = &backbone.chains;
         self.find_turns(bonds, chains);
         self.states.clear();

@@ -54,7 +54,7 @@ struct EightCaps {
 impl Caps {
     /// Finds the caps of atom `from` among candidates, given the radii of all atoms, Å.
     #[inline(always)]
-    pub fn find<L: Lanes>(&mut self, from: u32, radii: &[f64], candidates: &mut Candidates) {
+    pub(crate) fn find<L: Lanes>(&mut self, from: u32, radii: &[f64], candidates: &mut Candidates) {
         self.found.clear();
         self.n_of_class = [0; N_CLASSES];
         let radius = radii[from as usize];
@@ -87,7 +87,7 @@ impl Caps {
 
     /// How many points of a sphere of radius 1 are in none of the caps.
     #[inline(always)]
-    pub fn n_open<L: Lanes>(&mut self, sphere: &Sphere) -> u32 {
+    pub(crate) fn n_open<L: Lanes>(&mut self, sphere: &Sphere) -> u32 {
         self.sort();
         self.set_bounds(sphere.spread);
         let mut n_open = 0;
@@ -172,7 +172,7 @@ impl Caps {
 impl Candidates {
     /// Forgets them.
     #[inline(always)]
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.n = 0;
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Sphere {
 
 impl Sphere {
     /// Of the golden spiral.
-    pub fn new(n_points: usize) -> Self {
+    pub(crate) fn new(n_points: usize) -> Self {
         let mut patches = Vec::with_capacity(n_points.div_ceil(LANES));
         cut(&mut golden_spiral(n_points), &mut patches);
         let cosine = patches.iter().map(Patch::least_cosine).fold(1.0, f64::min);

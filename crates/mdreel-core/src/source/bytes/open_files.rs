@@ -34,7 +34,7 @@ impl Default for OpenFiles {
 
 impl OpenFiles {
     /// At most `limit` files at a time.
-    pub fn with_limit(limit: usize) -> Self {
+    pub(crate) fn with_limit(limit: usize) -> Self {
         OpenFiles { limit: limit.max(1), queue: Mutex::default() }
     }
 
@@ -70,7 +70,7 @@ pub(super) struct Handle {
 
 impl Handle {
     /// Opens `path`; returns what the system says of the file as well.
-    pub fn open(path: &Path, access: Access) -> Result<(Self, std::fs::Metadata)> {
+    pub(crate) fn open(path: &Path, access: Access) -> Result<(Self, std::fs::Metadata)> {
         // Asked before it is opened: a pipe would keep its reader waiting for a writer.
         let kind = std::fs::metadata(path).map_err(|error| Error::io(path, error))?.file_type();
         if !kind.is_file() && !kind.is_dir() {
@@ -94,7 +94,7 @@ impl Handle {
     }
 
     /// The map of the file, made when it is first asked for; `None` where it is read instead.
-    pub fn map(&self) -> Option<&FileMap> {
+    pub(crate) fn map(&self) -> Option<&FileMap> {
         let make = || if self.may_map { FileMap::new(&self.file, self.len) } else { None };
         self.map.get_or_init(make).as_ref()
     }
@@ -116,7 +116,7 @@ pub(super) struct Reopened {
 }
 
 impl Reopened {
-    pub fn new(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
+    pub(crate) fn new(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
         let (handle, metadata) = Handle::open(path, access)?;
         let slot = Arc::new(Mutex::new(Some(Arc::new(handle))));
         open_files.enter(&slot);
@@ -124,12 +124,12 @@ impl Reopened {
         Ok(Reopened { path, access, identity, times, len: metadata.len(), slot, open_files })
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The open file. Fails when another file has its name by now.
-    pub fn handle(&self) -> Result<Arc<Handle>> {
+    pub(crate) fn handle(&self) -> Result<Arc<Handle>> {
         let mut slot = lock(&self.slot);
         if let Some(handle) = &*slot {
             return Ok(Arc::clone(handle));

@@ -3,7 +3,7 @@
 
 /// Asks for the cache line at `address`, wherever that is: nothing happens where nothing is.
 #[inline(always)]
-pub fn prefetch(address: *const u8) {
+pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which reads nothing; SSE is part of x86-64.
     unsafe {

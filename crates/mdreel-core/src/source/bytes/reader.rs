@@ -56,7 +56,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Says that nothing from `end` on will be wanted: up to there a server is asked ahead.
-    pub fn expect_until(&mut self, end: u64) {
+    pub(crate) fn expect_until(&mut self, end: u64) {
         self.stream.expect_until(end.min(self.file.len()));
     }
 

@@ -7,7 +7,7 @@ use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 
 /// The part of a block that lies within one segment, in the segment's own numbers.
-pub struct Piece {
+pub(crate) struct Piece {
     pub segment: usize,
     pub extent: Extent,
     /// The number of the segment's first frame; `None` where frames are counted from the block's beginning.
@@ -16,7 +16,7 @@ pub struct Piece {
 
 impl ChainSource {
     /// The parts of `frames` that lie within one segment each, in order.
-    pub fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
+    pub(crate) fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
         let firsts = self.first_frames()?;
         let n_frames = firsts[firsts.len() - 1];
         if let Some(frame) = frames.last().filter(|&frame| frame >= n_frames) {
@@ -39,7 +39,7 @@ impl ChainSource {
     }
 
     /// The parts of a range of the virtual file that lie within one segment each.
-    pub fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
+    pub(crate) fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
         let overlap = |segment: &Segment| {
             range.start.max(segment.bytes.start) - segment.bytes.start
                 ..range.end.min(segment.bytes.end).max(segment.bytes.start) - segment.bytes.start

@@ -28,7 +28,7 @@ pub enum Cells<D = Dataset> {
 
 impl<D> Cells<D> {
     /// The same cells with other datasets.
-    pub fn map<E>(self, mut change: impl FnMut(D) -> Result<E>) -> Result<Cells<E>> {
+    pub(crate) fn map<E>(self, mut change: impl FnMut(D) -> Result<E>) -> Result<Cells<E>> {
         Ok(match self {
             Cells::None => Cells::None,
             Cells::Fixed(cell) => Cells::Fixed(cell),
@@ -40,7 +40,7 @@ impl<D> Cells<D> {
     }
 
     /// The datasets.
-    pub fn datasets(&self) -> impl Iterator<Item = &D> {
+    pub(crate) fn datasets(&self) -> impl Iterator<Item = &D> {
         let datasets = match self {
             Cells::None | Cells::Fixed(_) => [None, None],
             Cells::Dimensions { lengths, angles } => [Some(lengths), angles.as_ref()],
@@ -69,7 +69,7 @@ pub(super) enum CellReader<'a> {
 }
 
 impl<'a> CellReader<'a> {
-    pub fn new(file: &'a FileBytes, cells: &'a Cells) -> Self {
+    pub(crate) fn new(file: &'a FileBytes, cells: &'a Cells) -> Self {
         match cells {
             Cells::None => CellReader::Fixed(None),
             Cells::Fixed(cell) => CellReader::Fixed(known(*cell)),
@@ -82,7 +82,7 @@ impl<'a> CellReader<'a> {
     }
 
     /// The cells of `frames`.
-    pub fn read(&mut self, frames: &[u64], recorder: &mut Recorder) -> Result<Vec<Option<UnitCell>>> {
+    pub(crate) fn read(&mut self, frames: &[u64], recorder: &mut Recorder) -> Result<Vec<Option<UnitCell>>> {
         Ok(match self {
             CellReader::Fixed(cell) => vec![*cell; frames.len()],
             CellReader::Dimensions(lengths, angles) => {

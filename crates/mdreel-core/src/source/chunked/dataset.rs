@@ -52,7 +52,7 @@ pub struct Dataset {
 
 impl Dataset {
     /// Checks that what is described fits together and lies within the file.
-    pub fn new(mut description: Description, file: &FileBytes) -> Result<Self> {
+    pub(crate) fn new(mut description: Description, file: &FileBytes) -> Result<Self> {
         if description.shape.contains(&0) {
             description.chunk = description.chunk.map(|length| length.max(1));
         }
@@ -113,17 +113,12 @@ impl Dataset {
     }
 
     /// What is known of it.
-    pub fn description(&self) -> &Description {
+    pub(crate) fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Rows of each frame.
-    pub fn n_rows(&self) -> u64 {
-        self.description.shape[1]
-    }
-
     /// Bytes of a chunk before it went through filters.
-    pub fn chunk_bytes(&self) -> u64 {
+    pub(crate) fn chunk_bytes(&self) -> u64 {
         self.chunk_bytes
     }
 
@@ -133,13 +128,13 @@ impl Dataset {
     }
 
     /// Bytes that its chunks take in the file.
-    pub fn n_bytes(&self) -> u64 {
+    pub(crate) fn n_bytes(&self) -> u64 {
         self.description.chunks.iter().map(|chunk| chunk.size).sum()
     }
 
     /// Frames that are better read together: those of a chunk that must be decoded as a whole, or that holds a part of
     /// their atoms, so that each frame alone would be gathered from many places. 1 where frames lie in one piece.
-    pub fn frames_together(&self) -> u64 {
+    pub(crate) fn frames_together(&self) -> u64 {
         let Description { filters, chunk, shape, .. } = &self.description;
         if filters.is_empty() && chunk[1] >= shape[1] { 1 } else { chunk[0].min(shape[0]).max(1) }
     }

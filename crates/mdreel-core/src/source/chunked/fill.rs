@@ -62,7 +62,7 @@ pub(super) trait Target {
 
 impl<'a> Filler<'a> {
     /// A way to these rows, ascending.
-    pub fn new(file: &'a FileBytes, dataset: &'a Dataset, rows: &[u32]) -> Self {
+    pub(crate) fn new(file: &'a FileBytes, dataset: &'a Dataset, rows: &[u32]) -> Self {
         let [_, n_rows, n_columns] = dataset.description().chunk;
         let row_bytes = n_columns * dataset.description().number.bytes();
         let mut parts = Vec::new();
@@ -88,7 +88,7 @@ impl<'a> Filler<'a> {
     }
 
     /// Fills the columns of `frames` in `target`. What has no such frame stays as it is.
-    pub fn fill(&mut self, frames: &[u64], target: &mut dyn Target, recorder: &mut Recorder) -> Result<()> {
+    pub(crate) fn fill(&mut self, frames: &[u64], target: &mut dyn Target, recorder: &mut Recorder) -> Result<()> {
         self.plan(frames, target);
         let mut start = 0;
         while start < self.pieces.len() {

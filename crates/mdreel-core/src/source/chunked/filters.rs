@@ -71,12 +71,12 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Decoder { inflater: Decompress::new(true), front: Vec::new(), back: Vec::new() }
     }
 
     /// The `expected` bytes that became the `stored` ones.
-    pub fn decode<'a>(
+    pub(crate) fn decode<'a>(
         &'a mut self,
         filters: &[Filter],
         mask: u32,

@@ -43,7 +43,7 @@ impl Number {
     }
 
     /// Bytes of a number.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self.kind {
             Kind::F32 | Kind::I32 => 4,
             Kind::F64 | Kind::I64 => 8,
@@ -69,7 +69,7 @@ impl Conversion {
     }
 
     /// What a number in double precision becomes.
-    pub fn of_double(self, value: f64) -> f32 {
+    pub(crate) fn of_double(self, value: f64) -> f32 {
         (value * self.scale) as f32 * self.unit
     }
 }

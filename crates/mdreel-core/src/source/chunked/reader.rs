@@ -44,7 +44,7 @@ impl Target for BatchTarget<'_> {
 
 impl<'a> ChunkedReader<'a> {
     /// A reader of `atoms`.
-    pub fn new(source: &'a Chunked, atoms: &AtomSelection, wanted: Quantities) -> Result<Self> {
+    pub(crate) fn new(source: &'a Chunked, atoms: &AtomSelection, wanted: Quantities) -> Result<Self> {
         atoms.check(source.n_atoms)?;
         let wanted = wanted.with(Quantity::Positions, true);
         let datasets = wanted.iter().filter_map(|quantity| Some((quantity, source.dataset(quantity)?)));

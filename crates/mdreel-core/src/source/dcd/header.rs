@@ -34,7 +34,7 @@ pub struct Header {
     pub n_frames_counted: i32,
     /// Integration step of the first frame.
     pub first_step: i32,
-    /// Integration steps from one frame to the next; never 0 (see [`Header::read`]).
+    /// Integration steps from one frame to the next; never 0 (see `Header::read`).
     pub steps_per_frame: i32,
     /// Integration time step in AKMA units.
     pub time_step: f64,
@@ -55,7 +55,7 @@ impl Header {
     /// Reads the header of `file`.
     ///
     /// A distance of 0 steps between frames, as programs without integration steps write it, is taken as 1.
-    pub fn read(file: &FileBytes) -> Result<Self> {
+    pub(crate) fn read(file: &FileBytes) -> Result<Self> {
         let format = detect(file)?;
         let mut records = RecordScanner::new(file, format);
         let (_, control) = records.read("header", CONTROL_BYTES)?;
@@ -108,7 +108,7 @@ impl Header {
     }
 
     /// The integration step of a frame.
-    pub fn step(&self, frame: u64) -> i64 {
+    pub(crate) fn step(&self, frame: u64) -> i64 {
         i64::from(self.first_step) + frame as i64 * i64::from(self.steps_per_frame)
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Where frames are, as the header says.
-    pub fn new(header: &Header) -> Self {
+    pub(crate) fn new(header: &Header) -> Self {
         let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
         let first = FrameLayout::new(header, header.n_atoms as u64);
         let later = FrameLayout::new(header, n_free as u64);
@@ -59,7 +59,7 @@ impl Layout {
     }
 
     /// Checks whether the ends of `file` are sound.
-    pub fn check_ends(&self, file: &FileBytes, header: &Header) -> Result<()> {
+    pub(crate) fn check_ends(&self, file: &FileBytes, header: &Header) -> Result<()> {
         // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
         self.check_first_frame(file, header.format)?;
         if self.n_frames(file) == 0 {
@@ -88,7 +88,7 @@ impl Layout {
     }
 
     /// Checks that the last frame is whole, or one that the header does not count yet.
-    pub fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
+    pub(crate) fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
         let (n_frames, rest) = self.count(file.len());
         let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
         if rest == 0 || is_counted {
@@ -107,22 +107,22 @@ impl Layout {
     }
 
     /// Number of whole frames of `file`.
-    pub fn n_frames(&self, file: &FileBytes) -> u64 {
+    pub(crate) fn n_frames(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).0
     }
 
     /// Bytes behind the last whole frame of `file`.
-    pub fn rest(&self, file: &FileBytes) -> u64 {
+    pub(crate) fn rest(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).1
     }
 
     /// Where the parts of a frame are.
-    pub fn frame(&self, frame: u64) -> &FrameLayout {
+    pub(crate) fn frame(&self, frame: u64) -> &FrameLayout {
         if frame == 0 { &self.first } else { &self.later }
     }
 
     /// Where a frame begins.
-    pub fn offset(&self, frame: u64) -> u64 {
+    pub(crate) fn offset(&self, frame: u64) -> u64 {
         match frame {
             0 => self.start,
             _ => self.start + self.first.len + (frame - 1) * self.later.len,

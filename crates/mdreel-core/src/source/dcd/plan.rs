@@ -32,7 +32,7 @@ struct Gathered {
 
 impl FramePlan {
     /// Plans the reading of `places`, ascending by slot.
-    pub fn new(layout: &FrameLayout, format: RecordFormat, places: &[Place]) -> Self {
+    pub(crate) fn new(layout: &FrameLayout, format: RecordFormat, places: &[Place]) -> Self {
         let sections = layout.columns.map(|start| Section { start, stride: 4 });
         let markers: Vec<_> = layout.markers.iter().map(|&(at, _)| at..at + format.marker_bytes as u64).collect();
         let head = layout.cell.map(|cell| 0..cell + CELL_BYTES);
@@ -43,18 +43,18 @@ impl FramePlan {
     }
 
     /// What to load.
-    pub fn pieces(&self) -> &Pieces {
+    pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
     /// The six numbers of the unit cell in the bytes of the first piece.
-    pub fn cell(&self, bytes: &[u8]) -> Option<[f64; 6]> {
+    pub(crate) fn cell(&self, bytes: &[u8]) -> Option<[f64; 6]> {
         self.cell.map(|at| std::array::from_fn(|i| self.format.f64(&bytes[at + 8 * i..])))
     }
 
     /// The first marker in `bytes` of `piece` that does not say what it must: where in the frame, what it says and
     /// what it should.
-    pub fn wrong_marker(&self, piece: &Piece, bytes: &[u8]) -> Option<(u64, u64, u64)> {
+    pub(crate) fn wrong_marker(&self, piece: &Piece, bytes: &[u8]) -> Option<(u64, u64, u64)> {
         piece.riders.iter().find_map(|&marker| {
             let (at, expected) = self.markers[marker];
             let got = self.format.length(&bytes[(at - piece.bytes.start) as usize..]);
@@ -63,7 +63,7 @@ impl FramePlan {
     }
 
     /// Copies the atoms in the load of that number to where they belong; `bytes` gives those of its pieces.
-    pub fn gather<'b>(&self, load: usize, bytes: impl Fn(usize) -> &'b [u8], columns: &mut ColumnsMut<'_>) {
+    pub(crate) fn gather<'b>(&self, load: usize, bytes: impl Fn(usize) -> &'b [u8], columns: &mut ColumnsMut<'_>) {
         let is_foreign = self.format.is_foreign();
         let pieces = &self.pieces.all()[self.pieces.loads()[load].clone()];
         for atoms in &self.gathered[load] {

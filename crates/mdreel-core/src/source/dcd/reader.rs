@@ -44,7 +44,12 @@ enum Fixed {
 
 impl<'a> DcdReader<'a> {
     /// A reader of `atoms`.
-    pub fn new(file: &'a FileBytes, header: &'a Header, layout: &'a Layout, atoms: &AtomSelection) -> Result<Self> {
+    pub(crate) fn new(
+        file: &'a FileBytes,
+        header: &'a Header,
+        layout: &'a Layout,
+        atoms: &AtomSelection,
+    ) -> Result<Self> {
         atoms.check(header.n_atoms)?;
         let all: Vec<Place> = atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
         let free: Option<Vec<Place>> = header.free_atoms.as_ref().map(|free_atoms| {

@@ -23,7 +23,7 @@ pub struct RecordFormat {
 
 impl RecordFormat {
     /// All formats there are.
-    pub const ALL: [RecordFormat; 4] = [
+    pub(crate) const ALL: [RecordFormat; 4] = [
         RecordFormat { order: ByteOrder::Little, marker_bytes: 4 },
         RecordFormat { order: ByteOrder::Big, marker_bytes: 4 },
         RecordFormat { order: ByteOrder::Little, marker_bytes: 8 },
@@ -31,12 +31,12 @@ impl RecordFormat {
     ];
 
     /// Whether numbers of the file must be turned around on this machine.
-    pub fn is_foreign(self) -> bool {
+    pub(crate) fn is_foreign(self) -> bool {
         (self.order == ByteOrder::Big) != cfg!(target_endian = "big")
     }
 
     /// The marker of a record of `length` bytes.
-    pub fn marker(self, length: u64) -> Vec<u8> {
+    pub(crate) fn marker(self, length: u64) -> Vec<u8> {
         let little = length.to_le_bytes();
         let marker = &little[..self.marker_bytes];
         match self.order {
@@ -94,22 +94,22 @@ pub(super) struct RecordScanner<'a> {
 
 impl<'a> RecordScanner<'a> {
     /// A scanner at the beginning of `file`.
-    pub fn new(file: &'a FileBytes, format: RecordFormat) -> Self {
+    pub(crate) fn new(file: &'a FileBytes, format: RecordFormat) -> Self {
         RecordScanner { file, format, at: 0 }
     }
 
     /// How records are written.
-    pub fn format(&self) -> RecordFormat {
+    pub(crate) fn format(&self) -> RecordFormat {
         self.format
     }
 
     /// Where the next record begins.
-    pub fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
     /// The content of the next record, which must have `length` bytes, and where it begins.
-    pub fn read(&mut self, what: &str, length: u64) -> Result<(u64, Vec<u8>)> {
+    pub(crate) fn read(&mut self, what: &str, length: u64) -> Result<(u64, Vec<u8>)> {
         let start = self.at;
         let (content, claimed) = self.enter(what)?;
         if claimed != length {
@@ -121,7 +121,7 @@ impl<'a> RecordScanner<'a> {
 
     /// Passes over the next record: a count of lines and as many lines of `line_bytes`. Some writers put three
     /// lines between markers that speak of two (MDAnalysis once did); then the count decides.
-    pub fn skip_lines(&mut self, what: &str, line_bytes: u64) -> Result<()> {
+    pub(crate) fn skip_lines(&mut self, what: &str, line_bytes: u64) -> Result<()> {
         let (content, length) = self.enter(what)?;
         let Err(error) = self.leave(what, content, length) else { return Ok(()) };
         let mut n_lines = [0; 4];

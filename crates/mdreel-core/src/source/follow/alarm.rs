@@ -24,7 +24,7 @@ pub(super) struct Alarm {
 
 impl Alarm {
     /// An alarm for the file at `path`, which need not be there yet. It polls unless it `may_notify`.
-    pub fn new(path: &Path, may_notify: bool) -> Self {
+    pub(crate) fn new(path: &Path, may_notify: bool) -> Self {
         let path = path.to_owned();
         let mut alarm = Alarm { path, may_notify, notices: None, pause: PAUSES.0, next_look: Instant::now() };
         alarm.watch();
@@ -32,7 +32,7 @@ impl Alarm {
     }
 
     /// Has the system tell of the file that is there now; of one that is not, of what appears in its directory.
-    pub fn watch(&mut self) {
+    pub(crate) fn watch(&mut self) {
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let may_notify = self.may_notify && File::open(directory).is_ok_and(|directory| is_local(&directory));
         // Where there are too many watches already, polling takes their place.
@@ -41,18 +41,18 @@ impl Alarm {
     }
 
     /// Whether the system says nothing.
-    pub fn is_polling(&self) -> bool {
+    pub(crate) fn is_polling(&self) -> bool {
         self.notices.is_none()
     }
 
     /// Looks soon again, after something was found.
-    pub fn quicken(&mut self) {
+    pub(crate) fn quicken(&mut self) {
         self.pause = PAUSES.0;
         self.next_look = Instant::now();
     }
 
     /// Waits for `at_most` that long. Returns whether it is time to look: something may have happened.
-    pub fn wait(&mut self, at_most: Duration) -> bool {
+    pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
         if let Some(notices) = &self.notices {
             wait_for(notices, at_most);
             // Conditions are looked at as well, of which the system tells nothing.

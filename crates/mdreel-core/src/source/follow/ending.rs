@@ -26,7 +26,7 @@ pub struct Ending {
 
 impl Ending {
     /// Refuses to follow without an end.
-    pub fn check(&self, path: &Path) -> Result<()> {
+    pub(crate) fn check(&self, path: &Path) -> Result<()> {
         let name = path.display();
         if *self == Ending::default() {
             return Err(Error::Mismatch(format!(
@@ -52,18 +52,18 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    pub fn new(ending: Ending) -> Result<Self> {
+    pub(crate) fn new(ending: Ending) -> Result<Self> {
         let process = ending.process.map(Process::new).transpose()?;
         Ok(Conditions { ending, process, size: 0, since: Instant::now() })
     }
 
-    pub fn n_frames(&self) -> Option<u64> {
+    pub(crate) fn n_frames(&self) -> Option<u64> {
         self.ending.n_frames
     }
 
     /// Why nothing will be added any more, if somebody has said so. To be asked before the file is looked at, so that
     /// what was written before counts.
-    pub fn said(&self) -> Option<String> {
+    pub(crate) fn said(&self) -> Option<String> {
         if let Some(path) = self.ending.stop_file.as_ref().filter(|path| path.exists()) {
             return Some(format!("there is a file {}", path.display()));
         }
@@ -72,7 +72,7 @@ impl Conditions {
     }
 
     /// Takes note of the file's size; says why nothing will be added any more if it has been the same for too long.
-    pub fn see(&mut self, size: u64) -> Option<String> {
+    pub(crate) fn see(&mut self, size: u64) -> Option<String> {
         if size != self.size {
             (self.size, self.since) = (size, Instant::now());
         }

@@ -53,7 +53,11 @@ pub(super) enum Refusal {
 
 impl Growing {
     /// Opens the file at `path` if its first frame is whole. Of the file counts what `length` says, which is 0 then.
-    pub fn open(path: &Path, format: Option<Format>, length: &Arc<AtomicU64>) -> std::result::Result<Self, Refusal> {
+    pub(crate) fn open(
+        path: &Path,
+        format: Option<Format>,
+        length: &Arc<AtomicU64>,
+    ) -> std::result::Result<Self, Refusal> {
         let open = || FileBytes::growing(path, Arc::clone(length));
         let file = open().map_err(|error| match &error {
             Error::Io { error: cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => Refusal::NotYet(error),
@@ -94,7 +98,7 @@ impl Growing {
     }
 
     /// The file as a source whose frames are those that count.
-    pub fn source(&self) -> &dyn Source {
+    pub(crate) fn source(&self) -> &dyn Source {
         match self {
             Growing::Xtc(xtc) => xtc,
             Growing::Trr(trr) => trr,
@@ -103,7 +107,7 @@ impl Growing {
     }
 
     /// The file.
-    pub fn file(&self) -> &FileBytes {
+    pub(crate) fn file(&self) -> &FileBytes {
         match self {
             Growing::Xtc(xtc) => xtc.bytes(),
             Growing::Trr(trr) => trr.bytes(),
@@ -112,7 +116,7 @@ impl Growing {
     }
 
     /// The format.
-    pub fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         match self {
             Growing::Xtc(_) => Format::Xtc,
             Growing::Trr(_) => Format::Trr,
@@ -121,12 +125,12 @@ impl Growing {
     }
 
     /// Whether each frame says where the next one starts, so that somebody must have gone through all of them.
-    pub fn is_chained(&self) -> bool {
+    pub(crate) fn is_chained(&self) -> bool {
         !matches!(self, Growing::Dcd(_))
     }
 
     /// Where the first frame starts.
-    pub fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         match self {
             Growing::Xtc(_) | Growing::Trr(_) => 0,
             Growing::Dcd(dcd) => dcd.frame_bytes(0).start,
@@ -134,7 +138,7 @@ impl Growing {
     }
 
     /// What stands at `at`, where frame `number` starts, in a file of `size` bytes.
-    pub fn behind(&self, number: u64, at: u64, size: u64) -> Result<Behind> {
+    pub(crate) fn behind(&self, number: u64, at: u64, size: u64) -> Result<Behind> {
         if at >= size {
             return Ok(Behind::Nothing);
         }

@@ -103,7 +103,7 @@ struct Found {
 
 impl Look {
     /// Looks, or waits until it is time to, `at_most` so long.
-    pub fn look(&mut self, follow: &Follow, at_most: Duration) {
+    pub(crate) fn look(&mut self, follow: &Follow, at_most: Duration) {
         if !self.is_due {
             self.is_due = self.alarm.wait(at_most);
             return;

@@ -20,7 +20,7 @@ pub(super) struct FollowReader<'a> {
 }
 
 impl<'a> FollowReader<'a> {
-    pub fn new(follow: &'a Follow, reader: Box<dyn Reader + 'a>) -> Self {
+    pub(crate) fn new(follow: &'a Follow, reader: Box<dyn Reader + 'a>) -> Self {
         FollowReader { follow, reader, frames: FrameSet::all(0), n_begun: 0, n_awaited: 0, base: 0 }
     }
 

@@ -17,13 +17,13 @@ use crate::source::bytes::FileBytes;
 /// How often the holder of a claim says that it lives.
 const BEAT: Duration = Duration::from_millis(500);
 /// How long a claim may stay as it is until its holder is taken for dead. Network file systems show changes late.
-pub const PATIENCE: Duration = Duration::from_secs(6);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(6);
 /// The first and the longest pause between two looks.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 /// Whose turn it is to make an index.
 #[derive(Debug)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// Ours; others wait.
     Ours(Claim),
     /// Another has made it.
@@ -34,7 +34,7 @@ pub enum Turn {
 
 /// The right to make an index, given back when dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub(crate) struct Claim {
     path: PathBuf,
     beaten: Instant,
 }
@@ -42,7 +42,7 @@ pub struct Claim {
 impl Claim {
     /// Claims the making of the index of `file`, or waits while another makes it. An index that covers no more than the
     /// first `covered` bytes is no news, and neither is one that is not `believed`.
-    pub fn take(
+    pub(crate) fn take(
         file: &FileBytes,
         keep: Keep,
         covered: u64,
@@ -76,7 +76,7 @@ impl Claim {
     }
 
     /// Says that the holder lives. Costs nothing if it did so just now.
-    pub fn beat(&mut self) {
+    pub(crate) fn beat(&mut self) {
         if self.beaten.elapsed() >= BEAT {
             self.beaten = Instant::now();
             // Opened anew each time: closing is what shows it to other machines. If it is gone, others go ahead.

@@ -8,11 +8,11 @@ use self::sent::Sent;
 use crate::source::FrameLocation;
 
 /// Frames in a stretch.
-pub const STRETCH: usize = 4096;
+pub(crate) const STRETCH: usize = 4096;
 
 /// [`STRETCH`] consecutive frames, each of which is found at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     offsets: Numbers,
     steps: Numbers,
     times: Times,
@@ -43,7 +43,7 @@ enum Times {
 
 impl Stretch {
     /// The stretch of [`STRETCH`] frames.
-    pub fn of(frames: &[FrameLocation]) -> Self {
+    pub(crate) fn of(frames: &[FrameLocation]) -> Self {
         Stretch {
             offsets: Numbers::of(frames.iter().map(|frame| frame.offset as i64)),
             steps: Numbers::of(frames.iter().map(|frame| frame.step)),
@@ -52,12 +52,12 @@ impl Stretch {
     }
 
     /// The `i`-th of its frames.
-    pub fn get(&self, i: usize) -> FrameLocation {
+    pub(crate) fn get(&self, i: usize) -> FrameLocation {
         FrameLocation { offset: self.offsets.get(i) as u64, step: self.steps.get(i), time: self.times.get(i) }
     }
 
     /// Whether it has as many frames as it should.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         let has = |bytes: &[u8], width| bytes.len() == width * STRETCH;
         let has_numbers = |numbers: &Numbers| match numbers {
             Numbers::Even { .. } => true,
@@ -74,7 +74,7 @@ impl Stretch {
 
     /// Itself, with a value too little in one place or the other.
     #[cfg(test)]
-    pub fn spoilt(&self) -> [Self; 3] {
+    pub(crate) fn spoilt(&self) -> [Self; 3] {
         let short = vec![0; 8 * (STRETCH - 1)];
         [
             Stretch { offsets: Numbers::Wide(short.clone()), ..self.clone() },

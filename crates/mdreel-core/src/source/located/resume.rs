@@ -11,7 +11,7 @@ use crate::source::frame_index::FrameIndex;
 /// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in it,
 /// as does a frame that says to be longer than it is: both are [`Gap`]s.
 /// What is left of a frame that says to be shorter than it is cannot be told from another one that was damaged.
-pub fn scan_past_damage<H: ChainedHeader>(
+pub(crate) fn scan_past_damage<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
     known: Option<FrameIndex>,

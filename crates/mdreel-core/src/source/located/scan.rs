@@ -20,7 +20,7 @@ const LONGEST: usize = 128;
 
 /// Where the frames of a file are, and what it ends with.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Located {
+pub(crate) struct Located {
     /// The whole frames.
     pub index: FrameIndex,
     /// What is wrong behind the last whole frame, if anything: a torn frame, or something else.
@@ -31,7 +31,7 @@ pub struct Located {
 
 /// A stretch of bytes that stands in the index as a frame, and is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Gap {
+pub(crate) struct Gap {
     /// Its number in the index.
     pub frame: u64,
     /// What is wrong, and at which byte of the file.
@@ -39,7 +39,7 @@ pub struct Gap {
 }
 
 /// The header at `offset`, which must be that of a whole frame of `n_atoms` atoms within the file.
-pub fn header_at<H: ChainedHeader>(
+pub(crate) fn header_at<H: ChainedHeader>(
     file: &FileBytes,
     offset: u64,
     n_atoms: usize,
@@ -51,7 +51,7 @@ pub fn header_at<H: ChainedHeader>(
 }
 
 /// Checks a header at `offset` of a file of `file_len` bytes.
-pub fn check_header<H: ChainedHeader>(
+pub(crate) fn check_header<H: ChainedHeader>(
     bytes: &[u8],
     offset: u64,
     file_len: u64,
@@ -75,7 +75,7 @@ pub fn check_header<H: ChainedHeader>(
 }
 
 /// Locates all frames behind those that `known` covers, by hopping from header to header. Calls `beat` now and then.
-pub fn scan<H: ChainedHeader>(
+pub(crate) fn scan<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
     known: Option<FrameIndex>,
@@ -102,13 +102,13 @@ pub fn scan<H: ChainedHeader>(
 }
 
 /// A frame's place in the index.
-pub fn location<H: ChainedHeader>(header: &H, offset: u64) -> FrameLocation {
+pub(crate) fn location<H: ChainedHeader>(header: &H, offset: u64) -> FrameLocation {
     FrameLocation { offset, step: header.step(), time: header.time() }
 }
 
 /// The first frame that starts in `range`: found by the look of its header, and believed when another header, or
 /// the end of the file, stands where it ends. Everything in XDR is aligned to words of 4 bytes.
-pub fn find_frame<H: ChainedHeader>(
+pub(crate) fn find_frame<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
     range: std::ops::Range<u64>,
@@ -121,7 +121,7 @@ pub fn find_frame<H: ChainedHeader>(
 
 /// The first whole frame that starts in `range`, at a multiple of `step` bytes, and of which the byte where it ends is
 /// `believed`.
-pub fn search<H: ChainedHeader>(
+pub(crate) fn search<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
     range: std::ops::Range<u64>,

@@ -58,7 +58,7 @@ pub(super) struct Trajectory {
 
 impl Trajectory {
     /// Finds the trajectory in a file, or says what is missing.
-    pub fn new(file: &FileBytes, header: &Header) -> Result<Self> {
+    pub(crate) fn new(file: &FileBytes, header: &Header) -> Result<Self> {
         let no_trajectory = |what: String| {
             let path = file.path().display();
             Error::Unsupported(format!("{path}: a NetCDF file, but no trajectory of AMBER's convention: {what}"))
@@ -108,7 +108,7 @@ impl Trajectory {
     }
 
     /// The variable that holds `content`.
-    pub fn field_of(&self, content: Content) -> Option<&Field> {
+    pub(crate) fn field_of(&self, content: Content) -> Option<&Field> {
         self.fields.iter().find(|field| field.content == content)
     }
 

@@ -74,7 +74,7 @@ pub(super) struct Variable {
 
 impl Header {
     /// Reads the header of `file`.
-    pub fn read(file: &FileBytes) -> Result<Self> {
+    pub(crate) fn read(file: &FileBytes) -> Result<Self> {
         let mut scanner = HeaderScanner::new(file)?;
         let n_records = scanner.n_records()?;
         let mut dimensions = Vec::new();
@@ -93,17 +93,17 @@ impl Header {
     }
 
     /// The variable of that name.
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
     /// The text of an attribute of the whole file.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         text(&self.attributes, name)
     }
 
     /// Bytes of a record: those of all variables that grow, each filled up to whole words, unless there is only one.
-    pub fn record_bytes(&self, file: &FileBytes) -> Result<u64> {
+    pub(crate) fn record_bytes(&self, file: &FileBytes) -> Result<u64> {
         let records = || self.variables.iter().filter(|variable| variable.is_record);
         if let (Some(only), 1) = (records().next(), records().count()) {
             return Ok(only.n_bytes);
@@ -119,12 +119,12 @@ impl Header {
 
 impl Variable {
     /// The text of an attribute.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         text(&self.attributes, name)
     }
 
     /// The value of an attribute.
-    pub fn value(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         value(&self.attributes, name)
     }
 }

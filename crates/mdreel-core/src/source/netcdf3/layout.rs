@@ -18,7 +18,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Where a frame begins.
-    pub fn offset(&self, frame: u64) -> u64 {
+    pub(crate) fn offset(&self, frame: u64) -> u64 {
         self.start + frame * self.stride
     }
 }
@@ -49,7 +49,7 @@ struct Torn {
 
 impl Layout {
     /// Finds out how many frames `file` has. A file whose only frame is torn is refused.
-    pub fn new(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Self> {
+    pub(crate) fn new(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Self> {
         for field in &trajectory.fields {
             if field.begin < header.end {
                 let message =
@@ -68,7 +68,7 @@ impl Layout {
     }
 
     /// Checks that all frames are there that the header counts; and where it counts none, that the last one is whole.
-    pub fn check_last_frame(&self, file: &FileBytes) -> Result<()> {
+    pub(crate) fn check_last_frame(&self, file: &FileBytes) -> Result<()> {
         let Some(torn) = &self.torn else { return Ok(()) };
         let counted = match self.n_counted {
             None => "the header leaves their number open".to_owned(),
@@ -89,7 +89,7 @@ impl Layout {
     }
 
     /// Bytes of all frames.
-    pub fn n_bytes(&self) -> u64 {
+    pub(crate) fn n_bytes(&self) -> u64 {
         self.parts.iter().map(|part| self.n_frames * part.stride).sum()
     }
 }

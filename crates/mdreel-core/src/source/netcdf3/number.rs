@@ -26,7 +26,7 @@ pub(super) enum Chosen<'a> {
 
 impl Numbers {
     /// Bytes of a number.
-    pub fn n_bytes(self) -> u64 {
+    pub(crate) fn n_bytes(self) -> u64 {
         match self {
             Numbers::Single | Numbers::SingleTimesSingle(_) | Numbers::SingleTimesDouble(_) => 4,
             Numbers::Double | Numbers::DoubleTimes(_) => 8,
@@ -34,7 +34,7 @@ impl Numbers {
     }
 
     /// The `i`-th number in `bytes`.
-    pub fn value(self, bytes: &[u8], i: usize) -> f64 {
+    pub(crate) fn value(self, bytes: &[u8], i: usize) -> f64 {
         let single = || f32::from_be_bytes(bytes.as_chunks::<4>().0[i]);
         let double = || f64::from_be_bytes(bytes.as_chunks::<8>().0[i]);
         match self {
@@ -47,7 +47,7 @@ impl Numbers {
     }
 
     /// Copies atoms in `bytes` to the columns.
-    pub fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut ColumnsMut<'_>) {
+    pub(crate) fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut ColumnsMut<'_>) {
         match self {
             Numbers::Single => copy(level, bytes, chosen, Single, target),
             Numbers::SingleTimesSingle(scale) => copy(level, bytes, chosen, SingleTimesSingle(scale), target),

@@ -27,7 +27,7 @@ pub(super) struct PartPlan {
 
 impl PartPlan {
     /// Plans the reading of `wanted` quantities of the atoms at `places`, ascending by slot.
-    pub fn new(part: &Part, places: &[Place], wanted: Quantities) -> Self {
+    pub(crate) fn new(part: &Part, places: &[Place], wanted: Quantities) -> Self {
         let (mut small, mut needed) = (Vec::new(), Vec::new());
         let (mut quantities, mut sections) = (Vec::new(), Vec::new());
         for field in &part.fields {
@@ -55,18 +55,18 @@ impl PartPlan {
     }
 
     /// What to load.
-    pub fn pieces(&self) -> &Pieces {
+    pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
     /// Where the pieces of a load are in a frame.
-    pub fn ranges(&self, load: Range<usize>, frame: u64) -> impl Iterator<Item = Range<u64>> {
+    pub(crate) fn ranges(&self, load: Range<usize>, frame: u64) -> impl Iterator<Item = Range<u64>> {
         let start = self.start + frame * self.stride;
         self.pieces.all()[load].iter().map(move |piece| start + piece.bytes.start..start + piece.bytes.end)
     }
 
     /// Takes what is in `bytes` of a piece into the `i`-th frame of `batch`.
-    pub fn take(&self, piece: usize, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
+    pub(crate) fn take(&self, piece: usize, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
         let piece = &self.pieces.all()[piece];
         for field in piece.needed.iter().map(|&number| &self.small[number]) {
             let bytes = &bytes[(field.begin - self.start - piece.bytes.start) as usize..];

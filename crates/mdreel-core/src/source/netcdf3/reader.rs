@@ -29,7 +29,7 @@ pub(super) struct NetCdf3Reader<'a> {
 
 impl<'a> NetCdf3Reader<'a> {
     /// A reader of those quantities of `atoms` that are `present`.
-    pub fn new(file: &'a FileBytes, layout: &'a Layout, atoms: &AtomSelection, present: Quantities) -> Self {
+    pub(crate) fn new(file: &'a FileBytes, layout: &'a Layout, atoms: &AtomSelection, present: Quantities) -> Self {
         let places: Vec<Place> =
             atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
         NetCdf3Reader {

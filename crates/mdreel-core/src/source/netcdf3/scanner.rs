@@ -26,7 +26,7 @@ pub(super) struct HeaderScanner<'a> {
 
 impl<'a> HeaderScanner<'a> {
     /// Finds out the version; goes on behind it.
-    pub fn new(file: &'a FileBytes) -> Result<Self> {
+    pub(crate) fn new(file: &'a FileBytes) -> Result<Self> {
         let mut scanner = HeaderScanner { file, version: Version::Classic, window: Vec::new(), window_start: 0, at: 0 };
         let magic: [u8; 4] = scanner.take("the signature")?;
         scanner.version = match magic {
@@ -44,17 +44,17 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// The file's version.
-    pub fn version(&self) -> Version {
+    pub(crate) fn version(&self) -> Version {
         self.version
     }
 
     /// The next byte.
-    pub fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
     /// A 32-bit number: the tag of a list, or a type.
-    pub fn u32(&mut self, what: &str) -> Result<u32> {
+    pub(crate) fn u32(&mut self, what: &str) -> Result<u32> {
         Ok(u32::from_be_bytes(self.take(what)?))
     }
 
@@ -68,7 +68,7 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// A count, length or number of a dimension, which may not be negative.
-    pub fn size(&mut self, what: &str) -> Result<u64> {
+    pub(crate) fn size(&mut self, what: &str) -> Result<u64> {
         let at = self.at;
         let size = self.size_or_all_ones(what)?;
         let most = if self.version.has_wide_sizes() { i64::MAX as u64 } else { i32::MAX as u64 };
@@ -79,7 +79,7 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// The number of records; `None` where its writer left it open.
-    pub fn n_records(&mut self) -> Result<Option<u64>> {
+    pub(crate) fn n_records(&mut self) -> Result<Option<u64>> {
         let at = self.at;
         match self.size_or_all_ones("the number of records")? {
             u64::MAX => Ok(None),
@@ -91,12 +91,12 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// The size of a variable, which says nothing that its dimensions do not, and may be wrong where it is large.
-    pub fn skip_variable_size(&mut self) -> Result<()> {
+    pub(crate) fn skip_variable_size(&mut self) -> Result<()> {
         self.size_or_all_ones("the size of a variable").map(drop)
     }
 
     /// Where a variable begins.
-    pub fn offset(&mut self, what: &str) -> Result<u64> {
+    pub(crate) fn offset(&mut self, what: &str) -> Result<u64> {
         let at = self.at;
         let offset = match self.version {
             Version::Classic => u64::from(self.u32(what)?),
@@ -110,7 +110,7 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// The beginning of a list: how many elements it has. An absent list has the tag 0 and no elements.
-    pub fn list(&mut self, what: &str, tag: u32) -> Result<u64> {
+    pub(crate) fn list(&mut self, what: &str, tag: u32) -> Result<u64> {
         let at = self.at;
         let found = self.u32(what)?;
         let count = self.size(what)?;
@@ -126,7 +126,7 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// A name.
-    pub fn name(&mut self, what: &str) -> Result<String> {
+    pub(crate) fn name(&mut self, what: &str) -> Result<String> {
         let at = self.at;
         let length = self.size(what)?;
         if length > LONGEST_NAME {
@@ -138,7 +138,7 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// `length` bytes.
-    pub fn bytes(&mut self, what: &str, length: u64) -> Result<&[u8]> {
+    pub(crate) fn bytes(&mut self, what: &str, length: u64) -> Result<&[u8]> {
         let end = self.end_of(what, length)?;
         if self.at < self.window_start || end > self.window_start + self.window.len() as u64 {
             let window = self.at..end.max(self.at + WINDOW).min(self.file.len());
@@ -151,13 +151,13 @@ impl<'a> HeaderScanner<'a> {
     }
 
     /// Passes over `length` bytes.
-    pub fn skip(&mut self, what: &str, length: u64) -> Result<()> {
+    pub(crate) fn skip(&mut self, what: &str, length: u64) -> Result<()> {
         self.at = self.end_of(what, length)?;
         Ok(())
     }
 
     /// An error at byte `at`.
-    pub fn error(&self, at: u64, message: String) -> Error {
+    pub(crate) fn error(&self, at: u64, message: String) -> Error {
         Error::format(self.file.path(), None, Some(at), message)
     }
 

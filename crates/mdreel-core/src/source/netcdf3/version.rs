@@ -48,7 +48,7 @@ pub(super) enum Type {
 
 impl Type {
     /// The type of that code; those above 6 exist in CDF-5 only.
-    pub fn from_code(code: u32, version: Version) -> Option<Self> {
+    pub(crate) fn from_code(code: u32, version: Version) -> Option<Self> {
         match code {
             1 => Some(Type::Integer(1)),
             2 => Some(Type::Char),
@@ -66,7 +66,7 @@ impl Type {
     }
 
     /// Bytes of a number.
-    pub fn n_bytes(self) -> u64 {
+    pub(crate) fn n_bytes(self) -> u64 {
         match self {
             Type::Char => 1,
             Type::Float => 4,

@@ -18,7 +18,7 @@ const MAGIC: u32 = 1993;
 /// Bytes up to and with `nre`.
 const INTEGERS_LEN: usize = 76;
 /// Bytes of the longest header.
-pub const MAX_HEADER_LEN: usize = INTEGERS_LEN + 16;
+pub(crate) const MAX_HEADER_LEN: usize = INTEGERS_LEN + 16;
 /// The sections, in the order of their sizes.
 const NAMES: [&str; 10] = ["ir", "e", "box", "virial", "pressure", "top", "sym", "positions", "velocities", "forces"];
 /// Which of them are the box, the virial and the pressure, and the three quantities.
@@ -28,7 +28,7 @@ const QUANTITIES: Range<usize> = 7..10;
 
 /// Which sections a frame has, and how large they are: frames of the same shape differ in their numbers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Number of atoms.
     pub n_atoms: usize,
     /// Bytes of a real number: 4 or 8.
@@ -38,7 +38,7 @@ pub struct Shape {
 
 /// A frame's header, in the file's own units (ps, nm).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Header {
+pub(crate) struct Header {
     /// What stands where.
     pub shape: Shape,
     /// Integration step.
@@ -51,22 +51,22 @@ pub struct Header {
 
 impl Shape {
     /// Bytes of the header.
-    pub fn header_len(&self) -> u64 {
+    pub(crate) fn header_len(&self) -> u64 {
         INTEGERS_LEN as u64 + 2 * self.real
     }
 
     /// Bytes of the whole frame.
-    pub fn frame_len(&self) -> u64 {
+    pub(crate) fn frame_len(&self) -> u64 {
         self.header_len() + self.sizes.iter().map(|&size| u64::from(size)).sum::<u64>()
     }
 
     /// Where the box begins, if there is one; it stands right behind the header.
-    pub fn box_at(&self) -> Option<u64> {
+    pub(crate) fn box_at(&self) -> Option<u64> {
         (self.sizes[BOX] > 0).then_some(self.header_len())
     }
 
     /// What the frame has of each atom.
-    pub fn present(&self) -> Quantities {
+    pub(crate) fn present(&self) -> Quantities {
         Quantities::ALL
             .iter()
             .filter(|&quantity| self.size(quantity) > 0)
@@ -78,7 +78,7 @@ impl Shape {
     }
 
     /// Where a quantity stands in the frame, x, y, z of one atom after the other; `None` if the frame has none.
-    pub fn section(&self, quantity: Quantity) -> Option<Section> {
+    pub(crate) fn section(&self, quantity: Quantity) -> Option<Section> {
         let before = &self.sizes[..QUANTITIES.start + quantity as usize];
         let start = self.header_len() + before.iter().map(|&size| u64::from(size)).sum::<u64>();
         (self.size(quantity) > 0).then_some(Section { start, stride: 3 * self.real })

@@ -26,7 +26,7 @@ pub(super) struct FramePlan {
 
 impl FramePlan {
     /// Plans the reading of `wanted` quantities of the atoms in `places`.
-    pub fn new(shape: Shape, wanted: Quantities, places: &[Place]) -> Self {
+    pub(crate) fn new(shape: Shape, wanted: Quantities, places: &[Place]) -> Self {
         let present = wanted.both(shape.present());
         let found = |quantity: Quantity| Some((quantity, shape.section(quantity)?));
         let (quantities, sections): (Vec<_>, Vec<Section>) = present.iter().filter_map(found).unzip();
@@ -38,12 +38,12 @@ impl FramePlan {
     }
 
     /// What to load. The first piece begins with the header.
-    pub fn pieces(&self) -> &Pieces {
+    pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
     /// The cell, in the bytes of the first piece; nine zeros are none.
-    pub fn unit_cell(&self, bytes: &[u8]) -> Option<UnitCell> {
+    pub(crate) fn unit_cell(&self, bytes: &[u8]) -> Option<UnitCell> {
         let numbers = &bytes[self.shape.box_at()? as usize..];
         let ([mut x, mut y, mut z], mut vectors) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
         let mut all = ColumnsMut { x: &mut x, y: &mut y, z: &mut z };
@@ -56,7 +56,7 @@ impl FramePlan {
     }
 
     /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`.
-    pub fn gather(&self, piece: &Piece, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
+    pub(crate) fn gather(&self, piece: &Piece, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
         for part in &piece.moves {
             let quantity = self.quantities[part.section];
             let Some(columns) = batch.columns_of_mut(i, quantity) else { continue };

@@ -58,7 +58,7 @@ pub(super) struct TrrReader<'a> {
 }
 
 impl<'a> TrrReader<'a> {
-    pub fn new(file: &'a LocatedFile<Header>, atoms: &AtomSelection, wanted: Quantities) -> Self {
+    pub(crate) fn new(file: &'a LocatedFile<Header>, atoms: &AtomSelection, wanted: Quantities) -> Self {
         TrrReader {
             file,
             wanted,

@@ -49,7 +49,7 @@ pub(super) struct Canonical {
 impl Canonical {
     /// Checks a frame, of which all coordinates, Å, have been decoded and have the extremes of the header. Frames with
     /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the frame.
-    pub fn check(
+    pub(crate) fn check(
         &mut self,
         compression: &Compression,
         header_len: usize,

@@ -25,7 +25,7 @@ impl Big {
     }
 
     /// Bits that a big coordinate takes.
-    pub fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         match self {
             Big::Packed(bits) => *bits,
             Big::Fields(bits) => bits.iter().sum(),
@@ -35,7 +35,7 @@ impl Big {
 
 /// A frame to be decoded.
 #[derive(Debug)]
-pub struct Coded<'a> {
+pub(crate) struct Coded<'a> {
     /// The compressed bytes and the margin behind them.
     bytes: &'a [u8],
     /// How many compressed bytes the header says there are.
@@ -56,7 +56,7 @@ impl<'a> Coded<'a> {
     ///
     /// # Panics
     /// If `bytes` is shorter than the margin.
-    pub fn new(compression: &Compression, n_atoms: usize, bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(compression: &Compression, n_atoms: usize, bytes: &'a [u8]) -> Self {
         assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         let n_bytes = (bytes.len() - MARGIN).min(usize::try_from(compression.n_bytes).unwrap_or(usize::MAX));
         Coded {
@@ -73,7 +73,7 @@ impl<'a> Coded<'a> {
     }
 
     /// Begins the walk over its groups.
-    pub fn begin(&self, walks: &mut Walks<'a>, lane: usize) {
+    pub(crate) fn begin(&self, walks: &mut Walks<'a>, lane: usize) {
         walks.begin(lane, self.bytes, self.big.bits(), self.small_index);
     }
 

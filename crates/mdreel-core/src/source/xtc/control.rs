@@ -16,21 +16,21 @@ use crate::simd::Level;
 use crate::source::bytes::MARGIN;
 
 /// Frames walked side by side.
-pub const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// Groups that a call of [`walk`] finds at most in each frame: few enough to stay in the first-level cache.
-pub const CHUNK: usize = 96;
+pub(crate) const CHUNK: usize = 96;
 /// Steps between two looks whether all frames are done.
 const STRIDE: usize = 16;
 /// Bits of a big coordinate at most: three fields of 32.
 const MAX_BIG_BITS: u32 = 96;
 /// Small coordinates that five bits can announce at most (a valid encoder writes 8).
-pub const MAX_RUN: usize = 10;
+pub(crate) const MAX_RUN: usize = 10;
 
 /// A group that holds wanted atoms, in one word: from the lowest bit on 40 bits for where its big coordinate starts,
 /// 7 for the small index, 4 for the run length, 1 for the flag, 11 for the atoms that are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Group(u64);
+pub(crate) struct Group(u64);
 
 impl Group {
     pub(super) const INDEX: u32 = 40;
@@ -40,38 +40,38 @@ impl Group {
 
     /// Bit at which the big coordinate starts.
     #[inline(always)]
-    pub fn bit(self) -> u64 {
+    pub(crate) fn bit(self) -> u64 {
         self.0 & ((1 << Self::INDEX) - 1)
     }
 
     /// Small index of the run.
     #[inline(always)]
-    pub fn small_index(self) -> u8 {
+    pub(crate) fn small_index(self) -> u8 {
         (self.0 >> Self::INDEX) as u8 & 0x7f
     }
 
     /// Number of small coordinates.
     #[inline(always)]
-    pub fn run(self) -> usize {
+    pub(crate) fn run(self) -> usize {
         (self.0 >> Self::RUN) as usize & 0xf
     }
 
     /// Bits between the big coordinate and the small ones: 1 or 6.
     #[inline(always)]
-    pub fn control_bits(self) -> u32 {
+    pub(crate) fn control_bits(self) -> u32 {
         1 + 5 * ((self.0 >> Self::FLAG) as u32 & 1)
     }
 
     /// Bit `k` is set when the `k`-th atom of the group is wanted.
     #[inline(always)]
-    pub fn wanted(self) -> u32 {
+    pub(crate) fn wanted(self) -> u32 {
         (self.0 >> Self::WANTED) as u32
     }
 }
 
 /// The wanted atoms as a bit map, for the control pass to see at once which atoms of a group are wanted.
 #[derive(Debug)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// Eight bytes more than needed, so that a whole word may be loaded for any atom.
     bits: Vec<u8>,
     /// The first wanted atom.
@@ -84,7 +84,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// The map of ascending `indices`.
-    pub fn new(indices: &[u32]) -> Self {
+    pub(crate) fn new(indices: &[u32]) -> Self {
         let limit = indices.last().map_or(0, |&last| u64::from(last) + 1);
         let mut bits = vec![0; limit as usize / 8 + 16];
         for &index in indices {
@@ -123,7 +123,7 @@ impl Wanted {
 
 /// Why a walk came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// The last wanted atom was reached.
     Reached,
     /// The bits ran out: the next group does not fit.
@@ -135,7 +135,7 @@ pub enum End {
 /// The walks over up to [`LANES`] frames: a column for each part of their state.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-pub struct Walks<'a> {
+pub(crate) struct Walks<'a> {
     data: [*const u8; LANES],
     bytes: PhantomData<&'a [u8]>,
     end_bit: [u64; LANES],
@@ -152,7 +152,7 @@ const NOWHERE: u64 = u64::MAX;
 
 impl<'a> Walks<'a> {
     /// No walk at all: lanes without a frame are over before they begin.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         static ZEROS: [u8; 16] = [0; 16];
         Walks {
             data: [ZEROS.as_ptr(); LANES],
@@ -173,7 +173,7 @@ impl<'a> Walks<'a> {
     /// # Panics
     /// If `bytes` is shorter than the margin, or one of the numbers is none that a frame may have: the walk reads memory by
     /// them.
-    pub fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
+    pub(crate) fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
         assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         assert!(big_bits <= MAX_BIG_BITS, "big coordinates of {big_bits} bits");
         assert!(SMALL_INDICES.contains(&small_index), "small index {small_index}");
@@ -200,12 +200,12 @@ impl<'a> Walks<'a> {
     }
 
     /// Whether nothing is left to walk for the wanted atoms.
-    pub fn are_over(&self, wanted: &Wanted) -> bool {
+    pub(crate) fn are_over(&self, wanted: &Wanted) -> bool {
         self.atom.iter().all(|&atom| atom >= wanted.limit)
     }
 
     /// Why a walk is over, the bit and the atom behind its last group.
-    pub fn end(&self, lane: usize) -> (End, u64, u64) {
+    pub(crate) fn end(&self, lane: usize) -> (End, u64, u64) {
         (self.end[lane], self.bit[lane], self.atom[lane])
     }
 }
@@ -235,7 +235,7 @@ static CONTROL: [Control; 64] = {
 
 /// The groups with wanted atoms that a call of [`walk`] found, for each lane.
 #[derive(Debug)]
-pub struct Groups {
+pub(crate) struct Groups {
     lanes: [[Group; CHUNK + 1]; LANES],
     counts: [u64; LANES],
 }
@@ -248,13 +248,13 @@ impl Default for Groups {
 
 impl Groups {
     /// Those of one lane.
-    pub fn lane(&self, lane: usize) -> &[Group] {
+    pub(crate) fn lane(&self, lane: usize) -> &[Group] {
         &self.lanes[lane][..self.counts[lane] as usize]
     }
 }
 
 /// Walks on by up to [`CHUNK`] groups in each frame, or until every frame is over. `ALL` keeps every group.
-pub fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+pub(crate) fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     #[cfg(target_arch = "x86_64")]
     if level.is_avx512() {
         // SAFETY: the processor has these instructions.

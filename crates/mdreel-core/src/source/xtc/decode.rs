@@ -10,7 +10,7 @@ use crate::source::fault::Fault;
 
 /// How the decoding of one frame went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decoded {
+pub(crate) enum Decoded {
     /// All wanted atoms are there; so many compressed bytes were needed.
     Whole(u64),
     /// The bytes given were only the first of the frame, and not enough.
@@ -21,7 +21,7 @@ pub enum Decoded {
 
 /// Decodes frames; keeps its memory.
 #[derive(Debug)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     level: Level,
     groups: Box<Groups>,
     gather: Gather,
@@ -29,12 +29,12 @@ pub struct Decoder {
 
 impl Decoder {
     /// With the vector instructions of `level`.
-    pub fn new(level: Level) -> Self {
+    pub(crate) fn new(level: Level) -> Self {
         Decoder { level, groups: Box::default(), gather: Gather::new(level) }
     }
 
     /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å.
-    pub fn decode(
+    pub(crate) fn decode(
         &mut self,
         wanted: &Wanted,
         frames: &[Coded<'_>],

@@ -18,13 +18,13 @@ pub(super) struct FullChecks {
 
 impl FullChecks {
     /// For a file whose writer packs frames as we do, or not.
-    pub fn new(is_canonical: bool) -> Self {
+    pub(crate) fn new(is_canonical: bool) -> Self {
         FullChecks { canonical: is_canonical.then(Canonical::default) }
     }
 
     /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is counted
     /// from the start of the frame.
-    pub fn check(
+    pub(crate) fn check(
         &mut self,
         compression: &Compression,
         header_len: usize,

@@ -20,7 +20,7 @@ const MAX_BITS: u32 = 48;
 
 /// Gathers atoms; keeps its memory.
 #[derive(Debug)]
-pub struct Gather {
+pub(crate) struct Gather {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one way only"))]
     level: Level,
     integers: Box<Integers>,
@@ -32,7 +32,7 @@ pub struct Gather {
 
 impl Gather {
     /// With the vector instructions of `level`.
-    pub fn new(level: Level) -> Self {
+    pub(crate) fn new(level: Level) -> Self {
         Gather {
             level,
             integers: Box::new(Integers { x: [0; ATOMS], y: [0; ATOMS], z: [0; ATOMS] }),

@@ -13,17 +13,17 @@ const MAGIC_1995: u32 = 1995;
 /// The magic number of 2023: frames of any size.
 const MAGIC_2023: u32 = 2023;
 /// Up to this many atoms are stored as plain floats.
-pub const MAX_PLAIN_ATOMS: usize = 9;
+pub(crate) const MAX_PLAIN_ATOMS: usize = 9;
 /// Bytes up to and with the second atom count.
 const PLAIN_HEADER_LEN: usize = 56;
 /// Where the least integers of the axes stand, in bytes from the start of the frame.
-pub const MIN_AT: u64 = 60;
+pub(crate) const MIN_AT: u64 = 60;
 /// Bytes of the longest header.
-pub const MAX_HEADER_LEN: usize = 96;
+pub(crate) const MAX_HEADER_LEN: usize = 96;
 
 /// How a frame's coordinates are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Storage {
+pub(crate) enum Storage {
     /// Big-endian floats, nm.
     Plain,
     /// Compressed integers.
@@ -32,7 +32,7 @@ pub enum Storage {
 
 /// The parameters of a frame's compression.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compression {
+pub(crate) struct Compression {
     /// Integers per nm.
     pub precision: f32,
     /// Least integer coordinate of each axis.
@@ -47,7 +47,7 @@ pub struct Compression {
 
 /// A frame's header, in the file's own units (ps, nm).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Header {
+pub(crate) struct Header {
     /// Which magic number the frame starts with.
     pub magic: u32,
     /// Number of atoms.
@@ -134,7 +134,7 @@ impl ChainedHeader for Header {
 
 impl Compression {
     /// nm of an integer, in the single precision that all readers have.
-    pub fn inverse_precision(&self) -> f32 {
+    pub(crate) fn inverse_precision(&self) -> f32 {
         (1.0 / f64::from(self.precision)) as f32
     }
 

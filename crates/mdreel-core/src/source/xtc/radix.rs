@@ -4,17 +4,17 @@
 //! `value = (x * size_y + y) * size_z + z`. Taking it apart needs two divisions, which become multiplications by
 //! reciprocals (exact: Granlund & Montgomery 1994, theorem 4.2, and `tests` below).
 
-pub use crate::writer::xtc::radices::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
+pub(crate) use crate::writer::xtc::radices::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
 /// The widest number that one 64-bit load brings whole, whatever bit it starts at.
-pub const MAX_WORD_BITS: u32 = 57;
+pub(crate) const MAX_WORD_BITS: u32 = 57;
 
 /// Loads 64 bits that start at `bit` of `bytes`, first bit at the top. The last up to 7 bits are zero.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 8 bytes.
 #[inline(always)]
-pub unsafe fn load_bits(bytes: *const u8, bit: u64) -> u64 {
+pub(crate) unsafe fn load_bits(bytes: *const u8, bit: u64) -> u64 {
     // SAFETY: the caller vouches for the 8 bytes.
     let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u64>().read_unaligned() };
     u64::from_be(word) << (bit & 7)
@@ -22,14 +22,14 @@ pub unsafe fn load_bits(bytes: *const u8, bit: u64) -> u64 {
 
 /// Exact division of numbers below `2^bits` by a fixed divisor of at least 2.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reciprocal {
+pub(crate) struct Reciprocal {
     multiplier: u64,
     shift: u32,
 }
 
 impl Reciprocal {
     /// For dividends below `2^bits`, `bits <= 63`; `divisor >= 2`.
-    pub const fn new(divisor: u64, bits: u32) -> Self {
+    pub(crate) const fn new(divisor: u64, bits: u32) -> Self {
         debug_assert!(divisor >= 2 && bits <= 63);
         let log = 64 - (divisor - 1).leading_zeros();
         let shift = if bits + log > 64 { bits + log } else { 64 };
@@ -41,16 +41,14 @@ impl Reciprocal {
 
     /// The quotient of `dividend`.
     #[inline(always)]
-    pub fn divide(self, dividend: u64) -> u64 {
+    pub(crate) fn divide(self, dividend: u64) -> u64 {
         ((u128::from(dividend) * u128::from(self.multiplier)) >> 64) as u64 >> self.shift
     }
 }
 
 /// How to take apart a mixed-radix number of at most [`MAX_WORD_BITS`] bits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Radix {
-    /// Bits of the number.
-    pub bits: u32,
+pub(crate) struct Radix {
     /// Bits in whole bytes.
     whole: u32,
     /// 63 less the bits behind the whole bytes.
@@ -66,14 +64,13 @@ pub struct Radix {
 impl Radix {
     /// For components below `sizes`, packed into `bits` bits. `None` when the number is too wide for one load, or
     /// a size of 1 leaves a division by 1, which has no reciprocal: [`unpack_wide`] is for these.
-    pub const fn new(sizes: [u32; 3], bits: u32) -> Option<Self> {
+    pub(crate) const fn new(sizes: [u32; 3], bits: u32) -> Option<Self> {
         let (size_z, size_yz) = (sizes[2] as u64, sizes[1] as u64 * sizes[2] as u64);
         if bits > MAX_WORD_BITS || bits == 0 || size_z < 2 {
             return None;
         }
         let whole = bits & !7;
         Some(Radix {
-            bits,
             whole,
             rest: 63 - (bits & 7),
             mask: (1 << whole) - 1,
@@ -89,7 +86,7 @@ impl Radix {
     /// # Safety
     /// `bytes + bit / 8` must be readable for 8 bytes.
     #[inline(always)]
-    pub unsafe fn unpack(&self, bytes: *const u8, bit: u64) -> [i32; 3] {
+    pub(crate) unsafe fn unpack(&self, bytes: *const u8, bit: u64) -> [i32; 3] {
         // SAFETY: as the caller's.
         let word = unsafe { load_bits(bytes, bit) };
         let value = (word.swap_bytes() & self.mask) | ((((word << self.whole) >> 1) >> self.rest) << self.whole);
@@ -105,7 +102,7 @@ impl Radix {
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 16 bytes.
-pub unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bits: u32) -> [i32; 3] {
+pub(crate) unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bits: u32) -> [i32; 3] {
     // SAFETY: the caller vouches for 16 bytes.
     let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u128>().read_unaligned() };
     let word = u128::from_be(word) << (bit & 7);
@@ -123,7 +120,7 @@ pub unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bits: u32
 /// # Safety
 /// `bytes + bit / 8` must be readable for 8 bytes.
 #[inline(always)]
-pub unsafe fn unpack_field(bytes: *const u8, bit: u64, bits: u32) -> i32 {
+pub(crate) unsafe fn unpack_field(bytes: *const u8, bit: u64, bits: u32) -> i32 {
     if bits == 0 {
         return 0;
     }
@@ -133,7 +130,7 @@ pub unsafe fn unpack_field(bytes: *const u8, bit: u64, bits: u32) -> i32 {
 
 /// Small coordinates of one index: differences to the atom before, offset by half the radix.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Small {
+pub(crate) struct Small {
     /// How to take them apart; all zero for indices wider than one load.
     pub radix: Radix,
     /// Half the radix.
@@ -141,10 +138,9 @@ pub struct Small {
 }
 
 /// All small indices. Longer than needed, so that an index kept in a byte needs no check.
-pub static SMALL: [Small; 256] = {
+pub(crate) static SMALL: [Small; 256] = {
     let mut table = [Small {
         radix: Radix {
-            bits: 0,
             whole: 0,
             rest: 63,
             mask: 0,

@@ -70,7 +70,7 @@ pub(super) struct XtcReader<'a> {
 }
 
 impl<'a> XtcReader<'a> {
-    pub fn new(xtc: &'a Xtc, atoms: &'a AtomSelection, checks: Option<FullChecks>) -> Self {
+    pub(crate) fn new(xtc: &'a Xtc, atoms: &'a AtomSelection, checks: Option<FullChecks>) -> Self {
         XtcReader {
             file: &xtc.frames,
             atoms,

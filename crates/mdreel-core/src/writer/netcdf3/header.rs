@@ -38,7 +38,12 @@ struct Variable {
 
 impl Header {
     /// The header of a file with these variables, in the order in which frames have them.
-    pub fn new(n_atoms: usize, quantities: Quantities, has_unit_cell: bool, program_version: &'static str) -> Self {
+    pub(crate) fn new(
+        n_atoms: usize,
+        quantities: Quantities,
+        has_unit_cell: bool,
+        program_version: &'static str,
+    ) -> Self {
         let atom = ("atom", n_atoms as u32);
         let mut dimensions = vec![FRAME, SPATIAL, atom];
         let labels = |name, dimensions: &[Dimension], labels| Variable {
@@ -79,7 +84,7 @@ impl Header {
     }
 
     /// Appends the header, and the labels behind it.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         debug_assert!(out.is_empty(), "padding counts from the beginning of the file");
         out.extend(b"CDF\x02");
         // Left open until it is known; the specification has a number for that.

@@ -16,13 +16,13 @@ pub(super) struct BitWriter<'a> {
 
 impl<'a> BitWriter<'a> {
     /// Writes to the beginning of `out`, which has [`MARGIN`] bytes more than will be written.
-    pub fn new(out: &'a mut [u8]) -> Self {
+    pub(crate) fn new(out: &'a mut [u8]) -> Self {
         BitWriter { out, at: 0, pending: 0, n_pending: 0 }
     }
 
     /// Appends a field of 1 to 57 bits.
     #[inline(always)]
-    pub fn field(&mut self, value: u64, n_bits: u32) {
+    pub(crate) fn field(&mut self, value: u64, n_bits: u32) {
         debug_assert!((1..=57).contains(&n_bits) && value >> n_bits == 0);
         self.pending = self.pending << n_bits | value;
         let n = self.n_pending + n_bits;
@@ -34,7 +34,7 @@ impl<'a> BitWriter<'a> {
 
     /// Appends a number of 1 to 64 bits: byte by byte, the lowest first, and of the highest only the bits that count.
     #[inline(always)]
-    pub fn number(&mut self, value: u64, n_bits: u32) {
+    pub(crate) fn number(&mut self, value: u64, n_bits: u32) {
         if n_bits <= 57 {
             self.short_number(value, n_bits);
         } else {
@@ -44,7 +44,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// The same, of 65 to 72 bits.
-    pub fn wide_number(&mut self, value: u128, n_bits: u32) {
+    pub(crate) fn wide_number(&mut self, value: u128, n_bits: u32) {
         self.short_number(value as u64 & 0xffff_ffff, 32);
         self.short_number((value >> 32) as u64, n_bits - 32);
     }
@@ -57,7 +57,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Number of bytes written, of which the last may be filled up with zeros.
-    pub fn finish(self) -> usize {
+    pub(crate) fn finish(self) -> usize {
         self.at + usize::from(self.n_pending > 0)
     }
 }

@@ -21,7 +21,7 @@ impl Integers {
     ///
     /// # Errors
     /// The first atom whose coordinate is no number, or that lies too far away, and what is wrong with it.
-    pub fn round(&mut self, positions: Columns<'_>, scale: f32, precision: f32) -> Result<(), (usize, String)> {
+    pub(crate) fn round(&mut self, positions: Columns<'_>, scale: f32, precision: f32) -> Result<(), (usize, String)> {
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
             // Column by column, in loops that the compiler turns into vector instructions.
             // False for NaN, too. All are looked at, which is faster than to stop at the first.
@@ -43,7 +43,7 @@ impl Integers {
     }
 
     /// Takes the nearest integer to each position times `scale`: below 2^22, beyond which the sum has no room for it.
-    pub fn recover(&mut self, positions: Columns<'_>, scale: f32) {
+    pub(crate) fn recover(&mut self, positions: Columns<'_>, scale: f32) {
         // Added to a number below 2^22, it leaves the nearest integer in the lower bits of the sum: vector instructions.
         const SHIFT: f32 = 12_582_912.0;
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
@@ -79,28 +79,28 @@ impl Integers {
     }
 
     /// The integers of all atoms.
-    pub fn atoms_mut(&mut self) -> &mut [[i32; 3]] {
+    pub(crate) fn atoms_mut(&mut self) -> &mut [[i32; 3]] {
         &mut self.atoms
     }
 
     /// The least of each axis.
-    pub fn min(&self) -> [i32; 3] {
+    pub(crate) fn min(&self) -> [i32; 3] {
         self.min
     }
 
     /// The largest of each axis.
-    pub fn max(&self) -> [i32; 3] {
+    pub(crate) fn max(&self) -> [i32; 3] {
         self.max
     }
 
     /// How many integers each axis has.
-    pub fn sizes(&self) -> [u32; 3] {
+    pub(crate) fn sizes(&self) -> [u32; 3] {
         [0, 1, 2].map(|axis| self.max[axis].wrapping_sub(self.min[axis]) as u32 + 1)
     }
 
     /// The small index to begin with: the least whose radix is not below the least distance of two neighbouring
     /// atoms, distances being sums over the axes.
-    pub fn first_small_index(&self) -> u32 {
+    pub(crate) fn first_small_index(&self) -> u32 {
         let [x, y, z] = &self.columns;
         // As in the reference, sums that leave 32 bits wrap around.
         let difference = |pair: &[i32]| pair[0].wrapping_sub(pair[1]).wrapping_abs();

@@ -7,14 +7,14 @@ use crate::frame::Columns;
 
 /// Packs frames again; keeps its memory.
 #[derive(Debug, Default)]
-pub struct Repacker {
+pub(crate) struct Repacker {
     integers: Integers,
     bytes: Vec<u8>,
 }
 
 impl Repacker {
     /// The small index and the compressed bytes of a frame whose integers are the nearest to these positions times `scale`.
-    pub fn pack(&mut self, positions: Columns<'_>, scale: f32) -> (u32, &[u8]) {
+    pub(crate) fn pack(&mut self, positions: Columns<'_>, scale: f32) -> (u32, &[u8]) {
         self.integers.recover(positions, scale);
         let small_index = self.integers.first_small_index();
         // Bits that an earlier frame has left are written over, or are behind the end.

@@ -13,8 +13,8 @@ import numpy as np
 
 from mdreel.errors import StreamTimeoutError
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.producer import Producer
 from mdreel_lab.bench.exchange.models import HEADER_BYTES, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.work import PATIENCE, Work

@@ -1,4 +1,4 @@
-"""Clusters of Dask: the one that is meant, and who can be reached there."""
+"""Selection and security of a Dask cluster."""
 
 from __future__ import annotations
 

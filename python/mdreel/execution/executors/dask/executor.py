@@ -1,4 +1,4 @@
-"""Dask: the workers of a cluster, on this machine or on many."""
+"""Executor for Dask clusters."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
+from mdreel.execution.executors.batches import Ticket
 from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
 from mdreel.execution.executors.dask.cluster import START_SECONDS, connected, is_reached, n_threads
 from mdreel.execution.executors.local.single_process import Alone
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.executors.reraise_signals import insisting
-from mdreel.execution.executors.tickets import Ticket
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work

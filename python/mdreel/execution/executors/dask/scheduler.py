@@ -1,4 +1,4 @@
-"""What mdreel leaves with the scheduler of a Dask cluster: a record of who did which task, and when."""
+"""Scheduler plug-in that records the tasks of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mdreel leaves with the workers of a Dask cluster: the job, and what they do with it."""
+"""Functions and state of mdreel in Dask workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import WorkerPlugin, get_worker
 
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.timing.crew import Member, Watch
+from mdreel.timing.workers import Member, Watch
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -1,4 +1,4 @@
-"""Stretches: blocks that are run in this process between two looks at a checkpoint."""
+"""Groups of blocks between two writes of a checkpoint."""
 
 from time import monotonic, perf_counter_ns
 

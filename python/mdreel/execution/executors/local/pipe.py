@@ -1,4 +1,4 @@
-"""Pipes between two processes of a machine."""
+"""Pipes between processes of one machine."""
 
 from __future__ import annotations
 

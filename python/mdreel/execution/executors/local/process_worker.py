@@ -1,4 +1,4 @@
-"""A worker process: does tickets as long as it is given some, and ends when nobody listens any more."""
+"""Main loop of a worker process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from time import monotonic, perf_counter_ns
 
 from mdreel.execution.executors.local.pipe import Pipe
-from mdreel.timing.crew import Member, Watch
+from mdreel.timing.workers import Member, Watch
 
 _PROGRESS_SECONDS = 0.2
 

@@ -1,4 +1,4 @@
-"""Processes of this machine, each with an interpreter of its own."""
+"""Executor with worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
+from mdreel.execution.executors.batches import Ticket
 from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
 from mdreel.execution.executors.local.pipe import Pipe
 from mdreel.execution.executors.local.single_process import Alone
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.tickets import Ticket
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work

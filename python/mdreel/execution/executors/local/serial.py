@@ -1,4 +1,4 @@
-"""One block after another, on the calling thread."""
+"""Executor that runs blocks on the calling thread."""
 
 from mdreel.errors import MismatchError
 from mdreel.execution.choices import Schedule

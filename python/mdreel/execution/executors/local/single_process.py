@@ -1,4 +1,4 @@
-"""Executors that one process calls: it alone has the run, whoever does the work."""
+"""Base class of executors that one process calls."""
 
 from collections.abc import Callable
 from typing import TypeVar

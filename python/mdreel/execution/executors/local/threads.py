@@ -1,4 +1,4 @@
-"""Threads of this process, without the interpreter."""
+"""Executor with threads of this process."""
 
 from mdreel.errors import MismatchError
 from mdreel.execution.available_cores import available_processors

@@ -1,4 +1,4 @@
-"""Messages: what rank 0 tells all others at once, and how they hear it."""
+"""Broadcasts from rank 0 to the other ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MPI: ranks that a launcher has started, on one machine or many."""
+"""Executor for MPI ranks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
+from contextvars import ContextVar
 from itertools import pairwise
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
@@ -20,6 +21,7 @@ from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
 from mdreel.execution.choices import Communication, Schedule
+from mdreel.execution.executors.mpi.assignment import Assignment
 from mdreel.execution.executors.mpi.broadcast import Kind, Message, hear, tell
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import attending
@@ -30,7 +32,7 @@ from mdreel.execution.executors.mpi.result_transfer import (
     suitable_communication,
 )
 from mdreel.execution.executors.mpi.results import Results
-from mdreel.execution.executors.mpi.round import Assignment, HandedIn, Round
+from mdreel.execution.executors.mpi.round import HandedIn, Round
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
@@ -45,7 +47,7 @@ T = TypeVar("T")
 
 _PAUSE_SECONDS = 0.002
 
-_SERVED: list[Any] = []
+_SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
 """The communicators whose other ranks serve this one."""
 
 
@@ -107,9 +109,9 @@ class Mpi:
                 raise failure.error
             shared: T = result
             return shared
-        if self._communicator in _SERVED:
+        if self._communicator in _SERVED.get():
             return compute()  # within what is shared: the others serve that
-        _SERVED.append(self._communicator)
+        token = _SERVED.set((*_SERVED.get(), self._communicator))
         try:
             result = compute()
         except Exception as error:
@@ -119,7 +121,7 @@ class Mpi:
             tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
         finally:
-            _SERVED.remove(self._communicator)
+            _SERVED.reset(token)
         tell(self._communicator, Kind.END, (result, None))
         return result
 

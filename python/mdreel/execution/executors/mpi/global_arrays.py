@@ -1,4 +1,4 @@
-"""The Global Arrays toolkit as carrier: rows lie in an array that is spread over the memory of all ranks."""
+"""Result transfer through a Global Array."""
 
 from __future__ import annotations
 

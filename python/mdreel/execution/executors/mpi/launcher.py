@@ -1,4 +1,4 @@
-"""Launchers: whether one has started this process as one of several ranks, without asking an MPI library.
+"""Detection of an MPI launcher without importing MPI.
 
 Without a working MPI its import can end the process, so that it is imported only where a launcher has left its mark.
 """

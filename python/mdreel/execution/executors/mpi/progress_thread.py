@@ -1,4 +1,4 @@
-"""The attendant: a thread that answers other ranks while this one computes."""
+"""Progress thread of rank 0 for one-sided communication."""
 
 from __future__ import annotations
 

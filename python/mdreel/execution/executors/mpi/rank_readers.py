@@ -1,4 +1,4 @@
-"""Readings: how the ranks of a round come to the frames, each on its own or together."""
+"""Independent and collective reading by ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mdreel.execution.job import FileTogether, Job
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Pass
-    from mdreel.execution.executors.mpi.round import Assignment
+    from mdreel.execution.executors.mpi.assignment import Assignment
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Carriers: how the rows of a result come to rank 0 while, or after, they are made."""
+"""Transfer of result rows to rank 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a run on ranks, as rank 0 puts them together, round after round."""
+"""Assembly of results on rank 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mdreel.execution.executors.mpi.round import HandedIn
     from mdreel.execution.job import Outcome
     from mdreel.execution.work import Work
-    from mdreel.timing.crew import Member
+    from mdreel.timing.workers import Member
 
 
 class Results:

@@ -1,65 +1,28 @@
-"""A round: what every rank does from the moment it is given blocks to the moment it hands in what became of them."""
+"""One round of work on every rank."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import MdreelError
+from mdreel.execution.executors.batches import LATE, ticket_size
+from mdreel.execution.executors.mpi.assignment import Assignment
 from mdreel.execution.executors.mpi.shared_counters import Board
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.tickets import LATE, ticket_size
 from mdreel.execution.span_log import SpanLog
-from mdreel.timing.crew import Watch
+from mdreel.timing.workers import Watch
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
-    from mdreel.execution.choices import Communication, Schedule
     from mdreel.execution.executors.mpi.rank_readers import Reading
     from mdreel.execution.job import Monitor
 
 _PAUSE_SECONDS = 0.005
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What rank 0 tells the others at the beginning of a round.
-
-    Attributes
-    ----------
-    ranges : sequence of (int, int)
-        The blocks to be done: first and end of consecutive ones, ascending. Within a round they are numbered from 0.
-    schedule : {"demand", "static"}
-        Who takes which.
-    one_by_one : bool
-        Whether each block is a ticket of its own, of which no copy is made.
-    communication : {"gather", "window", "global-arrays"} or None
-        How results come to rank 0; None for what suits.
-    """
-
-    ranges: Sequence[tuple[int, int]]
-    schedule: Schedule
-    one_by_one: bool
-    communication: Communication | None
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return sum(end - first for first, end in self.ranges)
-
-    def within(self, first: int, end: int) -> list[tuple[int, int, int]]:
-        """Return the stretches of consecutive blocks among those of the round: number in the round, first and end."""
-        found, begun = [], 0
-        for low, high in self.ranges:
-            a, b = max(first - begun, 0), min(end - begun, high - low)
-            if a < b:
-                found.append((begun + a, low + a, low + b))
-            begun += high - low
-        return found
 
 
 @dataclass

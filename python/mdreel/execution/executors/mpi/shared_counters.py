@@ -1,4 +1,4 @@
-"""The board: numbers on rank 0 that all ranks read and write without asking anybody (one-sided communication).
+"""Counters on rank 0 that all ranks update by one-sided communication.
 
 It holds the counter from which ranks take tickets, what each rank is doing, and which blocks are done. Rank 0 has no
 more to say than any other.

@@ -1,4 +1,4 @@
-"""Who may connect to a hub: IMD itself asks nobody who he is."""
+"""Access control for IMD hubs. The IMD protocol itself has no authentication."""
 
 import hmac
 import ipaddress

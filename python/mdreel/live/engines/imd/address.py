@@ -1,4 +1,4 @@
-"""Addresses: a host and a port, as 127.0.0.1:8889."""
+"""Addresses of hubs: host and port."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""Clients of a hub: one thread for each, which takes the frames of the channel and sends them as IMD."""
+"""IMD clients of a hub."""
 
 import select
 import socket

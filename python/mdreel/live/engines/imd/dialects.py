@@ -1,4 +1,4 @@
-"""Dialects of engines: in what they differ from the text of version 3 of IMD."""
+"""Differences of engines from IMD version 3."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Engines that speak IMD, from the side of their only client: the connection, and the frames that come over it."""
+"""Connection to an engine that speaks IMD."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Feeds: the frames of an engine that speaks IMD, published on a channel."""
+"""Publishing of an IMD engine's frames on a channel."""
 
 import threading
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from pathlib import Path
 from mdreel._core import channel_status
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
-from mdreel.live.channels.producer import Producer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.engines.imd.access import token_of
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.engines.imd.engine import EngineFrame, EngineLink
 from mdreel.live.engines.imd.messages import ENERGIES
+from mdreel.live.producers.producer import Producer
 
 _LEAST_SLOTS = 4
 _LOOK_SECONDS = 0.2

@@ -1,4 +1,4 @@
-"""Hubs: any number of clients of IMD for one engine, or for any channel."""
+"""Hubs, which serve many IMD clients from one engine or channel."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""The lobby of a hub: connections that have not shown yet that they are clients of IMD, and may be."""
+"""Unauthenticated connections of a hub."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar

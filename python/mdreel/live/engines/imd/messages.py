@@ -1,4 +1,4 @@
-"""Messages of IMD, versions 2 and 3: headers of 8 bytes, and what follows them.
+"""Messages of IMD versions 2 and 3.
 
 Notes
 -----

@@ -37,13 +37,13 @@ struct Chunk {
 
 impl Stream {
     /// Says that a new part of the file is read, in which nothing is wanted from `end` on.
-    pub fn expect_until(&mut self, end: u64) {
+    pub(crate) fn expect_until(&mut self, end: u64) {
         self.until = end;
         self.last_end = None;
     }
 
     /// Reads `runs` (ascending) one after the other into `target`.
-    pub fn read(&mut self, file: &Arc<RemoteFile>, runs: &[Range<u64>], target: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&mut self, file: &Arc<RemoteFile>, runs: &[Range<u64>], target: &mut [u8]) -> Result<()> {
         let Some(last) = runs.last() else { return Ok(()) };
         // The first load of a part tells nothing yet: of large frames only the beginnings may be wanted.
         let goes_on = |run: &Range<u64>| {

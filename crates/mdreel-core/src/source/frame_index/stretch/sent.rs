@@ -10,7 +10,7 @@ const WORD: u32 = 4;
 
 /// What numbers are sent as.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Sent {
+pub(crate) enum Sent {
     Even {
         first: i64,
         interval: i64,

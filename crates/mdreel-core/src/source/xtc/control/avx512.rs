@@ -23,7 +23,7 @@ const WIDTH: usize = 8;
 /// # Safety
 /// The processor must have AVX-512 F, BW, DQ and VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub unsafe fn walk<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
+pub(crate) unsafe fn walk<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     if walks.atom[WIDTH..].iter().all(|&atom| atom >= wanted.limit) {
         groups.counts = [0; LANES];
         walk_vectors::<1, ALL>(walks, wanted, groups);

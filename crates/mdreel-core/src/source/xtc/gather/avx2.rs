@@ -24,7 +24,7 @@ const MOSTLY: usize = 2;
 
 /// The big coordinates of a chunk's groups, and room for a vector behind them.
 #[derive(Debug)]
-pub struct Bigs {
+pub(crate) struct Bigs {
     /// As integers, less the bias that sums of small coordinates have.
     whole: [[i32; CHUNK + WIDTH]; 3],
     /// In Å.
@@ -94,7 +94,7 @@ impl Bigs {
     /// # Safety
     /// As for [`super::Gather::gather`].
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    pub unsafe fn gather<const ALL: bool>(
+    pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
         groups: &[Group],

@@ -27,7 +27,7 @@ type Row = [i32; 4];
 
 /// The lists of one chunk; small enough for the second-level cache.
 #[derive(Debug)]
-pub struct Flat {
+pub(crate) struct Flat {
     /// Where each small coordinate starts, in bits from the chunk's first byte.
     small_bits: [u32; SMALLS],
     small_indices: [u8; SMALLS],
@@ -106,7 +106,7 @@ impl Flat {
     /// # Safety
     /// The processor must have AVX-512 F, BW, DQ and VL; and as for [`super::Gather::gather`], with [`CHUNK`] groups at most.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-    pub unsafe fn gather<const ALL: bool>(
+    pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
         groups: &[Group],

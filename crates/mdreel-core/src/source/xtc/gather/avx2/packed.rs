@@ -15,11 +15,11 @@ use crate::source::xtc::radix::{SMALL_INDICES, SMALL_RADICES};
 /// `1.5 * 2^52`.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Numbers of a vector.
-pub const WIDTH: usize = 4;
+pub(crate) const WIDTH: usize = 4;
 /// The widest small coordinates that are unpacked here: sums of eight fit 16 bits.
-pub const MAX_INDEX: u32 = 39;
+pub(crate) const MAX_INDEX: u32 = 39;
 /// What is added to a sum of small coordinates, so that it is not negative.
-pub const BIAS: i32 = 1 << 15;
+pub(crate) const BIAS: i32 = 1 << 15;
 
 /// How the bits of a number lie: whole bytes, the least significant first, then the bits that are left.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +152,7 @@ impl Places {
 /// How the small coordinates of an index are unpacked: into three fields of 16 bits, z lowest.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(512))]
-pub struct Small {
+pub(crate) struct Small {
     /// Numbers 0, 1, 4 and 5; then 2, 3, 6 and 7; then 0, 1, 2 and 3.
     places: [Places; 3],
     /// What makes differences of fields, as bits of a float64 that is added to [`MAGIC`]; with the [`BIAS`] for number
@@ -169,7 +169,7 @@ pub struct Small {
 }
 
 /// All small indices that are unpacked here.
-pub static SMALL: [Small; MAX_INDEX as usize + 1] = {
+pub(crate) static SMALL: [Small; MAX_INDEX as usize + 1] = {
     let mut table = [Small::new(0, 1); MAX_INDEX as usize + 1];
     let mut index = *SMALL_INDICES.start();
     while index <= MAX_INDEX {
@@ -223,7 +223,7 @@ impl Small {
     /// 46 bytes must be readable from the byte on in which the first number starts; `index` is this one's.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn eight(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
+    pub(crate) unsafe fn eight(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
         let phase = _mm256_set1_epi64x((bit & 7) as i64);
         // SAFETY: six numbers of 39 bits at most take 30 bytes, of which a load of 16 is made.
         let [outer, inner] = unsafe {
@@ -243,7 +243,7 @@ impl Small {
     /// As for [`Self::eight`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn four(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
+    pub(crate) unsafe fn four(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
         let phase = _mm256_set1_epi64x((bit & 7) as i64);
         // SAFETY: as the caller promises.
         let words = unsafe {
@@ -256,7 +256,7 @@ impl Small {
 
 /// Small coordinates of a group as fields.
 #[derive(Clone, Copy)]
-pub struct Fields {
+pub(crate) struct Fields {
     /// Numbers 0, 1, 4 and 5; or the first four.
     outer: __m256i,
     /// Numbers 2, 3, 6 and 7.
@@ -267,7 +267,7 @@ impl Fields {
     /// Sums of the first, of the first two, and so on, with the [`BIAS`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub fn sums_of_eight(self) -> [__m256i; 3] {
+    pub(crate) fn sums_of_eight(self) -> [__m256i; 3] {
         let outer = _mm256_add_epi64(self.outer, _mm256_slli_si256::<8>(self.outer));
         let inner = _mm256_add_epi64(self.inner, _mm256_slli_si256::<8>(self.inner));
         let inner = _mm256_add_epi64(inner, _mm256_unpackhi_epi64(outer, outer));
@@ -284,7 +284,7 @@ impl Fields {
     /// The same of the first four.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub fn sums_of_four(self) -> [__m128i; 3] {
+    pub(crate) fn sums_of_four(self) -> [__m128i; 3] {
         let two = _mm256_add_epi64(self.outer, _mm256_slli_si256::<8>(self.outer));
         let (low, high) = (_mm256_castsi256_si128(two), _mm256_extracti128_si256::<1>(two));
         let high = _mm_castsi128_ps(_mm_add_epi64(high, _mm_unpackhi_epi64(low, low)));
@@ -298,7 +298,7 @@ impl Fields {
 
 /// How big coordinates are unpacked.
 #[derive(Debug)]
-pub struct Big {
+pub(crate) struct Big {
     form: &'static Form,
     inverses: [f64; 2],
     /// [`MAGIC`] and what z lacks, added to a number; as a number, less what is added before a division.
@@ -311,7 +311,7 @@ pub struct Big {
 
 impl Big {
     /// Of `bits` bits, components below `sizes`, to which `min` is added.
-    pub fn new(bits: u32, sizes: [u32; 3], min: [i32; 3]) -> Self {
+    pub(crate) fn new(bits: u32, sizes: [u32; 3], min: [i32; 3]) -> Self {
         let quotients = Quotients::new(sizes);
         let [half_z, half_y] = quotients.halves.map(|half| half as i64);
         let offset = quotients.before + half_z + i64::from(min[2]);
@@ -331,7 +331,7 @@ impl Big {
     /// Eight bytes must be readable from each of the bytes on.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn four(&self, bytes: *const u8, starts: [usize; WIDTH], phases: __m256i) -> [__m128i; 3] {
+    pub(crate) unsafe fn four(&self, bytes: *const u8, starts: [usize; WIDTH], phases: __m256i) -> [__m128i; 3] {
         // SAFETY: as the caller promises.
         let words = starts.map(|start| unsafe { bytes.add(start).cast::<i64>().read_unaligned() });
         let words = _mm256_setr_epi64x(words[0], words[1], words[2], words[3]);

@@ -10,15 +10,15 @@ use std::arch::x86_64::*;
 /// `1.5 * 2^52`.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Numbers unpacked, and entries listed, at a time.
-pub const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 8;
 
 /// A reciprocal, rounded up.
-pub const fn reciprocal(divisor: f64) -> f64 {
+pub(crate) const fn reciprocal(divisor: f64) -> f64 {
     (1.0 / divisor).next_up()
 }
 
 /// Rounding up.
-pub const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+pub(crate) const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 /// Rounding down.
 const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 
@@ -33,7 +33,7 @@ fn divide(value: __m512d, reciprocal: __m512d) -> __m512d {
 /// # Safety
 /// Eight bytes must be readable from each byte on in which a number starts.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-pub unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask: u8) -> __m512d {
+pub(crate) unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask: u8) -> __m512d {
     let reversed = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
     let seven = _mm512_set1_epi64(7);
     let zero = _mm512_setzero_si512();
@@ -51,7 +51,7 @@ pub unsafe fn load_numbers(bytes: *const u8, bits: __m512i, width: __m512i, mask
 
 /// The three components of eight mixed-radix numbers, each plus [`MAGIC`].
 #[target_feature(enable = "avx512f")]
-pub fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
+pub(super) fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, by_z: __m512d) -> [__m512d; 3] {
     let magic = _mm512_set1_pd(MAGIC);
     let x = divide(value, by_yz);
     let yz = _mm512_fnmadd_pd(_mm512_sub_pd(x, magic), size_yz, value);
@@ -63,7 +63,7 @@ pub fn split(value: __m512d, size_yz: __m512d, by_yz: __m512d, size_z: __m512d, 
 /// Columns that [`split`] gave, as rows of four 32-bit integers: those of the even lanes and those of the odd ones.
 /// Added to [`MAGIC`], an integer stands in the lower half of a float64.
 #[target_feature(enable = "avx512f")]
-pub fn rows([x, y, z]: [__m512d; 3]) -> [__m512i; 2] {
+pub(crate) fn rows([x, y, z]: [__m512d; 3]) -> [__m512i; 2] {
     let [x, y, z] = [_mm512_castpd_si512(x), _mm512_castpd_si512(y), _mm512_castpd_si512(z)];
     // Lower halves of y into the upper halves of x.
     let xy = _mm512_mask_shuffle_epi32::<0b10_10_00_00>(x, 0xaaaa, y);
@@ -73,7 +73,7 @@ pub fn rows([x, y, z]: [__m512d; 3]) -> [__m512i; 2] {
 
 /// Sums of four rows: of the first, of the first two, and so on, each with `before` added.
 #[target_feature(enable = "avx512f")]
-pub fn running_sums(rows: __m512i, before: __m512i) -> __m512i {
+pub(crate) fn running_sums(rows: __m512i, before: __m512i) -> __m512i {
     let zero = _mm512_setzero_si512();
     let two = _mm512_add_epi32(rows, _mm512_alignr_epi64::<6>(rows, zero));
     let four = _mm512_add_epi32(two, _mm512_alignr_epi64::<4>(two, zero));
@@ -82,13 +82,13 @@ pub fn running_sums(rows: __m512i, before: __m512i) -> __m512i {
 
 /// The last of four rows, four times.
 #[target_feature(enable = "avx512f")]
-pub fn last_row(rows: __m512i) -> __m512i {
+pub(crate) fn last_row(rows: __m512i) -> __m512i {
     _mm512_shuffle_i32x4::<0xff>(rows, rows)
 }
 
 /// The four rows.
 #[target_feature(enable = "avx512f")]
-pub fn each_row(rows: __m512i) -> [__m128i; 4] {
+pub(crate) fn each_row(rows: __m512i) -> [__m128i; 4] {
     [
         _mm512_castsi512_si128(rows),
         _mm512_extracti32x4_epi32::<1>(rows),

@@ -15,7 +15,7 @@ const BLOCK: usize = 4 * ROWS;
 
 /// The rows of the atoms of a chunk, in Å: x, y, z and nothing.
 #[derive(Debug)]
-pub struct Rows([[f32; 4]; ATOMS + BLOCK]);
+pub(crate) struct Rows([[f32; 4]; ATOMS + BLOCK]);
 
 impl Default for Rows {
     fn default() -> Self {

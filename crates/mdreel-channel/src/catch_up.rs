@@ -1,0 +1,344 @@
+//! A consumer that finds in staging what the ring does not have: what was there before it came, and what was overwritten before it
+//! was taken.
+//!
+//! Frames are handed out in the order of their numbers. As staging gets each frame before the ring does, a gap in the numbers that
+//! the ring shows is looked for in staging, and what is not there either was missed. While such a consumer reads staging, it has
+//! no place in the ring, and the producer does not wait for it. At the end of staging it enters the ring at the first frame that
+//! is there, and skips those which it has had.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::consumer::{Borrowed, Consumer, Start};
+use super::directory::Directory;
+use super::end::End;
+use super::layout::{FrameView, Header};
+use super::manifest::Manifest;
+use super::ring_file::RingFile;
+use super::staging::place::StagingPlace;
+use super::staging::reader::StagedFrames;
+use mdreel_core::error::Result;
+
+/// A consumer that has the ring and the staging of a channel.
+#[derive(Debug)]
+pub struct CatchUp {
+    path: PathBuf,
+    consumer: Consumer,
+    staged: Option<Staged>,
+    /// Whether the next frame is looked for in staging.
+    is_in_staging: bool,
+    /// The number of the frame that comes next.
+    wanted: u64,
+    /// The channel has reached this number, so that what is before it and not in staging was missed.
+    seen: u64,
+    /// Whether a gap before the next frame counts: not before the first one.
+    counts: bool,
+    /// Whether frames were had before, by a member that has come again.
+    is_resumed: bool,
+    missed: u64,
+}
+
+#[derive(Debug)]
+struct Staged {
+    frames: StagedFrames,
+    /// For frames out of turn.
+    again: StagedFrames,
+}
+
+/// Where the next frame is; it is not given back yet.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Borrowed in the ring.
+    Ring(Header),
+    /// Read from staging.
+    Staged(Header),
+    /// Read from staging out of turn.
+    Again(Header),
+    /// No more frames will come.
+    End(End),
+}
+
+/// A frame that is kept while later ones are taken.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// In the ring, at this position, until that is let go.
+    Held(u64),
+    /// In memory of its own.
+    Copied(Box<[u8]>),
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub enum Next<'a> {
+    /// A frame.
+    Frame(Frame<'a>),
+    /// No more frames will come.
+    End(End),
+}
+
+/// A frame in the ring, where the producer cannot overwrite it while this lives, or a copy from staging.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    path: &'a Path,
+    bytes: Bytes<'a>,
+}
+
+#[derive(Debug)]
+enum Bytes<'a> {
+    Ring(Borrowed<'a>),
+    Staged(Header, &'a [u8]),
+}
+
+impl CatchUp {
+    /// Joins the channel in a directory, which may have no producer any more. The first frame that is there is the first one that
+    /// is staged.
+    pub fn join(path: &Path, start: Start) -> Result<Self> {
+        let mut consumer = Consumer::join(path, start)?;
+        let staged = match StagingPlace::of(&Directory::open(path)?)? {
+            Some(place) => {
+                Some(Staged { frames: StagedFrames::open(&place.path)?, again: StagedFrames::open(&place.path)? })
+            }
+            None => None,
+        };
+        let wanted = match start {
+            Start::Earliest | Start::Step(_) | Start::Time(_) => 0,
+            Start::Sequence(sequence) => sequence,
+            Start::Latest => next_of(&mut consumer)?,
+        };
+        // Before the first frame there is none in staging either: a producer that waits for consumers is to see this one.
+        let is_in_staging = staged.is_some() && start != Start::Latest && consumer.sequence() > 0;
+        if is_in_staging {
+            consumer.leave_ring();
+        }
+        let (path, seen, missed) = (path.to_owned(), 0, 0);
+        let (counts, is_resumed) = (false, false);
+        Ok(CatchUp { path, consumer, staged, is_in_staging, wanted, seen, counts, is_resumed, missed })
+    }
+
+    /// Joins behind the frames that were had before: the next has this number, and steps up to `last`, with its epoch, were seen.
+    pub(super) fn resume(path: &Path, wanted: u64, last: Option<(u64, i64)>) -> Result<Self> {
+        let mut all = Self::join(path, Start::Sequence(wanted))?;
+        all.consumer.set_last(last);
+        (all.counts, all.is_resumed) = (true, true);
+        Ok(all)
+    }
+
+    /// What holds for all frames.
+    pub fn manifest(&self) -> &Manifest {
+        self.consumer.manifest()
+    }
+
+    /// Frames that could be had neither from the ring nor from staging any more.
+    pub(crate) fn missed(&self) -> u64 {
+        // The ring alone does not count what has gone before its consumer came, and numbers do not count what has gone before its
+        // first frame.
+        if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() }
+    }
+
+    /// Whether the next frame is looked for in staging.
+    pub fn is_in_staging(&self) -> bool {
+        self.is_in_staging
+    }
+
+    /// The next frame, or the end; see `Consumer::next`.
+    pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
+        let found = self.find(at_most)?;
+        Ok(self.hand_out(found))
+    }
+
+    /// As `next`, of a frame that who asks has to give back.
+    pub(super) fn find(&mut self, at_most: Duration) -> Result<Found> {
+        loop {
+            let found = if self.is_in_staging { self.find_in_staging()? } else { self.find_in_ring(at_most)? };
+            if let Some(found) = found {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Looks once; `None` says that it has to be looked again.
+    fn find_in_staging(&mut self) -> Result<Option<Found>> {
+        self.consumer.check()?;
+        let read = match &mut self.staged {
+            Some(staged) => staged.frames.read(self.wanted)?,
+            None => None,
+        };
+        let Some(header) = read else {
+            self.pass(self.seen);
+            self.consumer.enter_ring()?;
+            self.is_in_staging = false;
+            return Ok(None);
+        };
+        self.pass(header.sequence);
+        self.had(&header);
+        if self.consumer.is_skipped(&header) {
+            return Ok(None);
+        }
+        self.consumer.note(&header);
+        Ok(Some(Found::Staged(header)))
+    }
+
+    /// Looks once; `None` says that it has to be looked again.
+    fn find_in_ring(&mut self, at_most: Duration) -> Result<Option<Found>> {
+        // Before the look into the ring: what has got its number by then, and is not found there, is not in the ring.
+        let published = self.consumer.sequence();
+        let has_staging = self.staged.is_some();
+        let Some(header) = self.consumer.look()? else {
+            if has_staging && published > self.wanted {
+                self.turn_to_staging(published);
+                return Ok(None);
+            }
+            let wanted = has_staging.then_some(self.wanted);
+            return Ok(self.consumer.wait(at_most, wanted)?.map(Found::End));
+        };
+        if has_staging && header.sequence > self.wanted {
+            self.turn_to_staging(header.sequence);
+            return Ok(None);
+        }
+        let is_new = header.sequence >= self.wanted;
+        if is_new {
+            self.pass(header.sequence);
+            self.had(&header);
+        }
+        if !is_new || self.consumer.is_skipped(&header) {
+            self.consumer.give_back();
+            return Ok(None);
+        }
+        self.consumer.note(&header);
+        Ok(Some(Found::Ring(header)))
+    }
+
+    /// Leaves the ring, which has shown that the channel has reached the number `seen`.
+    fn turn_to_staging(&mut self, seen: u64) {
+        self.consumer.leave_ring();
+        self.seen = seen;
+        self.is_in_staging = true;
+    }
+
+    /// Takes note that there is nothing before this number any more.
+    fn pass(&mut self, sequence: u64) {
+        let n_missing = sequence.saturating_sub(self.wanted);
+        if self.counts {
+            self.missed += n_missing;
+        }
+        self.wanted += n_missing;
+    }
+
+    fn had(&mut self, header: &Header) {
+        self.wanted = header.sequence.saturating_add(1);
+        self.counts = true;
+    }
+
+    /// Finds the frame of this number out of turn; `None` if it cannot be had any more.
+    pub(super) fn find_again(&mut self, sequence: u64) -> Result<Option<Found>> {
+        let Some(staged) = &mut self.staged else {
+            return Ok(self.consumer.look_back(sequence)?.map(Found::Ring));
+        };
+        let header = staged.again.read(sequence)?.filter(|header| header.sequence == sequence);
+        Ok(header.map(Found::Again))
+    }
+
+    /// Whether a frame counts no more, as a restarted simulation begins at its step or before it.
+    pub(super) fn is_redone(&self, epoch: u64, step: i64) -> bool {
+        self.consumer.is_redone(epoch, step)
+    }
+
+    /// Has it forgotten which steps were seen, so that those of a restarted simulation are found again.
+    pub(super) fn forget_steps(&mut self) {
+        self.consumer.set_last(None);
+    }
+
+    /// Gives back what was found, and is not handed out.
+    pub(super) fn give_back(&mut self, found: &Found) {
+        if matches!(found, Found::Ring(_)) {
+            self.consumer.give_back();
+        }
+    }
+
+    /// What was found, for who keeps it while later frames are taken.
+    pub(super) fn keep(&mut self, found: &Found) -> Kept {
+        let staged = self.staged.as_ref();
+        Kept::Copied(match found {
+            Found::End(_) => Box::default(),
+            Found::Staged(_) => staged.map(|staged| staged.frames.frame()).unwrap_or_default().into(),
+            Found::Again(_) => staged.map(|staged| staged.again.frame()).unwrap_or_default().into(),
+            Found::Ring(_) => match self.consumer.hold() {
+                Some(position) => return Kept::Held(position),
+                None => {
+                    let copy = self.consumer.bytes().into();
+                    self.consumer.give_back();
+                    copy
+                }
+            },
+        })
+    }
+
+    /// Gives back a frame of the ring that was held.
+    pub(super) fn let_go(&mut self, position: u64) {
+        self.consumer.let_go(position);
+    }
+
+    /// How many frames of the ring are held.
+    pub(super) fn n_held(&self) -> usize {
+        self.consumer.n_held()
+    }
+
+    /// The ring, for who holds frames of it.
+    pub(super) fn ring(&self) -> Arc<RingFile> {
+        self.consumer.ring()
+    }
+
+    /// What was found, for who gives it back by dropping it.
+    pub(super) fn hand_out(&mut self, found: Found) -> Next<'_> {
+        let staged = self.staged.as_ref();
+        let bytes = match found {
+            Found::End(end) => return Next::End(end),
+            Found::Ring(header) => Bytes::Ring(self.consumer.borrowed(header)),
+            Found::Staged(header) => {
+                Bytes::Staged(header, staged.map(|staged| staged.frames.frame()).unwrap_or_default())
+            }
+            Found::Again(header) => {
+                Bytes::Staged(header, staged.map(|staged| staged.again.frame()).unwrap_or_default())
+            }
+        };
+        Next::Frame(Frame { path: &self.path, bytes })
+    }
+}
+
+/// The number of the next frame that comes into the ring.
+fn next_of(consumer: &mut Consumer) -> Result<u64> {
+    let published = consumer.sequence();
+    let header = consumer.look()?;
+    if header.is_some() {
+        consumer.put_back();
+    }
+    Ok(header.map_or(published, |header| header.sequence))
+}
+
+impl Frame<'_> {
+    /// The frame's header.
+    pub fn header(&self) -> &Header {
+        match &self.bytes {
+            Bytes::Ring(borrowed) => borrowed.header(),
+            Bytes::Staged(header, _) => header,
+        }
+    }
+
+    /// The frame with its sections.
+    pub fn view(&self) -> Result<FrameView<'_>> {
+        FrameView::decode(self.path, self)
+    }
+}
+
+impl Deref for Frame<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Ring(borrowed) => &borrowed[..],
+            Bytes::Staged(_, bytes) => bytes,
+        }
+    }
+}

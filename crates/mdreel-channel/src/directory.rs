@@ -1,0 +1,135 @@
+//! The directory of a channel: whose it is, and who may enter.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use mdreel_core::error::{Error, Result};
+use mdreel_core::writer::final_name::{give_name_until_power_fails, sync_directory};
+
+/// A directory that belongs to the user alone, as was checked.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Makes the directory if it is not there, and checks it.
+    pub fn create(path: &Path) -> Result<Self> {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::io(path, error)),
+            _ => Self::open(path),
+        }
+    }
+
+    /// Checks a directory: nothing in it is believed unless it is the user's, and nobody else may enter.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let facts = path.symlink_metadata().map_err(|error| Error::io(path, error))?;
+        if !facts.is_dir() {
+            return Err(refused(path, "expected a directory".to_owned()));
+        }
+        check_owner(path, &facts)?;
+        Ok(Directory { path: path.to_owned() })
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The directory's path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has the disk keep which files there are.
+    pub(crate) fn sync(&self) -> Result<()> {
+        sync_directory(&self.path).map_err(|error| Error::io(&self.path, error))
+    }
+
+    /// Opens a file of it, of the user and nobody else's, and no link.
+    pub(crate) fn open_file(&self, name: &str, options: &mut OpenOptions) -> Result<File> {
+        let path = self.join(name);
+        let file = options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(&path);
+        let file = file.map_err(|error| Error::io(&path, error))?;
+        let facts = file.metadata().map_err(|error| Error::io(&path, error))?;
+        if !facts.is_file() {
+            return Err(refused(&path, "expected a file".to_owned()));
+        }
+        check_owner(&path, &facts)?;
+        Ok(file)
+    }
+
+    /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name. A file that must survive
+    /// the machine is synced by `fill`, and the directory afterwards by `sync`.
+    pub(crate) fn place_file(
+        &self,
+        name: &str,
+        length: u64,
+        fill: impl FnOnce(&Path, &File) -> Result<()>,
+    ) -> Result<()> {
+        let part = format!("{name}.new");
+        let (path, part_path) = (self.join(name), self.join(&part));
+        match std::fs::remove_file(&part_path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&part_path, error)),
+            _ => {}
+        }
+        let file = self.open_file(&part, OpenOptions::new().read(true).write(true).create_new(true))?;
+        if length > 0 {
+            // A full disk says so here, and not by a signal when the memory is touched.
+            let refused = |error: rustix::io::Errno| Error::io(&path, error.into());
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length).map_err(refused)?;
+        }
+        let outcome = fill(&part_path, &file)
+            .and_then(|()| give_name_until_power_fails(&part_path, &path).map_err(|error| Error::io(&path, error)));
+        if outcome.is_err() {
+            // On a full disk it would keep the room that is needed elsewhere.
+            let _ = std::fs::remove_file(&part_path);
+        }
+        outcome
+    }
+}
+
+fn refused(path: &Path, message: String) -> Error {
+    Error::io(path, std::io::Error::new(std::io::ErrorKind::PermissionDenied, message))
+}
+
+fn check_owner(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
+    let user = rustix::process::geteuid().as_raw();
+    if facts.uid() != user {
+        return Err(refused(path, format!("expected it to belong to user {user}, got {}", facts.uid())));
+    }
+    let mode = facts.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(refused(path, format!("expected no rights for others, got mode {mode:o}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn directory_and_files_of_others_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("channel");
+        let directory = Directory::create(&path).unwrap();
+        Directory::create(&path).unwrap();
+        directory.place_file("ring", 100, |_, _| Ok(())).unwrap();
+        assert_eq!(path.join("ring").metadata().unwrap().mode() & 0o777, 0o600);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);
+        let open = |name: &str| directory.open_file(name, OpenOptions::new().read(true));
+        open("ring").unwrap();
+        std::fs::set_permissions(path.join("ring"), PermissionsExt::from_mode(0o640)).unwrap();
+        assert!(open("ring").unwrap_err().to_string().contains("mode 640"));
+        symlink(path.join("ring"), path.join("link")).unwrap();
+        assert!(open("link").is_err());
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        assert!(Directory::open(&path).is_err() && Directory::create(&path).is_err());
+        symlink(&path, place.path().join("link")).unwrap();
+        assert!(Directory::open(&place.path().join("link")).is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! Forked children: they must not keep their parent's locks.
+//!
+//! A child that was forked without `exec` has all open files of its parent, and the kernel drops a lock of an open file
+//! (`F_OFD_SETLK`) with the last descriptor of it: a parent that dies would count as alive for as long as its child lives, and its
+//! successor could not take the lock. So descriptors that hold locks are listed here, and before `fork` returns in the child, it puts
+//! a file without meaning in the place of each of them. They are not closed: their owners, of which the child has copies, will do that.
+//!
+//! Handlers of `fork` and what they look at belong to the process, so that the list does, too. What a handler does in the child is
+//! atomic instructions and system calls, as other threads may have held any lock of the process.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use mdreel_core::error::{Error, Result};
+
+/// Not a descriptor.
+const NONE: i32 = -1;
+/// How many files may hold locks at a time: a consumer has one, a producer with a staging two.
+const MOST: usize = 4096;
+/// The descriptors that hold locks.
+static LISTED: [AtomicI32; MOST] = [const { AtomicI32::new(NONE) }; MOST];
+/// The file that children get instead.
+static NOTHING: AtomicI32 = AtomicI32::new(NONE);
+static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static ENDED: AtomicU64 = AtomicU64::new(0);
+/// How many forks lie between the process that was started and this one.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// A file that forked children do not keep.
+#[derive(Debug)]
+pub(super) struct Unshared {
+    path: PathBuf,
+    file: File,
+    place: usize,
+    generation: u64,
+}
+
+impl Unshared {
+    /// The file that `open` opens, once or more than once.
+    pub(super) fn open(path: &Path, open: impl Fn() -> Result<File>) -> Result<Self> {
+        register().map_err(|error| Error::io(path, error))?;
+        loop {
+            // Read in this order, equal numbers say that no fork was going on.
+            let ended = ENDED.load(Ordering::SeqCst);
+            let begun = BEGUN.load(Ordering::SeqCst);
+            if ended >= begun {
+                let file = open()?;
+                let place = list(path, file.as_raw_fd())?;
+                let generation = GENERATION.load(Ordering::SeqCst);
+                let unshared = Unshared { path: path.to_owned(), file, place, generation };
+                if BEGUN.load(Ordering::SeqCst) == begun {
+                    return Ok(unshared);
+                }
+                // A fork on another thread may have come between the opening and the list. What its child has then is a file that
+                // has no locks yet, and will not get any.
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// The file, unless this process is a child that was forked after it was opened.
+    pub(super) fn get(&self) -> Result<&File> {
+        self.check()?;
+        Ok(&self.file)
+    }
+
+    /// Whether this process has opened it.
+    pub(super) fn is_ours(&self) -> bool {
+        self.generation == GENERATION.load(Ordering::Relaxed)
+    }
+
+    /// Refuses what a forked child must not do.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_ours() {
+            return Ok(());
+        }
+        let message = "it was opened before this process was forked, and belongs to the parent: open it anew";
+        Err(Error::Stream(format!("{}: {message}", self.path.display())))
+    }
+}
+
+impl Drop for Unshared {
+    fn drop(&mut self) {
+        // The child has cleared the list, and may have used its places for what it has opened.
+        if self.is_ours() {
+            LISTED[self.place].store(NONE, Ordering::SeqCst);
+        }
+    }
+}
+
+fn list(path: &Path, descriptor: i32) -> Result<usize> {
+    let taken =
+        |place: &AtomicI32| place.compare_exchange(NONE, descriptor, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+    let place = LISTED.iter().position(taken);
+    place.ok_or_else(|| Error::Unsupported(format!("{}: one process has {MOST} channels open", path.display())))
+}
+
+/// Has the handlers called from now on.
+fn register() -> std::io::Result<()> {
+    if IS_REGISTERED.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    // Two threads may come here at the same time; what the handlers do may be done twice.
+    let nothing = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
+    if NOTHING.compare_exchange(NONE, nothing.as_raw_fd(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        // It stays open for as long as the process lives.
+        let _ = nothing.into_raw_fd();
+    }
+    // SAFETY: the handlers are functions that stay, and do nothing but what a handler may do.
+    let outcome = unsafe { pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    if outcome != 0 {
+        return Err(std::io::Error::from_raw_os_error(outcome));
+    }
+    IS_REGISTERED.store(true, Ordering::Release);
+    Ok(())
+}
+
+type Handler = extern "C" fn();
+
+// The crate of the C library has it for other systems only.
+unsafe extern "C" {
+    fn pthread_atfork(before: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> libc::c_int;
+}
+
+extern "C" fn before() {
+    BEGUN.fetch_add(1, Ordering::SeqCst);
+}
+
+extern "C" fn in_parent() {
+    ENDED.fetch_add(1, Ordering::SeqCst);
+}
+
+extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::SeqCst);
+    let nothing = NOTHING.load(Ordering::SeqCst);
+    for place in &LISTED {
+        let descriptor = place.swap(NONE, Ordering::SeqCst);
+        // SAFETY: both are descriptors of this process; the second one is the child's copy of a file that it must not keep.
+        let give_up = || unsafe { libc::dup3(nothing, descriptor, libc::O_CLOEXEC) };
+        while descriptor != NONE && give_up() == -1 && is_to_be_tried_again() {}
+    }
+    // Other threads that were forking have no copy here.
+    ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
+}
+
+/// Whether the last system call was interrupted, or met another one that was opening the same descriptor.
+fn is_to_be_tried_again() -> bool {
+    // SAFETY: the address of this thread's own number.
+    matches!(unsafe { *libc::__errno_location() }, libc::EINTR | libc::EBUSY)
+}

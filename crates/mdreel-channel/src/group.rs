@@ -1,0 +1,308 @@
+//! Groups: consumers whose results and places in the stream are committed together.
+//!
+//! A commit replaces one small file of the member, in which there is which frames it has had, and the state of its result. So the
+//! two never disagree: a member that died goes on from its last commit, frames that it had behind that are handed out again, and
+//! nothing is in a committed result twice or not at all. What a member has done outside of that state (a line that it has written to
+//! another file) is done again for these frames.
+
+pub mod file;
+pub(crate) mod settled;
+mod share;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::catch_up::{CatchUp, Found, Next};
+use super::consumer::{Consumer, Start};
+use super::directory::Directory;
+use super::lock::Locks;
+use super::manifest::Manifest;
+use file::{Facts, Identity, MOST_BLOB, Mode, State};
+use mdreel_core::error::{Error, Result};
+use share::Share;
+
+/// The byte that is locked while it is said what a group is.
+const FACTS: u64 = 0;
+/// The bytes of steps lie below this, those of members above.
+const FIRST_MEMBER: u64 = 1 << 62;
+/// So long it takes at most to say what a group is.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Who joins which group.
+#[derive(Debug, Clone, Copy)]
+pub struct Membership<'a> {
+    /// The name of the group.
+    pub group: &'a str,
+    /// The name of the member, under which it comes again.
+    pub member: &'a str,
+    /// Which frames a member gets.
+    pub mode: Mode,
+    /// Where the group begins if it is new. `Start::Latest` is the frame that comes next then, for members that join later, too.
+    pub start: Start,
+}
+
+/// A group as its files say it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub facts: Facts,
+    /// Its members, in the order of their names, and what each has committed.
+    pub members: Vec<(String, State)>,
+}
+
+impl Group {
+    /// The first frame that may still be wanted.
+    fn first_wanted(&self) -> u64 {
+        let from = self.members.iter().map(|(_, state)| state.from);
+        let from = if self.facts.mode == Mode::Share { from.max() } else { from.min() };
+        from.unwrap_or(self.facts.first())
+    }
+}
+
+/// A member of a group.
+#[derive(Debug)]
+pub struct Member {
+    path: PathBuf,
+    group: String,
+    name: String,
+    directory: Directory,
+    is_synced: bool,
+    /// Holds the locks on the member's name and on the steps that it works on.
+    locks: Locks,
+    mode: Mode,
+    reader: CatchUp,
+    state: State,
+    /// How many frames had been missed before this process joined.
+    missed_before: u64,
+    /// The frame that was handed out last.
+    last: Option<Identity>,
+    share: Share,
+}
+
+impl Member {
+    /// Joins a group of the channel in a directory. A member that has been there before goes on behind its last commit.
+    pub fn join(channel: &Path, membership: Membership<'_>) -> Result<Self> {
+        let Membership { group, member, mode, .. } = membership;
+        file::check_name("group", group)?;
+        file::check_name("member", member)?;
+        let (directory, is_synced) = file::place(channel)?;
+        let locks = Locks::open(&directory, &file::lock_name(group), true)?;
+        if !locks.take(member_byte(member))? {
+            let message = format!("member {member} of group {group} is there already");
+            return Err(Error::Stream(format!("{}: {message}", channel.display())));
+        }
+        let facts = agree(channel, &directory, &locks, membership, is_synced)?;
+        if facts.mode != mode {
+            let message = format!("group {group}: expected {:?}, got {mode:?}", facts.mode);
+            return Err(Error::Mismatch(format!("{}: {message}", channel.display())));
+        }
+        let state = file::read_state(&directory, group, member)?.map(|(state, _)| state);
+        let is_new = state.is_none();
+        let state = state.unwrap_or_else(|| State { from: facts.first(), ..State::default() });
+        if is_new {
+            // What it has not committed stays from now on.
+            file::write_state(&directory, (group, member), &state, is_synced)?;
+        }
+        let mut share = Share::default();
+        let (from, seen) = match mode {
+            Mode::Broadcast => (state.from, state.last.map(|last| (last.epoch, last.step))),
+            Mode::Share => {
+                share.refresh(&directory, group, member)?;
+                (share.first_wanted(&state), None)
+            }
+        };
+        let has_commits = from > facts.first();
+        let reader =
+            if has_commits { CatchUp::resume(channel, from, seen)? } else { CatchUp::join(channel, facts.start)? };
+        let (path, group, name) = (channel.to_owned(), group.to_owned(), member.to_owned());
+        let (missed_before, last) = (state.missed, None);
+        Ok(Member { path, group, name, directory, is_synced, locks, mode, reader, state, missed_before, last, share })
+    }
+
+    /// What holds for all frames.
+    pub fn manifest(&self) -> &Manifest {
+        self.reader.manifest()
+    }
+
+    /// What this member has committed, in this process or before.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Frames that this member could not have any more.
+    pub fn missed(&self) -> u64 {
+        self.missed_before + self.reader.missed() + self.share.missed
+    }
+
+    /// The next frame for this member, or the end; see `Consumer::next`.
+    ///
+    /// A member that shares, and has nothing that is not committed, is told of the end when all others have committed what they
+    /// have, or died and left it to this one. One that has something is told at once: it has to commit, and may ask again.
+    pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
+        let found = self.find(at_most)?;
+        Ok(self.reader.hand_out(found))
+    }
+
+    /// As `next`, of a frame that who asks has to give back.
+    pub(super) fn find(&mut self, at_most: Duration) -> Result<Found> {
+        self.locks.check()?;
+        let found = match self.mode {
+            Mode::Broadcast => self.reader.find(at_most)?,
+            Mode::Share => self.find_shared(at_most)?,
+        };
+        if let Found::Ring(header) | Found::Staged(header) | Found::Again(header) = &found {
+            self.last = Some(Identity::from(header));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn reader(&self) -> &CatchUp {
+        &self.reader
+    }
+
+    pub(super) fn reader_mut(&mut self) -> &mut CatchUp {
+        &mut self.reader
+    }
+
+    /// Commits all frames that were handed out, with the state of the result that has them.
+    pub fn commit(&mut self, blob: &[u8]) -> Result<()> {
+        let last = match self.mode {
+            Mode::Broadcast => self.last,
+            Mode::Share => self.share.last(),
+        };
+        self.commit_through(last, blob)
+    }
+
+    /// Commits the frames that were handed out up to this one, with the state of the result that has them and no others. With
+    /// `None`, only the state is another one. When this returns, the commit is there, and when it fails, the one before is.
+    pub(crate) fn commit_through(&mut self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
+        self.locks.check()?;
+        if blob.len() > MOST_BLOB {
+            let message = format!("a commit: expected a state of at most {MOST_BLOB} bytes, got {}", blob.len());
+            return Err(Error::Mismatch(format!("{}: {message}", self.path.display())));
+        }
+        let mut state = self.state.clone();
+        state.blob = blob.to_vec();
+        state.n_commits += 1;
+        state.missed = self.missed();
+        state.last = through.or(state.last);
+        if self.mode == Mode::Share {
+            return self.commit_shared(through, state);
+        }
+        if let Some(through) = through {
+            let next = through.sequence.saturating_add(1);
+            if self.last.is_none_or(|last| through.sequence > last.sequence) || next < state.from {
+                return Err(self.not_had(through));
+            }
+            state.from = next;
+        }
+        self.keep(state)
+    }
+
+    /// Replaces the file of this member.
+    fn keep(&mut self, state: State) -> Result<()> {
+        file::write_state(&self.directory, (&self.group, &self.name), &state, self.is_synced)?;
+        self.state = state;
+        Ok(())
+    }
+
+    fn not_had(&self, through: Identity) -> Error {
+        let (path, name) = (self.path.display(), &self.name);
+        Error::Mismatch(format!("{path}: a commit through {through:?}, which member {name} was not handed out"))
+    }
+
+    /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
+    pub(crate) fn states(&self) -> Result<Vec<(String, State)>> {
+        states(&self.directory, &self.group)
+    }
+
+    /// Leaves the group for now. What was handed out and not committed goes to others, if they share, or to this one when it comes
+    /// again.
+    pub fn leave(self) {}
+}
+
+fn member_byte(member: &str) -> u64 {
+    FIRST_MEMBER + (file::number(member) >> 3)
+}
+
+/// What a group is. Who comes first says it.
+fn agree(
+    channel: &Path,
+    directory: &Directory,
+    locks: &Locks,
+    membership: Membership<'_>,
+    is_synced: bool,
+) -> Result<Facts> {
+    let Membership { group, mode, start, .. } = membership;
+    let begin = Instant::now();
+    while !locks.take(FACTS)? {
+        if begin.elapsed() > LONG {
+            let message = format!("group {group}: another member has been joining for {LONG:?}");
+            return Err(Error::StreamTimeout(format!("{}: {message}", channel.display())));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let outcome = file::read_facts(directory, group).and_then(|facts| match facts {
+        Some(facts) => Ok(facts),
+        None => {
+            let start = match start {
+                Start::Latest => Start::Sequence(Consumer::join(channel, start)?.sequence()),
+                start => start,
+            };
+            let facts = Facts { mode, start };
+            file::write_facts(directory, group, &facts, is_synced)?;
+            Ok(facts)
+        }
+    });
+    locks.give_back(FACTS)?;
+    outcome
+}
+
+fn states(directory: &Directory, group: &str) -> Result<Vec<(String, State)>> {
+    let mut states = Vec::new();
+    for member in file::members(directory, group)? {
+        // A group may be removed meanwhile.
+        if let Some((state, _)) = file::read_state(directory, group, &member)? {
+            states.push((member, state));
+        }
+    }
+    Ok(states)
+}
+
+/// The groups of the channel in a directory.
+pub fn groups(channel: &Path) -> Result<Vec<Group>> {
+    groups_in(&file::place(channel)?.0)
+}
+
+fn groups_in(directory: &Directory) -> Result<Vec<Group>> {
+    let mut all = Vec::new();
+    for name in file::groups(directory)? {
+        if let Some(facts) = file::read_facts(directory, &name)? {
+            let members = states(directory, &name)?;
+            all.push(Group { name, facts, members });
+        }
+    }
+    Ok(all)
+}
+
+/// The first frame that one of the groups in a directory may still want; `None` without groups.
+pub(super) fn first_wanted(directory: &Directory) -> Result<Option<u64>> {
+    Ok(groups_in(directory)?.iter().map(Group::first_wanted).min())
+}
+
+/// Removes a group of the channel in a directory, with all that its members have committed. `Stream` if one of them lives.
+pub fn remove(channel: &Path, group: &str) -> Result<()> {
+    file::check_name("group", group)?;
+    let (directory, _) = file::place(channel)?;
+    let locks = Locks::open(&directory, &file::lock_name(group), true)?;
+    let members = file::members(&directory, group)?;
+    for member in &members {
+        if !locks.take(member_byte(member))? {
+            let message = format!("group {group} is in use: its member {member} lives");
+            return Err(Error::Stream(format!("{}: {message}", channel.display())));
+        }
+    }
+    file::remove(&directory, group, &members)
+}

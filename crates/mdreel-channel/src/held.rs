@@ -1,0 +1,205 @@
+//! Frames that are held while later ones are taken: as long as somebody wants them, on whatever thread.
+//!
+//! The cursor of such a consumer stands at the oldest frame that is held, so that the producer can overwrite neither that nor any
+//! behind it. It is for languages that decide themselves when a value has gone. Frames from staging are copies, of which no
+//! producer knows.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::catch_up::{CatchUp, Found, Kept};
+use super::consumer::Start;
+use super::end::End;
+use super::group::file::{Identity, State};
+use super::group::{Member, Membership};
+use super::layout::{FrameView, Header};
+use super::manifest::Manifest;
+use super::ring_file::RingFile;
+use mdreel_core::error::{Error, Result};
+
+/// A consumer that is there as long as one of its frames is.
+#[derive(Debug)]
+pub struct Holder {
+    path: PathBuf,
+    manifest: Manifest,
+    ring: Arc<RingFile>,
+    taker: Mutex<Taker>,
+    /// Positions of frames that nobody wants any more, for whoever has the consumer to give them back.
+    returned: Mutex<Vec<u64>>,
+}
+
+/// Who takes the frames.
+#[derive(Debug)]
+enum Taker {
+    Alone(Box<CatchUp>),
+    Member(Box<Member>),
+}
+
+impl Taker {
+    fn reader(&self) -> &CatchUp {
+        match self {
+            Taker::Alone(reader) => reader,
+            Taker::Member(member) => member.reader(),
+        }
+    }
+
+    fn reader_mut(&mut self) -> &mut CatchUp {
+        match self {
+            Taker::Alone(reader) => reader,
+            Taker::Member(member) => member.reader_mut(),
+        }
+    }
+
+    fn find(&mut self, at_most: Duration) -> Result<Found> {
+        match self {
+            Taker::Alone(reader) => reader.find(at_most),
+            Taker::Member(member) => member.find(at_most),
+        }
+    }
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub enum HeldNext {
+    /// A frame.
+    Frame(Held),
+    /// No more frames will come.
+    End(End),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Holder {
+    /// Joins the channel in a directory; see `CatchUp::join`.
+    pub fn join(path: &Path, start: Start) -> Result<Arc<Self>> {
+        Ok(Self::of(path, Taker::Alone(Box::new(CatchUp::join(path, start)?))))
+    }
+
+    /// Joins a group of the channel in a directory; see `Member::join`.
+    pub fn join_group(path: &Path, membership: Membership<'_>) -> Result<Arc<Self>> {
+        Ok(Self::of(path, Taker::Member(Box::new(Member::join(path, membership)?))))
+    }
+
+    fn of(path: &Path, taker: Taker) -> Arc<Self> {
+        let (manifest, ring) = (taker.reader().manifest().clone(), taker.reader().ring());
+        let (taker, returned) = (Mutex::new(taker), Mutex::default());
+        Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned })
+    }
+
+    /// What holds for all frames.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Frames that could not be had any more.
+    pub fn missed(&self) -> u64 {
+        match &*lock(&self.taker) {
+            Taker::Alone(reader) => reader.missed(),
+            Taker::Member(member) => member.missed(),
+        }
+    }
+
+    /// Frames of the ring that are held.
+    pub fn n_held(&self) -> usize {
+        let mut taker = lock(&self.taker);
+        self.settle(&mut taker);
+        taker.reader().n_held()
+    }
+
+    /// The next frame, or the end; see `Consumer::next`. `Mismatch` if a frame is held so far back that there is no slot for
+    /// another one.
+    pub fn next(self: &Arc<Self>, at_most: Duration) -> Result<HeldNext> {
+        let mut taker = lock(&self.taker);
+        self.settle(&mut taker);
+        let found = taker.find(at_most);
+        let next = found.map(|found| {
+            let kept = taker.reader_mut().keep(&found);
+            match found {
+                Found::End(end) => HeldNext::End(end),
+                Found::Ring(header) | Found::Staged(header) | Found::Again(header) => {
+                    HeldNext::Frame(Held { holder: Arc::clone(self), kept, header })
+                }
+            }
+        });
+        self.settle(&mut taker);
+        next
+    }
+
+    /// Commits frames that were handed out to a member; see `Member::commit_through`. Without `through`, all of them.
+    pub fn commit(&self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
+        match (&mut *lock(&self.taker), through) {
+            (Taker::Member(member), None) => member.commit(blob),
+            (Taker::Member(member), through) => member.commit_through(through, blob),
+            (Taker::Alone(_), _) => Err(self.no_member()),
+        }
+    }
+
+    /// What a member has committed.
+    pub fn state(&self) -> Result<State> {
+        match &*lock(&self.taker) {
+            Taker::Member(member) => Ok(member.state().clone()),
+            Taker::Alone(_) => Err(self.no_member()),
+        }
+    }
+
+    /// What the members of the group have committed; see `Member::states`.
+    pub fn states(&self) -> Result<Vec<(String, State)>> {
+        match &*lock(&self.taker) {
+            Taker::Member(member) => member.states(),
+            Taker::Alone(_) => Err(self.no_member()),
+        }
+    }
+
+    fn no_member(&self) -> Error {
+        Error::Mismatch(format!("{}: the consumer is in no group, so that it cannot commit", self.path.display()))
+    }
+
+    /// Gives back what nobody wants any more.
+    fn settle(&self, taker: &mut Taker) {
+        let returned = std::mem::take(&mut *lock(&self.returned));
+        returned.into_iter().for_each(|position| taker.reader_mut().let_go(position));
+    }
+}
+
+/// A frame that nobody can overwrite while this lives.
+#[derive(Debug)]
+pub struct Held {
+    holder: Arc<Holder>,
+    kept: Kept,
+    header: Header,
+}
+
+impl Held {
+    /// The frame's header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The bytes of the frame. They stay where they are.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.kept {
+            // SAFETY: the position is held until this is dropped.
+            Kept::Held(position) => unsafe { self.holder.ring.frame(*position) },
+            Kept::Copied(bytes) => bytes,
+        }
+    }
+
+    /// The frame with its sections.
+    pub fn view(&self) -> Result<FrameView<'_>> {
+        FrameView::decode(&self.holder.path, self.bytes())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Kept::Held(position) = self.kept else { return };
+        lock(&self.holder.returned).push(position);
+        // Who waits for the next frame meanwhile gives it back when that has come, or has not.
+        if let Ok(mut taker) = self.holder.taker.try_lock() {
+            self.holder.settle(&mut taker);
+        }
+    }
+}

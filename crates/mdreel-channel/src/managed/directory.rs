@@ -1,0 +1,271 @@
+//! A managed directory, as its producers and its readers have it open.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::alarm::Alarm;
+use super::arrivals::{self, Arrivals, Order};
+use super::life::{Life, Watch};
+use super::names::{LOCK, PRODUCER};
+use super::part::{check_name, remove, remove_leftovers};
+use super::state::State;
+use super::waiting::{Outcome, Patience, wait};
+use super::writer::Writer;
+use crate::directory::Directory;
+use crate::end::End;
+use crate::lock::Locks;
+use mdreel_core::error::{Error, Result};
+
+/// How long a producer that shares the directory waits for one that is just entering it, and has it alone meanwhile.
+const ENTRANCE: Duration = Duration::from_secs(2);
+
+/// How a producer opens a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// Whether a published file survives the machine, and not only all processes.
+    pub is_synced: bool,
+    /// How many published files stay: the oldest ones go. All for `None`.
+    pub keep: Option<usize>,
+    /// Whether there may be other producers, which say the same.
+    pub is_shared: bool,
+}
+
+/// What a producer has besides what readers have.
+#[derive(Debug)]
+struct Producing {
+    settings: Settings,
+    /// Holds the lock that says that this producer lives.
+    locks: Locks,
+    /// From the oldest to the newest; with `keep` only.
+    published: Mutex<VecDeque<OsString>>,
+    is_ended: AtomicBool,
+}
+
+/// A directory, for all that work with it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub directory: Directory,
+    pub watch: Watch,
+    producing: Option<Producing>,
+    /// That of who waited last: the kernel takes 10 ms to end one, which the next file would come late.
+    alarm: Mutex<Option<Alarm>>,
+}
+
+impl Shared {
+    fn new(directory: Directory, producing: Option<Producing>) -> Arc<Self> {
+        Arc::new(Shared { watch: Watch::new(directory.clone()), directory, producing, alarm: Mutex::new(None) })
+    }
+
+    /// What only producers may do, and only as long as they have not ended.
+    fn producing(&self) -> Result<&Producing> {
+        let path = self.directory.path().display();
+        let Some(producing) = &self.producing else {
+            return Err(Error::Stream(format!("{path}: it was opened for reading: a producer creates it")));
+        };
+        producing.locks.check()?;
+        if producing.is_ended.load(Ordering::Acquire) {
+            return Err(Error::Stream(format!("{path}: this producer has ended")));
+        }
+        Ok(producing)
+    }
+
+    /// Whether a published file has to survive the machine. Refused where nothing can be published any more.
+    pub(crate) fn is_synced(&self) -> Result<bool> {
+        Ok(self.producing()?.settings.is_synced)
+    }
+
+    /// Whether this process has opened it as a producer, and not one that it was forked from.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.producing.as_ref().is_some_and(|producing| producing.locks.is_ours())
+    }
+
+    /// Takes note of a file that was published; removes the oldest one if there are too many.
+    pub(crate) fn note_published(&self, name: &OsStr) -> Result<()> {
+        let producing = self.producing()?;
+        let Some(keep) = producing.settings.keep else { return Ok(()) };
+        let mut published = producing.published.lock().unwrap_or_else(PoisonError::into_inner);
+        published.retain(|other| other != name);
+        published.push_back(name.to_owned());
+        while published.len() > keep
+            && let Some(oldest) = published.pop_front()
+        {
+            remove(&self.directory.path().join(oldest))?;
+        }
+        Ok(())
+    }
+}
+
+/// A directory in which a file is seen under its name when it is whole, and never before.
+#[derive(Debug, Clone)]
+pub struct ManagedDirectory(Arc<Shared>);
+
+impl ManagedDirectory {
+    /// Opens a directory for a producer; it is made if it is not there. What killed writers have left is removed, unless other
+    /// producers live. `Stream` if one lives that does not share.
+    pub fn create(path: &Path, settings: Settings) -> Result<Self> {
+        // A program may go elsewhere before it publishes.
+        let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
+        if settings.keep == Some(0) {
+            let path = path.display();
+            return Err(Error::Mismatch(format!("{path}: expected to keep at least 1 published file, got 0")));
+        }
+        let directory = Directory::create(&path)?;
+        let locks = Locks::open(&directory, LOCK, true)?;
+        let mut published = VecDeque::new();
+        if enter(&locks, &directory, settings.is_shared)? {
+            remove_leftovers(&path)?;
+            if settings.keep.is_some() {
+                published.extend(arrivals::published(&path, Order::Published)?);
+            }
+            // Behind the lock: who finds it lets this producer live.
+            State::Open.write(&directory, settings.is_synced)?;
+            if settings.is_shared {
+                locks.take_shared(PRODUCER)?;
+            }
+        }
+        let (published, is_ended) = (Mutex::new(published), AtomicBool::new(false));
+        let producing = Producing { settings, locks, published, is_ended };
+        Ok(ManagedDirectory(Shared::new(directory, Some(producing))))
+    }
+
+    /// Opens a directory for a reader. It has to be there, but no producer needs to have come.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
+        Ok(ManagedDirectory(Shared::new(Directory::open(&path)?, None)))
+    }
+
+    /// The directory's path.
+    pub fn path(&self) -> &Path {
+        self.0.directory.path()
+    }
+
+    /// Begins a file. A file of this name stays as it is until this one is published in its place.
+    pub fn writer(&self, name: &OsStr) -> Result<Writer> {
+        self.0.producing()?;
+        check_name(self.path(), name)?;
+        Writer::create(Arc::clone(&self.0), name)
+    }
+
+    /// The file of this name, as soon as it is there. `StreamTimeout` if patience ends; `Stream` if no more files will come, as the
+    /// producers have ended or died.
+    pub fn wait(&self, name: &OsStr, patience: &mut Patience<'_>) -> Result<File> {
+        check_name(self.path(), name)?;
+        let path = self.path().join(name);
+        let what = path.display().to_string();
+        let idle = || self.0.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alarm = idle().take();
+        let outcome = wait(&self.0.watch, &mut alarm, patience, &what, || open_published(&path));
+        *idle() = alarm;
+        match outcome? {
+            Outcome::There(file) => Ok(file),
+            Outcome::Ended(end) => {
+                let how = match end {
+                    End::Finished => "is finished".to_owned(),
+                    End::Stopped => "was stopped".to_owned(),
+                    End::Failed(reason) => format!("has failed: {reason}"),
+                };
+                Err(Error::Stream(format!("{what}: it was not published, and its producer {how}")))
+            }
+        }
+    }
+
+    /// How it stands with the producers.
+    pub fn life(&self) -> Result<Life> {
+        self.0.watch.look()
+    }
+
+    /// The files as they come, those that are there first. Those up to the one that is called `after` are left out.
+    pub fn arrivals(&self, order: Order, after: Option<&OsStr>) -> Result<Arrivals> {
+        Arrivals::new(Arc::clone(&self.0), order, after)
+    }
+
+    /// The names of the files that are there.
+    pub fn names(&self, order: Order) -> Result<Vec<OsString>> {
+        arrivals::published(self.path(), order)
+    }
+
+    /// Removes a published file; whether it was there. Who has opened it keeps it.
+    pub fn remove(&self, name: &OsStr) -> Result<bool> {
+        check_name(self.path(), name)?;
+        let path = self.path().join(name);
+        match std::fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io(&path, error)),
+        }
+    }
+
+    /// Says that this producer publishes nothing more. Of producers that share the directory, the last one that is finished ends it, and
+    /// the first that has failed or was stopped. Returns whether it has ended with this.
+    ///
+    /// # Errors
+    /// Where the end cannot be written, as on a full disk, this producer has not ended: readers go on waiting, and it can be said again.
+    pub fn end(&self, end: &End) -> Result<bool> {
+        let producing = self.0.producing()?;
+        // Nothing is published from here on, not by another thread either.
+        producing.is_ended.store(true, Ordering::Release);
+        let outcome = self.say_end(producing, end);
+        if outcome.is_err() {
+            producing.is_ended.store(false, Ordering::Release);
+        }
+        outcome
+    }
+
+    fn say_end(&self, producing: &Producing, end: &End) -> Result<bool> {
+        let (directory, locks) = (&self.0.directory, &producing.locks);
+        let is_last = if producing.settings.is_shared && *end == End::Finished {
+            locks.give_back(PRODUCER)?;
+            // Of several that come here together, those that find another one here leave it to that.
+            locks.take(PRODUCER)?
+        } else {
+            true
+        };
+        let mut is_written = false;
+        // What another producer has said of its failure stays.
+        if is_last && !matches!(State::read(directory)?, Some(State::Ended(_))) {
+            State::Ended(end.clone()).write(directory, producing.settings.is_synced)?;
+            is_written = true;
+        }
+        locks.give_back(PRODUCER)?;
+        Ok(is_written)
+    }
+}
+
+/// Takes the lock of producers: alone, or together with others. Says whether nobody else has it.
+fn enter(locks: &Locks, directory: &Directory, is_shared: bool) -> Result<bool> {
+    let until = Instant::now() + ENTRANCE;
+    loop {
+        if locks.take(PRODUCER)? {
+            return Ok(true);
+        }
+        if is_shared && locks.take_shared(PRODUCER)? {
+            return Ok(false);
+        }
+        if !is_shared || Instant::now() >= until {
+            let message = "another producer lives, and producers share a directory only if all of them say so";
+            return Err(Error::Stream(format!("{}: {message}", directory.path().display())));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The published file at a path; `None` if it is not there.
+pub(super) fn open_published(path: &Path) -> Result<Option<File>> {
+    // Without waiting for the other end of what is no file.
+    let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(path, error)),
+    };
+    if !file.metadata().map_err(|error| Error::io(path, error))?.is_file() {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected a file");
+        return Err(Error::io(path, error));
+    }
+    Ok(Some(file))
+}

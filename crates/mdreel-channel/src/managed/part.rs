@@ -1,0 +1,94 @@
+//! Files that are being written: under hidden names, with a lock that says that their writers live.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::names::{MOST_NAME, MOST_PART, Part, is_visible};
+use mdreel_core::error::{Error, Result};
+
+/// Refuses names that a published file cannot have.
+pub(super) fn check_name(directory: &Path, name: &OsStr) -> Result<()> {
+    let bytes = name.as_bytes();
+    if is_visible(bytes) && bytes.len() <= MOST_NAME {
+        return Ok(());
+    }
+    let (directory, n_bytes) = (directory.display(), bytes.len());
+    let expected = format!("expected a name of 1 to {MOST_NAME} bytes without '/' that does not begin with a dot");
+    Err(Error::Mismatch(format!("{directory}: {expected}, got {name:?} of {n_bytes} bytes")))
+}
+
+/// Makes the hidden file for what will be called `name`, which was checked. Returns its path and the file.
+pub(super) fn create(directory: &Path, name: &OsStr) -> Result<(PathBuf, File)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut room = [0; MOST_PART];
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let part = Part { process: std::process::id(), number, name: name.as_bytes() };
+        let hidden = part.write(&mut room).unwrap_or_default();
+        let path = directory.join(OsStr::from_bytes(hidden));
+        let mut options = OpenOptions::new();
+        let file = match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => file,
+            // A process that had the number of this one has left it.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(Error::io(&directory.join(name), error)),
+        };
+        lock(&file);
+        // Between the two, a producer may have taken it for what a dead writer has left.
+        if file.metadata().map_err(|error| Error::io(&path, error))?.nlink() > 0 {
+            return Ok((path, file));
+        }
+    }
+}
+
+/// Says that its writer lives, until it is closed. Where the file system has no locks, nobody removes it, either.
+fn lock(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Takes the lock back, also from processes that were forked meanwhile: programs that read the file may want one of their own.
+pub(super) fn unlock(file: &File) {
+    let _ = flock(file, FlockOperation::Unlock);
+}
+
+/// Removes the hidden files whose writers have died.
+pub(super) fn remove_leftovers(directory: &Path) -> Result<()> {
+    for name in names(directory)? {
+        if Part::read(name.as_bytes()).is_none() {
+            continue;
+        }
+        let path = directory.join(&name);
+        if is_abandoned(&path) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let open = |may_write| OpenOptions::new().read(true).write(may_write).custom_flags(libc::O_NOFOLLOW).open(path);
+    // To lock a file that is behind a network takes the right to write to it.
+    open(true).or_else(|_| open(false)).is_ok_and(|file| lock(&file))
+}
+
+/// Removes a file that may have gone already.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// All names in a directory, hidden ones as well.
+pub(super) fn names(directory: &Path) -> Result<Vec<OsString>> {
+    let refused = |error| Error::io(directory, error);
+    let entries = std::fs::read_dir(directory).map_err(refused)?;
+    entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(refused)).collect()
+}

@@ -1,0 +1,144 @@
+//! Memory that processes share: a file that is mapped.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+
+use super::protocol::{Cursor, Room};
+use super::ring_file::RingHead;
+use mdreel_core::error::{Error, Result};
+
+/// Types of which a stretch of shared memory may be seen as values.
+///
+/// # Safety
+///
+/// The type consists of atomic integers in the order of `repr(C)`: any bytes are a value, and who else writes to them is no race.
+pub(super) unsafe trait Shared {}
+
+// SAFETY: atomic integers only.
+unsafe impl Shared for RingHead {}
+// SAFETY: atomic integers only.
+unsafe impl Shared for Cursor {}
+// SAFETY: atomic integers only.
+unsafe impl Shared for Room {}
+
+/// A file in memory, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+    is_writable: bool,
+}
+
+// SAFETY: the memory belongs to no thread; what is handed out of it obeys the borrow of the mapping.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; through a shared borrow only atomic integers are written.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps the first `length` bytes of a file, which must have them: a touch beyond the end of a file is a signal.
+    pub(super) fn new(path: &Path, file: &File, length: usize, is_writable: bool) -> Result<Self> {
+        let there = file.metadata().map_err(|error| Error::io(path, error))?.len();
+        if length == 0 || there < length as u64 {
+            return Err(Error::format(path, None, Some(there), format!("expected {length} bytes, got {there}")));
+        }
+        let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let (flags, descriptor) = (libc::MAP_SHARED, file.as_raw_fd());
+        // SAFETY: the kernel chooses an address where nothing is; the descriptor is open.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, descriptor, 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Mapping { start, length, is_writable }),
+            _ => Err(Error::io(path, std::io::Error::last_os_error())),
+        }
+    }
+
+    /// Has the kernel map all pages now: otherwise each costs a fault when it is first touched, in the midst of a frame. Systems
+    /// that cannot be asked (Linux before 5.14) change nothing but time.
+    pub(super) fn populate(&self) {
+        let advice = if self.is_writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
+        // SAFETY: this is what was mapped; pages are read or written as they are, which changes no byte.
+        unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, advice) };
+    }
+
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// `n` values from the byte `at` on.
+    pub(super) fn values<T: Shared>(&self, at: usize, n: usize) -> &[T] {
+        let end = n.checked_mul(size_of::<T>()).and_then(|length| at.checked_add(length));
+        assert!(end.is_some_and(|end| end <= self.length) && at.is_multiple_of(align_of::<T>()));
+        // SAFETY: inside of the mapping, which begins at a page, and aligned, as was just seen; any bytes are values of the type,
+        // which others may write.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at).cast(), n) }
+    }
+
+    /// Bytes of a slot that is borrowed, or of one's own.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to these bytes while they are borrowed: the protocol has to have said so.
+    pub(super) unsafe fn bytes(&self, range: Range<usize>) -> &[u8] {
+        assert!(range.start <= range.end && range.end <= self.length);
+        // SAFETY: inside of the mapping; that nobody writes is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(range.start), range.len()) }
+    }
+
+    /// Bytes of a slot that was claimed.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may read or write these bytes while they are borrowed: the protocol has to have said so.
+    pub(super) unsafe fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        assert!(self.is_writable && range.start <= range.end && range.end <= self.length);
+        // SAFETY: inside of the mapping, which may be written; that nobody else touches the bytes is the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(range.start), range.len()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is what was mapped, and all borrows of it have ended.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: usize = 1 << 20;
+
+    /// How many bytes of the file at `path` this process has mapped pages for.
+    fn mapped(path: &Path) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let (_, of_file) = maps.split_once(path.to_str().unwrap()).unwrap();
+        let line = of_file.lines().find(|line| line.starts_with("Rss:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+    }
+
+    /// Whether the kernel can be asked: Linux 5.14.
+    fn can_be_asked() -> bool {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        let mut numbers = release.split(['.', '-']).map_while(|number| number.trim().parse::<u32>().ok());
+        (numbers.next(), numbers.next()) >= (Some(5), Some(14))
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "maps files")]
+    fn pages_are_mapped_before_they_are_touched() {
+        let place = tempfile::tempdir().unwrap();
+        for is_writable in [true, false] {
+            let path = place.path().join(format!("file-{is_writable}"));
+            let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+            file.set_len(LENGTH as u64).unwrap();
+            let mapping = Mapping::new(&path, &file, LENGTH, is_writable).unwrap();
+            assert_eq!(mapped(&path), 0);
+            mapping.populate();
+            assert_eq!(mapped(&path), if can_be_asked() { LENGTH } else { 0 });
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The producer of a channel: the simulation's side.
+
+mod relay;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::atomic::Ordering;
+use super::directory::Directory;
+use super::end::End;
+use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
+use super::lock::{Locks, PRODUCER};
+use super::manifest::Manifest;
+use super::protocol::{FREE, Full};
+use super::ring_file::{Geometry, MOST_EPOCHS, N_CURSORS, RingFile};
+use super::staging::place::StagingPlace;
+use super::staging::{Durability, Staging};
+use mdreel_core::error::{Error, Result};
+
+/// The longest sleep of a producer before it looks again whether the consumers live.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Takes the bytes of a frame for which the ring has no room.
+pub(crate) type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
+
+/// What happens when the ring is full.
+pub enum Policy {
+    /// Wait for the slowest consumer, for at most as long; then the frame is refused with `StreamTimeout`.
+    Block(Duration),
+    /// Overwrite the oldest frame, which is counted. One that is borrowed is waited for, for at most as long.
+    DropOldest(Duration),
+    /// Hand the frame to a function.
+    Spill(Spill),
+}
+
+/// How a producer opens its channel.
+pub struct Settings {
+    /// The size of the ring; of a channel that is there, it has to be the same.
+    pub geometry: Geometry,
+    /// What holds for all frames; of a channel that is there, it has to be the same.
+    pub manifest: Manifest,
+    /// What happens when the ring is full.
+    pub policy: Policy,
+    /// The first step that this producer publishes: consumers skip frames of earlier epochs from there on.
+    pub resume_step: i64,
+    /// Where frames are kept before they are published; `None` for the ring alone.
+    pub staging: Option<Staging>,
+}
+
+/// What a simulation knows of a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// The step.
+    pub step: i64,
+    /// Time, ps.
+    pub time: f64,
+    /// The row vectors of the cell, Å.
+    pub cell: Option<[f64; 9]>,
+}
+
+/// Where a frame is when `publish` returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// The number of the frame.
+    pub sequence: u64,
+    /// What the frame survives.
+    pub level: Durability,
+    /// Whether the ring was full, so that the frame went to the function of `Policy::Spill`, and not into the ring.
+    pub is_spilled: bool,
+}
+
+/// A frame that was staged and not published.
+type Unseen = (Header, Vec<u8>);
+
+/// The one who publishes frames.
+pub struct Producer {
+    path: PathBuf,
+    ring: RingFile,
+    locks: Locks,
+    policy: Policy,
+    staging: Option<Staging>,
+    manifest: Manifest,
+    epoch: u64,
+    scratch: Vec<u8>,
+    /// Of a relay: the frame that is coming.
+    arrival: Option<relay::Arrival>,
+}
+
+impl Producer {
+    /// Opens the channel in a directory, which is made if it is not there. Of a channel whose producer has died or has ended it,
+    /// this begins the next epoch. That of a living producer is refused.
+    pub fn open(path: &Path, settings: Settings) -> Result<Self> {
+        let resume_step = settings.resume_step;
+        let mut producer = Self::enter(path, settings)?;
+        producer.begin_epoch(resume_step)?;
+        Ok(producer)
+    }
+
+    /// Takes the place of the producer, in the epoch that the channel is in.
+    fn enter(path: &Path, settings: Settings) -> Result<Self> {
+        let directory = Directory::create(path)?;
+        let Settings { geometry, manifest, policy, staging, .. } = settings;
+        let locks = Locks::open(&directory, "lock", true)?;
+        if !locks.take(PRODUCER)? {
+            return Err(Error::Stream(format!("{}: the channel has a living producer", path.display())));
+        }
+        if !directory.join("ring").exists() {
+            manifest.write(&directory)?;
+            RingFile::create(&directory, geometry, manifest.stream)?;
+        }
+        let ring = RingFile::open(&directory, true)?;
+        ring.populate();
+        let kept = Manifest::read(&directory)?;
+        if kept != manifest || ring.geometry() != geometry {
+            let there = format!("expected {kept:?} in {:?}", ring.geometry());
+            return Err(Error::Mismatch(format!("{}: {there}, got {manifest:?} in {geometry:?}", path.display())));
+        }
+        StagingPlace::note(&directory, staging.as_ref())?;
+        let (path, scratch) = (path.to_owned(), Vec::new());
+        Ok(Producer { path, ring, locks, policy, staging, manifest, epoch: 0, scratch, arrival: None })
+    }
+
+    /// Begins an epoch behind all that the ring and the staging have seen.
+    fn begin_epoch(&mut self, resume_step: i64) -> Result<()> {
+        let n_before = self.ring.head().n_epochs.load(Ordering::Relaxed);
+        let (next, unseen) = self.count_on(n_before > 0)?;
+        let mut steps = self.resume_steps()?;
+        steps.push(resume_step);
+        self.set_epochs(&steps)?;
+        if let Some((_, frame)) = unseen.filter(|(header, _)| header.step < resume_step) {
+            self.publish_late(&frame)?;
+        }
+        self.begin_at(next);
+        Ok(())
+    }
+
+    /// The first step of each epoch so far.
+    fn resume_steps(&self) -> Result<Vec<i64>> {
+        let head = self.ring.head();
+        let n_before = head.n_epochs.load(Ordering::Relaxed);
+        if n_before > 0 {
+            let words = head.resume_steps.iter().take(n_before.min(MOST_EPOCHS as u64) as usize);
+            return Ok(words.map(|word| word.load(Ordering::Relaxed).cast_signed()).collect());
+        }
+        // A channel that has been opened before, and has gone with the memory of the machine.
+        self.staging.as_ref().map_or_else(|| Ok(Vec::new()), Staging::resume_steps)
+    }
+
+    /// Makes the last of these epochs the present one.
+    fn set_epochs(&mut self, steps: &[i64]) -> Result<()> {
+        if steps.len() > MOST_EPOCHS {
+            let message = format!("{}: a channel may be opened {MOST_EPOCHS} times", self.path.display());
+            return Err(Error::Unsupported(message));
+        }
+        if let Some(staging) = &self.staging {
+            staging.keep_resume_steps(steps)?;
+        }
+        let head = self.ring.head();
+        for (word, step) in head.resume_steps.iter().zip(steps) {
+            word.store(step.cast_unsigned(), Ordering::Relaxed);
+        }
+        self.epoch = steps.len().saturating_sub(1) as u64;
+        head.n_epochs.store(steps.len() as u64, Ordering::Relaxed);
+        // Before the epoch: who knows of that, and skips what it will compute again, does not take the old end for its own.
+        head.end.store(0, Ordering::Release);
+        head.epoch.store(self.epoch, Ordering::Release);
+        Ok(())
+    }
+
+    /// Counts on from a number.
+    fn begin_at(&self, next: u64) {
+        let head = self.ring.head();
+        head.sequence.store(next, Ordering::Release);
+        // A producer that died in its sleep has left this; its successor is awake.
+        head.control.sleeps.store(0, Ordering::Relaxed);
+    }
+
+    /// The number of the next frame, behind those that were published or staged; and the frame that was staged by a producer of this
+    /// ring, which died before it was published.
+    fn count_on(&mut self, is_old_ring: bool) -> Result<(u64, Option<Unseen>)> {
+        let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
+        let mut next = self.ring.head().sequence.load(Ordering::Relaxed);
+        if let Some(last) = n_published.checked_sub(1) {
+            // SAFETY: only a producer writes to slots, which is this one, and not before it has claimed one.
+            let header = FrameView::decode(&self.path, unsafe { self.ring.frame(last) })?.header;
+            next = next.max(header.sequence + 1);
+        }
+        let mut unseen = None;
+        if let Some(staging) = &mut self.staging {
+            if let Some(frame) = staging.take_last() {
+                let header = FrameView::decode(&self.path, &frame)?.header;
+                if header.stream != self.manifest.stream {
+                    let (path, expected) = (self.path.display(), self.manifest.stream);
+                    let message = format!("{path}: expected staged frames of stream {expected}, got {}", header.stream);
+                    return Err(Error::Mismatch(message));
+                }
+                if is_old_ring && header.sequence >= next {
+                    unseen = Some((header, frame));
+                }
+            }
+            next = next.max(staging.next_sequence());
+        }
+        Ok((next, unseen))
+    }
+
+    /// Publishes a frame that has reached its level, but was not published before its producer died. Where there is no room for it,
+    /// it is in staging only, as if it had been spilled.
+    fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
+        let mut arriving = Arriving::begin(&self.path, frame, frame.len())?;
+        let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
+        let copy = |slot: &mut [u8]| arriving.copy(&self.path, frame, slot).map(|()| frame.len());
+        // SAFETY: the position was claimed just now.
+        unsafe { self.ring.write(position, copy) }?;
+        self.ring.protocol().publish(position);
+        Ok(())
+    }
+
+    /// The incarnation.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Frames that were overwritten before every consumer had seen them.
+    pub fn dropped(&self) -> u64 {
+        self.ring.head().control.dropped.load(Ordering::Relaxed)
+    }
+
+    /// How far the slowest consumer is behind, in frames; `None` without consumers.
+    pub fn lag(&self) -> Option<u64> {
+        self.ring.protocol().lag()
+    }
+
+    /// Publishes a frame: one copy into its slot, one store. Returns when it has reached its level of durability.
+    pub fn publish(&mut self, moment: &Moment, sections: &[Section<'_>]) -> Result<Published> {
+        self.locks.check()?;
+        let sequence = self.ring.head().sequence.load(Ordering::Relaxed);
+        let header = Header {
+            stream: self.manifest.stream,
+            epoch: self.epoch,
+            sequence,
+            step: moment.step,
+            time: moment.time,
+            n_atoms: self.manifest.n_atoms,
+            cell: moment.cell,
+        };
+        let Some(position) = self.claim(sequence)? else {
+            return self.spill(&header, sections);
+        };
+        let mut level = Durability::Ring;
+        // SAFETY: the position was claimed just now.
+        let bytes = unsafe { self.ring.write(position, |slot| encode(&header, sections, slot)) }?;
+        if let Some(staging) = &mut self.staging {
+            level = staging.append(sequence, bytes)?;
+        }
+        self.ring.protocol().publish(position);
+        // Behind the head: a consumer that finds this number passed, and nothing in the ring, knows that the frame is not there.
+        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
+        Ok(Published { sequence, level, is_spilled: false })
+    }
+
+    fn spill(&mut self, header: &Header, sections: &[Section<'_>]) -> Result<Published> {
+        let sequence = header.sequence;
+        let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap_or(0);
+        self.scratch.resize(length, 0);
+        let length = encode(header, sections, &mut self.scratch)?;
+        let bytes = &self.scratch[..length];
+        // What is staged has been published: the function, which may refuse the frame, comes first.
+        if let Policy::Spill(spill) = &mut self.policy {
+            spill(bytes)?;
+        }
+        let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
+        // Who waits, and reads staging, finds the frame there.
+        self.ring.protocol().ring_arrival();
+        Ok(Published { sequence, level, is_spilled: true })
+    }
+
+    /// The position whose slot may be written; `None` if the frame is to be spilled.
+    fn claim(&self, sequence: u64) -> Result<Option<u64>> {
+        let (may_drop, wait) = match &self.policy {
+            Policy::Block(wait) => (false, *wait),
+            Policy::DropOldest(wait) => (true, *wait),
+            Policy::Spill(_) => (false, Duration::ZERO),
+        };
+        let ring = self.ring.protocol();
+        let Err(full) = ring.claim(may_drop) else {
+            return Ok(Some(ring.control.head.load(Ordering::Relaxed)));
+        };
+        self.free_the_dead()?;
+        let until = Instant::now() + wait;
+        let mut why = full;
+        loop {
+            match ring.claim(may_drop) {
+                Ok(position) => return Ok(Some(position)),
+                Err(full) => why = if why == Full::Borrowed { why } else { full },
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            ring.await_room(|| ring.claim(may_drop).is_err(), left.min(LOOK));
+            self.free_the_dead()?;
+        }
+        if matches!(self.policy, Policy::Spill(_)) {
+            return Ok(None);
+        }
+        let what = if why == Full::Borrowed { "has borrowed" } else { "has not taken" };
+        let (path, n_slots) = (self.path.display(), self.ring.geometry().n_slots);
+        let message = format!("a consumer {what} the frame {n_slots} before it within {wait:?}");
+        Err(Error::StreamTimeout(format!("{path}: no room for frame {sequence}: {message}")))
+    }
+
+    /// Frees the cursors of consumers that have died. Their locks are taken meanwhile, so that no new consumer gets one of them.
+    fn free_the_dead(&self) -> Result<()> {
+        let ring = self.ring.protocol();
+        for (cursor, byte) in ring.cursors.iter().zip(PRODUCER + 1..) {
+            if cursor.word.load(Ordering::Acquire) != FREE && self.locks.take(byte)? {
+                ring.free(cursor);
+                self.locks.give_back(byte)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many consumers live.
+    pub fn n_consumers(&self) -> Result<usize> {
+        self.free_the_dead()?;
+        let ring = self.ring.protocol();
+        Ok((0..N_CURSORS).filter(|i| ring.cursors[*i].word.load(Ordering::Acquire) != FREE).count())
+    }
+
+    /// Writes the end record and wakes the consumers. What staging holds is written to the disk.
+    pub fn end(mut self, end: &End) -> Result<()> {
+        self.locks.check()?;
+        if let Some(staging) = &mut self.staging {
+            staging.sync()?;
+        }
+        end.write(self.ring.head());
+        self.ring.protocol().ring_arrival();
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! A producer that passes the frames of another channel on: with their numbers, epochs and checksums, as they were published there.
+//!
+//! What a relay publishes has gone through a network, or through whatever else: nothing of it is believed before it was checked.
+
+use std::path::Path;
+
+use super::{Policy, Producer, Published, Settings};
+use crate::atomic::Ordering;
+use crate::layout::{Arriving, FrameView, Header};
+use crate::ring_file::MOST_EPOCHS;
+use crate::staging::Durability;
+use mdreel_core::error::{Error, Result};
+
+/// The first step of an epoch in which nothing is published: no frame of another epoch is left out because of it.
+const NEVER: i64 = i64::MAX;
+/// The first step of a run of which nobody has said where it begins.
+const ANY: i64 = i64::MIN;
+
+/// A frame that is coming, and the position of the slot that was claimed for it. Whoever does not go on with it loses nothing: the
+/// next claim is of the same slot.
+pub(super) struct Arrival {
+    frame: Arriving,
+    position: u64,
+}
+
+impl Producer {
+    /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.
+    /// A relay spills nothing.
+    pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
+        if matches!(settings.policy, Policy::Spill(_)) {
+            return Err(Error::Mismatch(format!("{}: a relay spills nothing", path.display())));
+        }
+        let mut producer = Self::enter(path, settings)?;
+        let n_before = producer.ring.head().n_epochs.load(Ordering::Relaxed);
+        let (next, unseen) = producer.count_on(n_before > 0)?;
+        let mut steps = producer.resume_steps()?;
+        if steps.is_empty() {
+            steps.push(ANY);
+        }
+        producer.set_epochs(&steps)?;
+        if let Some((_, frame)) = unseen {
+            producer.publish_late(&frame)?;
+        }
+        producer.begin_at(next);
+        Ok(producer)
+    }
+
+    /// Goes on to a later epoch of the other channel, whose frames of this step and later ones take the place of those before.
+    pub fn advance(&mut self, epoch: u64, resume_step: i64) -> Result<()> {
+        self.locks.check()?;
+        if epoch <= self.epoch || epoch >= MOST_EPOCHS as u64 {
+            let (path, present) = (self.path.display(), self.epoch);
+            let expected = format!("expected an epoch behind {present}, and one of the first {MOST_EPOCHS}");
+            return Err(Error::Mismatch(format!("{path}: {expected}, got {epoch}")));
+        }
+        self.arrival = None;
+        let mut steps = self.resume_steps()?;
+        steps.resize(epoch as usize, NEVER);
+        steps.push(resume_step);
+        self.set_epochs(&steps)
+    }
+
+    /// The first step of the present epoch.
+    pub fn first_step(&self) -> Result<i64> {
+        Ok(self.resume_steps()?.last().copied().unwrap_or(ANY))
+    }
+
+    /// The number of the next frame, or a later one.
+    pub fn next_sequence(&self) -> u64 {
+        self.ring.head().sequence.load(Ordering::Relaxed)
+    }
+
+    /// The last frame that is in the ring; `None` if it has had none.
+    pub fn last(&self) -> Result<Option<Header>> {
+        let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
+        let Some(last) = n_published.checked_sub(1) else { return Ok(None) };
+        // SAFETY: only a producer writes to slots, which is this one.
+        FrameView::decode(&self.path, unsafe { self.ring.frame(last) }).map(|view| Some(view.header))
+    }
+
+    /// Claims a slot for a frame of `n_bytes` of the other channel, which begins with the bytes of `first`: `Format` if it is none
+    /// that may come now. The first piece has all of the frame's header, and is not taken: it is the first of those for `relay`.
+    pub fn begin_relay(&mut self, first: &[u8], n_bytes: usize) -> Result<()> {
+        self.arrival = None;
+        self.locks.check()?;
+        let (frame, next) = (self.checked(first, n_bytes)?, self.next_sequence());
+        let sequence = frame.header().sequence;
+        if sequence < next {
+            let message = format!("expected frame {next} or a later one");
+            return Err(Error::format(&self.path, Some(sequence), None, message));
+        }
+        self.arrival = self.claim(sequence)?.map(|position| Arrival { frame, position });
+        Ok(())
+    }
+
+    /// Takes the piece that comes next of the frame that was begun, and publishes that when it is whole: `Format` if it is not as its
+    /// checksums say. After an error it is to be begun again.
+    pub fn relay(&mut self, piece: &[u8]) -> Result<Option<Published>> {
+        self.locks.check()?;
+        let is_claimed = |arrival: &Arrival| arrival.position == self.ring.head().control.head.load(Ordering::Relaxed);
+        let Some(mut arrival) = self.arrival.take().filter(is_claimed) else {
+            return Err(Error::Mismatch(format!("{}: no frame was begun of which this could be", self.path.display())));
+        };
+        let Arrival { frame, position } = &mut arrival;
+        let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());
+        // SAFETY: the position was claimed when the frame was begun, and nothing was published since.
+        let bytes = unsafe { self.ring.write(*position, copy) }?;
+        if !frame.is_whole() {
+            self.arrival = Some(arrival);
+            return Ok(None);
+        }
+        let sequence = frame.header().sequence;
+        let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        self.ring.protocol().publish(*position);
+        // Behind the head: see `publish`.
+        self.ring.head().sequence.store(sequence + 1, Ordering::Release);
+        Ok(Some(Published { sequence, level, is_spilled: false }))
+    }
+
+    /// The frame that begins with these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
+    fn checked(&self, first: &[u8], n_bytes: usize) -> Result<Arriving> {
+        let frame = Arriving::begin(&self.path, first, n_bytes)?;
+        let Header { stream, epoch, sequence, n_atoms, .. } = frame.header();
+        let wrong = |message: String| Err(Error::format(&self.path, Some(sequence), None, message));
+        let expected = (self.manifest.stream, self.epoch, self.manifest.n_atoms);
+        if (stream, epoch, n_atoms) != expected {
+            let (e_stream, e_epoch, e_atoms) = expected;
+            let expected = format!("expected {e_atoms} atoms of stream {e_stream} in epoch {e_epoch}");
+            return wrong(format!("{expected}, got {n_atoms} of {stream} in {epoch}"));
+        }
+        if sequence == u64::MAX {
+            return wrong("no frame can follow this number".into());
+        }
+        for (kind, data_type) in frame.sections() {
+            let numbers = (kind.number(), data_type.number());
+            let is_known = |(kind, data_type, _): &(u16, u16, String)| (Some(*kind), *data_type) == numbers;
+            if !self.manifest.sections.iter().any(is_known) {
+                return wrong(format!("the manifest has no {kind:?} as {data_type:?}"));
+            }
+        }
+        Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Restarts: for how long a producer that was lost is waited for.
+
+use std::time::{Duration, Instant};
+
+use mdreel_core::error::Error;
+
+/// How often it is looked whether there is a successor.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The time that the successor of a lost producer has.
+#[derive(Debug, Clone, Copy)]
+pub struct Restart {
+    at_most: Duration,
+    lost: Option<Instant>,
+}
+
+impl Restart {
+    /// So long a producer may be lost; zero where its loss is an error at once.
+    pub fn within(at_most: Duration) -> Self {
+        Restart { at_most, lost: None }
+    }
+
+    /// Whether what a consumer was told is that it has to wait: nothing has come yet, or the producer was lost, but has time to
+    /// come back. In that case this takes a moment, as no consumer sleeps without a producer.
+    pub fn bears(&mut self, error: &Error) -> bool {
+        match error {
+            Error::StreamTimeout(_) => {
+                self.lost = None;
+                true
+            }
+            Error::Stream(_) => {
+                let left = self.at_most.saturating_sub(self.lost.get_or_insert_with(Instant::now).elapsed());
+                std::thread::sleep(left.min(LOOK));
+                !left.is_zero()
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes note that something has come.
+    pub fn forget(&mut self) {
+        self.lost = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_is_borne_for_so_long_and_counted_anew_after_a_return() {
+        let lost = || Error::Stream("lost".into());
+        assert!(!Restart::within(Duration::ZERO).bears(&lost()));
+        let mut restart = Restart::within(Duration::from_secs(3600));
+        assert!(restart.bears(&lost()) && restart.lost.is_some());
+        assert!(restart.bears(&Error::StreamTimeout("late".into())) && restart.lost.is_none());
+        assert!(restart.bears(&lost()));
+        restart.forget();
+        assert!(restart.lost.is_none() && !restart.bears(&Error::Mismatch("something else".into())));
+        let mut short = Restart::within(Duration::from_millis(1));
+        while short.bears(&lost()) {}
+        assert!(!short.bears(&lost()));
+    }
+}

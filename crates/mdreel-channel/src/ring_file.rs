@@ -1,0 +1,212 @@
+//! The files of a ring: what is in them, how they are made, and what is checked before they are believed.
+
+use std::fs::OpenOptions;
+use std::ops::Range;
+
+use super::atomic::{AtomicU64, Ordering};
+use super::directory::Directory;
+use super::mapping::Mapping;
+use super::protocol::{Control, Cursor, FREE, Ring, Room};
+use mdreel_core::error::{Error, Result};
+
+/// `MDREELRG` in bytes.
+const MAGIC: u64 = u64::from_le_bytes(*b"MDREELRG");
+const VERSION: u64 = 1;
+const PAGE: usize = 4096;
+/// Before the frame in a slot stands its length.
+const PREFIX: usize = 64;
+/// More slots than this are not a ring.
+const MOST_SLOTS: u64 = 1 << 20;
+/// More bytes than this are not a ring.
+const MOST_BYTES: u64 = 1 << 44;
+/// How many consumers there may be at a time.
+pub(crate) const N_CURSORS: usize = 64;
+/// How often a producer may restart.
+pub(crate) const MOST_EPOCHS: usize = 64;
+const REASON_WORDS: usize = 32;
+/// The longest reason that an end record keeps.
+pub(crate) const MOST_REASON: usize = REASON_WORDS * 8;
+
+/// The first page of the ring's file.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct RingHead {
+    magic: AtomicU64,
+    version: AtomicU64,
+    n_slots: AtomicU64,
+    slot_len: AtomicU64,
+    /// The stream.
+    pub stream: AtomicU64,
+    /// The number of the next frame of the stream.
+    pub sequence: AtomicU64,
+    /// The current epoch; written after its entry in `resume_steps`.
+    pub epoch: AtomicU64,
+    /// How many entries `resume_steps` has.
+    pub n_epochs: AtomicU64,
+    /// 0 while frames come; else how it ended. Written after the reason.
+    pub end: AtomicU64,
+    /// What the protocol works with.
+    pub control: Control,
+    /// Bytes of the reason.
+    pub reason_len: AtomicU64,
+    /// The reason, as bytes.
+    pub reason: [AtomicU64; REASON_WORDS],
+    /// From which step on each epoch goes.
+    pub resume_steps: [AtomicU64; MOST_EPOCHS],
+}
+
+/// The size of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// How many frames it holds; at least 2.
+    pub n_slots: u64,
+    /// The longest frame, in bytes.
+    pub slot_len: u64,
+}
+
+impl Geometry {
+    fn stride(self) -> u64 {
+        (PREFIX as u64 + self.slot_len).next_multiple_of(PAGE as u64)
+    }
+
+    fn length(self, directory: &Directory) -> Result<usize> {
+        let Geometry { n_slots, slot_len } = self;
+        let is_possible = (2..=MOST_SLOTS).contains(&n_slots) && (1..=MOST_BYTES).contains(&slot_len);
+        let length = is_possible.then(|| n_slots.checked_mul(self.stride())).flatten();
+        let length = length.filter(|length| *length <= MOST_BYTES);
+        let length = length.and_then(|length| usize::try_from(length).ok()?.checked_add(PAGE));
+        length.ok_or_else(|| {
+            let path = directory.join("ring");
+            let expected = format!("expected 2 to {MOST_SLOTS} slots of at most {MOST_BYTES} bytes together");
+            Error::format(&path, None, Some(16), format!("{expected}, got {n_slots} of {slot_len}"))
+        })
+    }
+}
+
+/// A ring and its cursors in memory.
+#[derive(Debug)]
+pub(super) struct RingFile {
+    ring: Mapping,
+    cursors: Mapping,
+    geometry: Geometry,
+}
+
+const _: () = assert!(size_of::<RingHead>() <= PAGE, "the head has a page");
+
+const CURSORS_LEN: usize = size_of::<Room>() + N_CURSORS * size_of::<Cursor>();
+
+impl RingFile {
+    /// Makes the files of a new ring. The ring's own is last: with it, all of the channel is there.
+    pub(super) fn create(directory: &Directory, geometry: Geometry, stream: u64) -> Result<()> {
+        let length = geometry.length(directory)?;
+        directory.place_file("cursors", CURSORS_LEN as u64, |path, file| {
+            let cursors = Mapping::new(path, file, CURSORS_LEN, true)?;
+            for cursor in cursors.values::<Cursor>(size_of::<Room>(), N_CURSORS) {
+                cursor.word.store(FREE, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        directory.place_file("ring", length as u64, |path, file| {
+            let mut ring = Mapping::new(path, file, length, true)?;
+            let head = &ring.values::<RingHead>(0, 1)[0];
+            let words = [(&head.magic, MAGIC), (&head.version, VERSION), (&head.stream, stream)];
+            let sizes = [(&head.n_slots, geometry.n_slots), (&head.slot_len, geometry.slot_len)];
+            for (word, value) in words.into_iter().chain(sizes) {
+                word.store(value, Ordering::Relaxed);
+            }
+            // The first touch of each page is paid here, not by the first frames.
+            // SAFETY: the file has no name yet, so that nobody else has it.
+            unsafe { ring.bytes_mut(PAGE..length) }.iter_mut().step_by(PAGE).for_each(|byte| *byte = 0);
+            Ok(())
+        })
+    }
+
+    /// Opens the files of a ring. Only the producer may write to the ring.
+    pub(super) fn open(directory: &Directory, is_producer: bool) -> Result<Self> {
+        let path = directory.join("ring");
+        let file = directory.open_file("ring", OpenOptions::new().read(true).write(is_producer))?;
+        let head = Mapping::new(&path, &file, PAGE, is_producer)?;
+        let geometry = {
+            let head = &head.values::<RingHead>(0, 1)[0];
+            let found = (head.magic.load(Ordering::Relaxed), head.version.load(Ordering::Relaxed));
+            if found != (MAGIC, VERSION) {
+                let message = format!("expected a ring of version {VERSION}, got {:#x}, {}", found.0, found.1);
+                return Err(Error::format(&path, None, Some(0), message));
+            }
+            let (n_slots, slot_len) = (head.n_slots.load(Ordering::Relaxed), head.slot_len.load(Ordering::Relaxed));
+            Geometry { n_slots, slot_len }
+        };
+        let ring = Mapping::new(&path, &file, geometry.length(directory)?, is_producer)?;
+        let file = directory.open_file("cursors", OpenOptions::new().read(true).write(true))?;
+        let cursors = Mapping::new(&directory.join("cursors"), &file, CURSORS_LEN, true)?;
+        Ok(RingFile { ring, cursors, geometry })
+    }
+
+    /// Has its pages ready for frames, for who will touch them all.
+    pub(super) fn populate(&self) {
+        self.ring.populate();
+    }
+
+    /// Its size.
+    pub(super) fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The first page.
+    pub(super) fn head(&self) -> &RingHead {
+        &self.ring.values(0, 1)[0]
+    }
+
+    /// The ring, for the protocol.
+    pub(super) fn protocol(&self) -> Ring<'_> {
+        Ring {
+            control: &self.head().control,
+            room: &self.cursors.values(0, 1)[0],
+            cursors: self.cursors.values(size_of::<Room>(), N_CURSORS),
+            n_slots: self.geometry.n_slots,
+        }
+    }
+
+    fn slot(&self, position: u64) -> Range<usize> {
+        let start = PAGE + ((position % self.geometry.n_slots) * self.geometry.stride()) as usize;
+        start..start + PREFIX + self.geometry.slot_len as usize
+    }
+
+    /// The frame at a position.
+    ///
+    /// # Safety
+    ///
+    /// The position is borrowed, and stays so as long as the bytes.
+    pub(super) unsafe fn frame(&self, position: u64) -> &[u8] {
+        let slot = self.slot(position);
+        // SAFETY: the caller has borrowed the slot.
+        let bytes = unsafe { self.ring.bytes(slot) };
+        let (prefix, frame) = bytes.split_at(PREFIX);
+        let length = prefix.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        &frame[..frame.len().min(length as usize)]
+    }
+
+    /// Writes the frame at a position: `write` fills the room, and says how many bytes it has used.
+    ///
+    /// # Safety
+    ///
+    /// The position is claimed and not published.
+    pub(super) unsafe fn write(
+        &mut self,
+        position: u64,
+        write: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<&[u8]> {
+        let slot = self.slot(position);
+        // SAFETY: the caller has claimed the slot.
+        let bytes = unsafe { self.ring.bytes_mut(slot) };
+        let (prefix, frame) = bytes.split_at_mut(PREFIX);
+        let length = write(frame)?;
+        prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
+        Ok(&frame[..length])
+    }
+
+    /// How many bytes are mapped.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.ring.len() + self.cursors.len()
+    }
+}

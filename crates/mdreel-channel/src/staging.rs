@@ -1,0 +1,338 @@
+//! Staging: frames in files on a disk of the node, which survive all processes.
+//!
+//! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, and is
+//! cut off.
+
+pub(crate) mod place;
+pub(crate) mod reader;
+mod segment;
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::directory::Directory;
+use super::group;
+use super::lock::Locks;
+use super::record;
+use mdreel_core::error::{Error, Result};
+
+use segment::{Prefix, Segment, all, name};
+
+const EPOCHS: &str = "epochs";
+const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
+/// So long an answer of the groups holds: they are asked for as long as one of them keeps what would otherwise go.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a frame survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Durability {
+    /// The death of any process.
+    Ring,
+    /// The death of all processes.
+    File,
+    /// The death of the machine.
+    Fsync,
+}
+
+/// How long frames are kept, in whole segments. The newest segment stays in any case, and so does what a group whose state is
+/// beside the segments has not committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// So many frames stay at least, if there were as many.
+    pub count: Option<u64>,
+    /// The bytes of all segments together, at most, while there is more than one.
+    pub bytes: Option<u64>,
+    /// What was last written to so long ago goes.
+    pub age: Option<Duration>,
+    /// A segment that has so many bytes is followed by the next.
+    pub segment: u64,
+}
+
+/// What the writer knows of a segment.
+#[derive(Debug)]
+struct Kept {
+    first: u64,
+    n_frames: u64,
+    n_bytes: u64,
+    written: Written,
+    /// Whether nothing may be appended: a write has failed, and may have left something behind the last frame.
+    is_closed: bool,
+    /// Whether the disk has all of it.
+    is_on_disk: bool,
+}
+
+/// When a segment was written to last. A wall clock that is set to another time makes nothing older or younger: its time is read
+/// once, of segments that were there before.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    /// How old it was at a moment.
+    age: Duration,
+    /// That moment.
+    then: Instant,
+}
+
+impl Written {
+    fn at(then: Instant) -> Self {
+        Written { age: Duration::ZERO, then }
+    }
+
+    fn age(&self, now: Instant) -> Duration {
+        self.age.saturating_add(now.saturating_duration_since(self.then))
+    }
+}
+
+/// The segments of a channel, written to by one producer.
+#[derive(Debug)]
+pub struct Staging {
+    directory: Directory,
+    level: Durability,
+    retention: Retention,
+    segments: VecDeque<Kept>,
+    n_frames: u64,
+    n_bytes: u64,
+    file: Option<File>,
+    /// The least sequence number that may come next.
+    next: u64,
+    /// The last frame that was there when this was opened.
+    last: Option<Vec<u8>>,
+    /// What has gone wrong behind a frame that is there: said before the next one is written.
+    trouble: Option<Error>,
+    /// The first frame that a group wants, and when they were asked.
+    wanted: Option<(Instant, Option<u64>)>,
+    /// Nobody else may write: what is being appended would look like a torn end.
+    _locks: Locks,
+}
+
+impl Staging {
+    /// Opens the segments in a directory of the user, which is made if it is not there. A torn end is cut off.
+    pub fn open(path: &Path, level: Durability, retention: Retention) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
+        let directory = Directory::create(&path)?;
+        let locks = Locks::open(&directory, "lock", true)?;
+        if !locks.take(0)? {
+            return Err(Error::Stream(format!("{}: another producer writes to this staging", path.display())));
+        }
+        let (mut segments, mut last) = (VecDeque::new(), None);
+        let mut next = 0;
+        for first in all(&directory)?.into_iter().rev() {
+            // All of the frames are looked at up to the last one: a write that was cut short can be at the end only.
+            let (kept, behind) = scan(&directory, first, &mut last)?;
+            segments.push_front(kept);
+            next = next.max(behind);
+        }
+        let sum = |of: fn(&Kept) -> u64| segments.iter().map(of).sum();
+        let (n_frames, n_bytes) = (sum(|kept| kept.n_frames), sum(|kept| kept.n_bytes));
+        Ok(Staging {
+            directory,
+            level,
+            retention,
+            segments,
+            n_frames,
+            n_bytes,
+            file: None,
+            next,
+            last,
+            trouble: None,
+            wanted: None,
+            _locks: locks,
+        })
+    }
+
+    /// Appends a frame, which has to have a higher sequence number than those before. Returns what it survives now.
+    pub(crate) fn append(&mut self, sequence: u64, frame: &[u8]) -> Result<Durability> {
+        if self.level == Durability::Ring {
+            return Ok(Durability::Ring);
+        }
+        if sequence < self.next {
+            let (path, next) = (self.directory.path().display(), self.next);
+            return Err(Error::Mismatch(format!("{path}: expected frame {next} or a later one, got {sequence}")));
+        }
+        if let Some(error) = self.trouble.take() {
+            return Err(error);
+        }
+        let (first, file) = self.segment_for(sequence)?;
+        let outcome = write(&file, &[&Prefix::of(sequence, frame).to_bytes(), frame]).and_then(|()| match self.level {
+            Durability::Fsync => file.sync_data(),
+            _ => Ok(()),
+        });
+        let now = Instant::now();
+        if let Some(last) = self.segments.back_mut() {
+            if let Err(error) = outcome {
+                // As of a full disk. What was written of the frame is cut off; should that fail, too, it stays behind the last
+                // frame of a segment to which nothing is added any more, where it is known for what it is.
+                last.is_closed = true;
+                let _ = file.set_len(last.n_bytes);
+                return Err(Error::io(&self.directory.join(&name(first)), error));
+            }
+            let n_bytes = Prefix::of(sequence, frame).record_len();
+            last.n_frames += 1;
+            last.n_bytes += n_bytes;
+            last.written = Written::at(now);
+            last.is_on_disk = self.level == Durability::Fsync;
+            self.n_frames += 1;
+            self.n_bytes += n_bytes;
+        }
+        self.next = sequence + 1;
+        self.file = Some(file);
+        self.trouble = self.retain(now).err();
+        Ok(self.level)
+    }
+
+    /// The segment to which the frame with this sequence number is to be appended.
+    fn segment_for(&mut self, sequence: u64) -> Result<(u64, File)> {
+        if let Some(last) = self.segments.back().filter(|last| !last.is_closed && last.n_bytes < self.retention.segment)
+        {
+            let first = last.first;
+            let file = self.file.take().map_or_else(|| self.open_segment(first, false), Ok)?;
+            return Ok((first, file));
+        }
+        // A segment that has nothing but what a failed write has left may have the name of the new one.
+        if self.segments.back().is_some_and(|last| last.n_frames == 0)
+            && let Some(last) = self.segments.pop_back()
+        {
+            let path = self.directory.join(&name(last.first));
+            std::fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
+        }
+        let file = self.open_segment(sequence, true)?;
+        let (first, n_frames, n_bytes, written) = (sequence, 0, 0, Written::at(Instant::now()));
+        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true });
+        Ok((first, file))
+    }
+
+    fn open_segment(&self, first: u64, is_new: bool) -> Result<File> {
+        let file = self.directory.open_file(&name(first), OpenOptions::new().append(true).create_new(is_new))?;
+        if is_new && self.level == Durability::Fsync {
+            // The name of the file is in the directory, which is written on its own.
+            self.directory.sync()?;
+        }
+        Ok(file)
+    }
+
+    /// Deletes the oldest segments, as far as retention says.
+    fn retain(&mut self, now: Instant) -> Result<()> {
+        let Retention { count, bytes, age, .. } = self.retention;
+        while let (Some(oldest), Some(second)) = (self.segments.front(), self.segments.get(1)) {
+            let is_old = age.is_some_and(|age| oldest.written.age(now) > age);
+            let is_spare = count.is_some_and(|count| self.n_frames - oldest.n_frames >= count);
+            if !is_old && !is_spare && bytes.is_none_or(|bytes| self.n_bytes <= bytes) {
+                break;
+            }
+            let behind = second.first;
+            if self.wanted(now)?.is_some_and(|wanted| wanted < behind) {
+                break;
+            }
+            if let Some(oldest) = self.segments.pop_front() {
+                self.n_frames -= oldest.n_frames;
+                self.n_bytes -= oldest.n_bytes;
+                let path = self.directory.join(&name(oldest.first));
+                std::fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first frame that a group wants.
+    fn wanted(&mut self, now: Instant) -> Result<Option<u64>> {
+        match self.wanted {
+            Some((then, wanted)) if now.saturating_duration_since(then) < LOOK => Ok(wanted),
+            _ => {
+                let wanted = group::first_wanted(&self.directory)?;
+                self.wanted = Some((now, wanted));
+                Ok(wanted)
+            }
+        }
+    }
+
+    /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
+            let name = name(kept.first);
+            match self.directory.open_file(&name, OpenOptions::new().read(true)) {
+                Ok(file) => file.sync_data().map_err(|error| Error::io(&self.directory.join(&name), error))?,
+                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {} // somebody has deleted it
+                Err(error) => return Err(error),
+            }
+            kept.is_on_disk = true;
+        }
+        Ok(())
+    }
+
+    /// How many frames are kept.
+    pub fn n_frames(&self) -> u64 {
+        self.n_frames
+    }
+
+    /// The least sequence number that may be appended.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// The last frame that was there when this was opened; it is handed out once.
+    pub(super) fn take_last(&mut self) -> Option<Vec<u8>> {
+        self.last.take()
+    }
+
+    /// From which step on each epoch of the channel goes, as was last kept.
+    pub(super) fn resume_steps(&self) -> Result<Vec<i64>> {
+        Ok(record::read_if_there(&self.directory, EPOCHS, EPOCHS_MAGIC)?.unwrap_or_default())
+    }
+
+    /// Keeps from which step on each epoch of the channel goes, for a ring that has to be made anew.
+    pub(super) fn keep_resume_steps(&self, steps: &[i64]) -> Result<()> {
+        record::write(&self.directory, EPOCHS, EPOCHS_MAGIC, &steps, self.level == Durability::Fsync)
+    }
+}
+
+fn write(mut file: &File, pieces: &[&[u8]]) -> std::io::Result<()> {
+    pieces.iter().try_for_each(|piece| file.write_all(piece))
+}
+
+/// Looks at a segment, and cuts a torn end off. Returns what the next frame behind it may be called. The frames themselves are read
+/// while the last one is not known.
+fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result<(Kept, u64)> {
+    let path = directory.join(&name(first));
+    let is_last = last.is_none();
+    let Some(mut segment) = Segment::open(directory, first)? else {
+        return Err(Error::Stream(format!("{}: deleted by somebody else", path.display())));
+    };
+    let (mut n_frames, mut frame, mut before) = (0, Vec::new(), Vec::new());
+    while (if is_last { segment.read(&mut frame) } else { segment.pass() })?.is_some() {
+        n_frames += 1;
+        std::mem::swap(&mut frame, &mut before);
+    }
+    if is_last && n_frames > 0 {
+        *last = Some(before);
+    }
+    let file = directory.open_file(&name(first), OpenOptions::new().write(true))?;
+    let facts = file.metadata().map_err(|error| Error::io(&path, error))?;
+    let n_bytes = segment.at;
+    if facts.len() > n_bytes {
+        file.set_len(n_bytes).map_err(|error| Error::io(&path, error))?;
+    }
+    let modified = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    // One that seems to come from the future is new.
+    let written = Written { age: modified.elapsed().unwrap_or_default(), then: Instant::now() };
+    // Whether the disk has what another process has written is not known.
+    Ok((Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: false }, segment.next))
+}
+
+/// Calls `each` with every frame that is kept, oldest first, until it returns an error.
+pub fn replay(path: &Path, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let directory = Directory::open(path)?;
+    let mut frame = Vec::new();
+    for first in all(&directory)? {
+        let Some(mut segment) = Segment::open(&directory, first)? else { continue };
+        while segment.read(&mut frame)?.is_some() {
+            each(&frame)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! The atomic numbers of the model check, and its alarm: what `channel/atomic.rs` is to the protocol.
+
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// An alarm of the model: nobody wakes without being woken, so that a lost wake-up is found as a deadlock.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm {
+    count: AtomicU32,
+    lock: loom::sync::Mutex<()>,
+    rung: loom::sync::Condvar,
+}
+
+impl Alarm {
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn ring(&self, somebody_sleeps: impl FnOnce() -> bool) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        if somebody_sleeps() {
+            // The kernel compares and falls asleep under a lock of its own; so does the model.
+            drop(self.lock.lock().unwrap());
+            self.rung.notify_all();
+        }
+    }
+
+    pub(crate) fn sleep(&self, count: u32, _at_most: std::time::Duration) {
+        let guard = self.lock.lock().unwrap();
+        if self.count.load(Ordering::Acquire) == count {
+            drop(self.rung.wait(guard).unwrap());
+        }
+    }
+}

@@ -1,0 +1,65 @@
+"""Merged partial results, from which an analysis concludes its results."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Pass
+from mdreel.execution.job import Outcome
+
+_HEAD = 2
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the computation of an analysis has left.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n_frames, 2 + n_columns), float64
+        Frame, time (ps), and values, for each frame.
+    sums : ndarray, shape (n_sums,), float64
+        Sums over all frames.
+    counts : ndarray, shape (n_counts,), uint64
+        Counts over all frames.
+    records : ndarray, shape (n_records, 1 + n_values), float64
+        Frame and values of what happens any number of times in a frame; of nothing, shape (0, 0).
+    arguments : tuple
+        What the computation was made of.
+    own : object
+        What only the computation understands, if it leaves such a thing.
+    """
+
+    rows: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    records: NDArray[np.float64]
+    arguments: tuple[Any, ...]
+    own: Any = None
+
+    @property
+    def n_frames(self) -> int:
+        """Frames seen."""
+        return len(self.rows)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Values of each frame, shape (n_frames, n_columns)."""
+        return self.rows[:, _HEAD:]
+
+    @classmethod
+    def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
+        """Give each computation of a pass what it has left."""
+        for computation, places in zip(kernel.computations, kernel.places, strict=True):
+            (first, end), of_sums, of_counts, of_records, of_own = places
+            # The widest stand first, and are not copied: they may be most of what the memory holds.
+            rows = outcome.rows[:, : _HEAD + end]
+            if first:
+                rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first :]], axis=1)
+            sums, counts = outcome.sums[slice(*of_sums)], outcome.counts[slice(*of_counts)]
+            (records,) = outcome.records[slice(*of_records)] or (np.empty((0, 0)),)
+            (own,) = outcome.own[slice(*of_own)] or (None,)
+            yield cls(rows, sums, counts, records, computation.arguments, own)

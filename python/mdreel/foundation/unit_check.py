@@ -1,0 +1,87 @@
+"""Plausibility of lengths in Å and angles in degrees."""
+
+import math
+import warnings
+
+from mdreel.errors import MismatchError, UnitWarning
+from mdreel.foundation.stack_level import caller_level
+
+
+def check_length(name: str, value: float, *, empty: float, doubtful: float) -> float:
+    """Return a length that can be meant in Å.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for messages.
+    value : float
+        The length, Å.
+    empty : float
+        Up to this length, Å, nothing can be found; a length of 0 or less means nothing.
+    doubtful : float
+        Below this length, Å, the value looks as if it were in nm.
+
+    Returns
+    -------
+    float
+        The length.
+
+    Raises
+    ------
+    MismatchError
+        If nothing can be found within the length, or it is no number.
+
+    Warns
+    -----
+    UnitWarning
+        If the length looks as if it were in nm.
+    """
+    value = float(value)
+    if not value > empty:
+        hint = f"; {_in_angstrom(value)}" if value > 0 else ""
+        raise MismatchError(f"{name} must be more than {empty:g} Å, not {value:g}: nothing is as near{hint}")
+    if value < doubtful:
+        _warn(f"{name} is {value:g} Å, which is less than atoms are apart; {_in_angstrom(value)}")
+    return value
+
+
+def check_radius(name: str, value: float, *, doubtful: float) -> float:
+    """Return the radius of an atom or a probe, which may be 0; parameters, errors and warnings as of `check_length`."""
+    value = float(value)
+    if not value >= 0:
+        raise MismatchError(f"{name} must be 0 Å or more, not {value:g}")
+    if 0 < value < doubtful:
+        _warn(f"{name} is {value:g} Å, which is smaller than an atom; {_in_angstrom(value)}")
+    return value
+
+
+def check_angle(name: str, value: float) -> float:
+    """Return the angle, in degrees, that the angle of three atoms is to exceed.
+
+    Raises
+    ------
+    MismatchError
+        If no angle exceeds it, or it is no number.
+
+    Warns
+    -----
+    UnitWarning
+        If the angle looks as if it were in radians.
+    """
+    value = float(value)
+    if not value < 180:
+        raise MismatchError(f"{name} must be less than 180 degrees, not {value:g}: no angle exceeds it")
+    if 0 < value <= math.pi:
+        in_degrees = f"{value:g} radians are {math.degrees(value):.4g} degrees"
+        _warn(
+            f"{name} is {value:g} degrees, which nearly all angles exceed; the unit of mdreel is degrees: {in_degrees}"
+        )
+    return value
+
+
+def _in_angstrom(value: float) -> str:
+    return f"the unit of mdreel is Å: {value:g} nm are {10 * value:g} Å"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UnitWarning, stacklevel=caller_level())

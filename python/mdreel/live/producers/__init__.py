@@ -1,0 +1,1 @@
+"""Producers, which publish the frames of a simulation on a channel."""

@@ -1,0 +1,102 @@
+"""Snapshots of channels as JSON."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.live.watch.snapshot import HISTORY, Seen, SeenAnalysis
+from mdreel.live.watch.steering import Event
+
+_MOST_POINTS = 500
+"""So many points has a curve that is drawn: no screen shows more."""
+
+
+def facts_of(seen: Seen, with_curves: bool = False) -> dict[str, Any]:
+    """Return what is seen of a channel, as JSON has it.
+
+    Parameters
+    ----------
+    seen : Seen
+        The channel.
+    with_curves : bool
+        Whether results so far and what was seen before are in it, and not only what is latest.
+    """
+    status = seen.status
+    facts: dict[str, Any] = {
+        "name": seen.name,
+        "path": str(seen.path),
+        "state": seen.state,
+        "reason": seen.reason,
+        "n_atoms": None if status is None else status.manifest.n_atoms,
+        "n_frames": None if status is None else status.n_published,
+        "frames_per_second": number(seen.frames_per_second),
+        "bytes_per_second": number(seen.bytes_per_second),
+        "frame_bytes": None if status is None else seen.frame_bytes,
+        "n_consumers": None if status is None else status.n_consumers,
+        "lags": list(seen.lags),
+        "n_dropped": None if status is None else status.n_dropped,
+        "n_slots": None if status is None else status.n_slots,
+        "ring_bytes": None if status is None else status.n_bytes,
+        "analyses": [_facts_of_analysis(one, with_curves) for one in seen.analyses],
+        "steering": [_facts_of_event(event) for event in seen.events],
+        "steering_damaged": seen.n_damaged_events,
+    }
+    if with_curves:
+        facts["history"] = dict(zip(HISTORY, columns_of(seen.history), strict=True))
+    return facts
+
+
+def number(value: float | None) -> float | None:
+    """Return a number as JSON has it, which knows neither NaN nor infinity; with six digits."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
+
+
+def columns_of(rows: NDArray[np.float64]) -> list[list[float | None]]:
+    """Return the columns of rows, as many rows as a screen can show, the last of them always."""
+    stride = max(1, -(-len(rows) // _MOST_POINTS))
+    picked = rows[::stride]
+    if len(rows) and (len(rows) - 1) % stride:
+        picked = np.concatenate([picked, rows[-1:]])
+    return [_numbers(column) for column in picked.T]
+
+
+def _numbers(values: Iterable[float]) -> list[float | None]:
+    return [number(value) for value in values]
+
+
+def _facts_of_analysis(seen: SeenAnalysis, with_curves: bool) -> dict[str, Any]:
+    notice = seen.notice
+    facts: dict[str, Any] = {"key": seen.key, "name": seen.name, "state": seen.state, "reason": seen.reason}
+    if notice is None:
+        return facts
+    facts |= {
+        "process": notice.process.number,
+        "n_frames": notice.n_frames,
+        "columns": [list(column) for column in notice.columns],
+        "n_columns": notice.n_columns,
+        "is_of_frames": notice.is_of_frames,
+        "latest": {name: number(value) for name, (value, _) in seen.latest.items()},
+        "seconds": {kind: number(value) for kind, value in notice.seconds.items()},
+        "idle": number(notice.idle),
+        "movement": number(notice.movement),
+    }
+    if with_curves:
+        facts["curves"] = columns_of(notice.curve)
+    return facts
+
+
+def _facts_of_event(event: Event) -> dict[str, Any]:
+    return {
+        "time": event.time,
+        "event": event.event,
+        "rule": event.rule,
+        "action": event.action,
+        "sequence": event.sequence,
+        "step": event.step,
+        "frame_time": number(event.frame_time),
+        "values": {name: number(value) for name, value in event.values.items()},
+        "message": event.message,
+    }
