@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lab.prediction.machines import FRAMES, even_cluster
 
+from lab.prediction.machines import FRAMES, even_cluster
 from mdreel.errors import MismatchError
 from mdreel_lab.prediction.cluster import read_cluster
 from mdreel_lab.prediction.schemes import SCHEMES
