@@ -71,7 +71,7 @@ DOORS = {
     ),
     "lab/mdreel_lab/bench/exchange/work.py": Door("a free port is looked for: nobody is accepted", ()),
     "lab/mdreel_lab/bench/exchange/solutions/zenoh.py": Door(
-        "a benchmark for some seconds, on a loopback or between namespaces: frames of random numbers, which are checked",
+        "a benchmark for some seconds, on a loopback or between namespaces: frames of random numbers",
         (),
     ),
 }
