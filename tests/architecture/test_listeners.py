@@ -65,11 +65,15 @@ DOORS = {
         "mdreel watch --web, with the page, the state and the metrics for Prometheus: a token in each request",
         ("test_without_the_token_everything_is_forbidden", "test_names_that_others_can_point_at_us_are_refused"),
     ),
-    "lab/mdreel_lab/bench/exchange/meeting.py": Door(
+    "lab/mdreel_lab/bench/exchange/barrier.py": Door(
         "two processes of a benchmark: one connection, from the host of the benchmark, and one byte at a time is read",
-        ("test_meeting_takes_nobody_but_its_partner",),
+        ("test_barrier_takes_nobody_but_its_partner",),
     ),
-    "lab/mdreel_lab/bench/exchange/exchanges.py": Door("a free port is looked for: nobody is accepted", ()),
+    "lab/mdreel_lab/bench/exchange/work.py": Door("a free port is looked for: nobody is accepted", ()),
+    "lab/mdreel_lab/bench/exchange/solutions/zenoh.py": Door(
+        "a benchmark for some seconds, on a loopback or between namespaces: frames of random numbers",
+        (),
+    ),
 }
 """By file of the package. A file that listens and is not here fails the test."""
 

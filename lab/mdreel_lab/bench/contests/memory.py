@@ -8,8 +8,8 @@ import json
 import os
 import re
 import sys
+import tempfile
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,10 +50,11 @@ def measure(settings: Settings) -> dict[str, Any]:
         job = job_of(Case(title="", format=form, contenders=()), _THREADS, system, 1)
         entrant = Entrant(_THREADS, (sys.executable, "-m", "mdreel_lab.bench.contests.memory", job.to_json()))
         for index in ("kept", "none") if form == "xtc" else ("kept",):
-            folder = settings.cache if index == "kept" else settings.data / "no-cache" / str(time.time_ns())
-            if index == "kept":
-                launch(entrant, folder)
-            found = launch(entrant, folder)
+            with tempfile.TemporaryDirectory() as empty:
+                folder = settings.cache if index == "kept" else Path(empty)
+                if index == "kept":
+                    launch(entrant, folder)
+                found = launch(entrant, folder)
             what = f"{form.upper()}, {n_frames:,} frames" + (", first pass" if index == "none" else "")
             for mark, text in (("imported", "import mdreel"), ("ready", "MDAnalysis and the topology as well")):
                 value = (found["peak_bytes"] - found[f"{mark}_bytes"]) / MIB
@@ -152,9 +153,7 @@ def _within(job: Job, budget: str) -> dict[str, Any]:
 
 
 def _alone(job: Job) -> dict[str, Any]:
-    import mdreel  # noqa: F401
-
-    imported = anonymous()
+    imported = anonymous()  # of the package, which this module has imported
     from mdreel_lab.bench.peers.mdreel import prepare
 
     work = prepare(job)

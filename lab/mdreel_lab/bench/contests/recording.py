@@ -44,7 +44,7 @@ def _share(system: System, form: str, n_workers: int, seconds: float) -> float:
     """Return the share of recording in a run, %, if each span takes so long: the median of several runs."""
     import MDAnalysis as mda
 
-    from mdreel import RMSD
+    from mdreel.analysis.rmsd import RMSD
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -28,9 +28,9 @@ class Barrier:
     """
 
     def __init__(self, work: Work, *, listens: bool, port: int = 0) -> None:
-        self._socket = (_accepted if listens else _connected)(work, port or work.port)
-        self._socket.settimeout(PATIENCE)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = (_accepted if listens else _connected)(work, port or work.port)
+        self.socket.settimeout(PATIENCE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def wait(self) -> None:
         """Return when the other process has reached the barrier, too; raise a `RuntimeError` if it has ended."""
@@ -39,18 +39,18 @@ class Barrier:
 
     def tell(self) -> None:
         """Let the other process know, without waiting for it."""
-        self._socket.sendall(b"!")
+        self.socket.sendall(b"!")
 
     def hear(self) -> None:
         """Return when the other process has told; raise a `RuntimeError` if it has ended."""
-        if not self._socket.recv(1):
+        if not self.socket.recv(1):
             raise RuntimeError("the other one of the pair has ended")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()
+        self.socket.close()
 
 
 def _accepted(work: Work, port: int) -> socket.socket:

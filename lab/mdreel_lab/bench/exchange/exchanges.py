@@ -1,6 +1,5 @@
 """Exchanges: points of exchange are run, each with fresh processes, folders and channels."""
 
-import socket
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.profile import write_profile
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
-from mdreel_lab.bench.exchange.work import Work
+from mdreel_lab.bench.exchange.work import Work, free_port
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, place_of
 
 _FAR_PORT = 17_500
@@ -106,11 +105,6 @@ def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
         producer_memory=memory[0],
         consumer_memory=memory[1] if far else memory[0],
         address=address,
-        port=_FAR_PORT + number if far else _free_port(),
+        port=_FAR_PORT + number if far else free_port(),
         far=far,
     )
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
-from mdreel_lab.bench.exchange.work import ANSWERED, STREAM, Work
+from mdreel_lab.bench.exchange.work import ANSWERED, STREAM, Work, free_port
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_json
 from mdreel_lab.bench.rigs.hosts import network_hosts, why_there_are_none
 
@@ -260,7 +259,7 @@ class _Bench:
             producer_memory=str(place),
             consumer_memory=str(there),
             address=where.address,
-            port=_FAR_PORT if where.is_far else _free_port(),
+            port=_FAR_PORT if where.is_far else free_port(),
             far=where.is_far,
             cores=(cores[0], cores[1]) if len(cores) > 1 and not where.is_far else None,
         )
@@ -281,11 +280,6 @@ def _output(command: Sequence[str]) -> dict[str, list[int]]:
 
 def _folder(parent: str = str(MEMORY)) -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(prefix="mdreel-bench-", dir=parent)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """Orders of the processes of a pair."""
 
 import json
+import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -78,6 +79,12 @@ class Work:
         """Return what `to_json` has made a line of."""
         values: Mapping[str, Any] = json.loads(text)
         return cls(**values)
+
+
+def free_port() -> int:
+    """Return a port that is free on this host."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def when_there(make: Callable[[], T], *errors: type[BaseException]) -> T:

@@ -9,7 +9,7 @@ import os
 from dataclasses import replace
 from multiprocessing import get_context
 
-from mdreel.trajectory import read
+from mdreel.trajectory.read import read
 from mdreel_lab.bench.peers import mdreel
 from mdreel_lab.bench.peers.job import Job, Series, Work
 

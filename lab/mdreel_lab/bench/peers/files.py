@@ -76,7 +76,7 @@ def prepare_chain(job: Job) -> Work:
     """Cut the trajectory into segments, make the Universe, and have the frames of the segments located."""
     import MDAnalysis as mda
 
-    from mdreel.trajectory import split
+    from mdreel.trajectory.split import split
 
     folder = tempfile.TemporaryDirectory(dir=Path(job.trajectory).parent)
     indices = job.indices()
@@ -85,7 +85,7 @@ def prepare_chain(job: Job) -> Work:
     atoms = mda.Universe(job.topology).atoms[indices]
 
     def mdreel() -> Series:
-        from mdreel import RMSD
+        from mdreel.analysis.rmsd import RMSD
 
         files = job.trajectory if job.way == "mdreel-file" else segments
         series: Series = RMSD(atoms, trajectory=files).run(n_workers=1).results.rmsd[:, 2]

@@ -41,7 +41,19 @@ def analysis_of(job: Job) -> Any:
     """Return the analysis of a job; it opens its trajectory when it is run."""
     import MDAnalysis as mda
 
-    import mdreel
+    from mdreel.analysis.contacts import Contacts
+    from mdreel.analysis.dihedrals import Ramachandran
+    from mdreel.analysis.distances import DistanceArray
+    from mdreel.analysis.dssp import DSSP
+    from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+    from mdreel.analysis.linear_density import LinearDensity
+    from mdreel.analysis.msd import EinsteinMSD
+    from mdreel.analysis.pca import PCA
+    from mdreel.analysis.rdf import InterRDF
+    from mdreel.analysis.rg import Rg
+    from mdreel.analysis.rmsd import RMSD
+    from mdreel.analysis.rmsf import RMSF
+    from mdreel.analysis.sasa import SASA
 
     universe = mda.Universe(job.topology)
     selected = universe.atoms[job.indices()]
@@ -49,23 +61,23 @@ def analysis_of(job: Job) -> Any:
     of: dict[str, Any] = {"trajectory": job.trajectory if job.n_times == 1 else [job.trajectory] * job.n_times}
     bins = (ask.N_BINS, (0.0, ask.FARTHEST))
     makers: dict[str, Callable[[], Any]] = {
-        "rmsd": lambda: mdreel.RMSD(selected, **of),
-        "rmsf": lambda: mdreel.RMSF(selected, **of),
-        "rmsf-superposed": lambda: mdreel.RMSF(selected, superposition=True, **of),
-        "rg": lambda: mdreel.Rg(protein, **of),
-        "dihedrals": lambda: mdreel.Ramachandran(protein, **of),
-        "distances": lambda: mdreel.DistanceArray(selected, cutoff=ask.CONTACT, **of),
-        "dssp": lambda: mdreel.DSSP(universe, **of),
-        "dssp8": lambda: mdreel.DSSP(universe, method="kabsch-sander", **of),
-        "rdf": lambda: mdreel.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
-        "sasa": lambda: mdreel.SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
-        "contacts": lambda: mdreel.Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
-        "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
-        "pca": lambda: mdreel.PCA(selected, **of),
-        "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
-        "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
-        "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
-        "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
+        "rmsd": lambda: RMSD(selected, **of),
+        "rmsf": lambda: RMSF(selected, **of),
+        "rmsf-superposed": lambda: RMSF(selected, superposition=True, **of),
+        "rg": lambda: Rg(protein, **of),
+        "dihedrals": lambda: Ramachandran(protein, **of),
+        "distances": lambda: DistanceArray(selected, cutoff=ask.CONTACT, **of),
+        "dssp": lambda: DSSP(universe, **of),
+        "dssp8": lambda: DSSP(universe, method="kabsch-sander", **of),
+        "rdf": lambda: InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
+        "sasa": lambda: SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
+        "contacts": lambda: Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
+        "linear-density": lambda: LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
+        "pca": lambda: PCA(selected, **of),
+        "msd": lambda: EinsteinMSD(oxygen, **of),
+        "msd-protein": lambda: EinsteinMSD(selected, **of),
+        "hbonds": lambda: HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
+        "hbonds-protein": lambda: HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
     }
     return makers[job.what]()
 
@@ -93,7 +105,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 
 def _reading(job: Job) -> Work:
     from mdreel._core import FrameSet
-    from mdreel.trajectory import read
+    from mdreel.trajectory.read import read
 
     chosen = None if job.what == "read" else job.indices().astype(np.uint32)
 
@@ -117,8 +129,8 @@ def _rmsd(job: Job) -> Work:
     if job.way == "dask-cluster":
         from distributed import Client
 
-        from mdreel import Dask
         from mdreel.execution.executors.dask.cluster import local_cluster
+        from mdreel.execution.executors.dask.executor import Dask
 
         # It lasts as long as this process.
         backend = Dask(client=Client(ExitStack().enter_context(local_cluster(job.n_workers))))
@@ -129,7 +141,7 @@ def _rmsd(job: Job) -> Work:
 
     if job.way != "mpi":
         return rmsd
-    from mdreel import Mpi
+    from mdreel.execution.executors.mpi.executor import Mpi
 
     backend = Mpi()
 
@@ -143,7 +155,7 @@ def _rmsd(job: Job) -> Work:
 
 def _one_pass(job: Job) -> Work:
     """Run three analyses in one pass; or time the costliest reading of one of them, and the computing of all."""
-    import mdreel
+    from mdreel.analysis.base.one_pass import run
 
     def make() -> list[Any]:
         return [analysis_of(replace(job, what=what)) for what in ("rmsd", "rg", "dihedrals")]
@@ -156,7 +168,7 @@ def _one_pass(job: Job) -> Work:
 
     def together() -> Found:
         begin = time.perf_counter()
-        mdreel.run(made, backend="serial")
+        run(made, backend="serial")
         seconds = time.perf_counter() - begin
         return Found(made[0].n_frames, value_of(made), seconds=seconds)
 

@@ -24,7 +24,8 @@ def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory, and the executor."""
     import MDAnalysis as mda
 
-    from mdreel import RMSD, Processes
+    from mdreel.analysis.rmsd import RMSD
+    from mdreel.execution.executors.local.processes import Processes
 
     atoms = mda.Universe(job.topology).atoms[job.indices()]
     way, _, slowed = job.way.partition("-")

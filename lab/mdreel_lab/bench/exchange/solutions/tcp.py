@@ -1,22 +1,24 @@
 """One TCP connection and nothing else: the floor of solutions that go through a network."""
 
-import socket
-
+from mdreel_lab.bench.exchange.barrier import Barrier
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
-from mdreel_lab.bench.exchange.work import PATIENCE, when_there
 
 
-class Sender(Side):
-    """Listens, and sends."""
+class _Connection(Side):
+    def connect(self, *, listens: bool) -> None:
+        """Connect to the other side, as a barrier does, which refuses strangers."""
+        self._connection = self.stack.enter_context(Barrier(self.work, listens=listens)).socket
+        self._connection.setblocking(True)
+
+
+class Sender(_Connection):
+    """Sends frames."""
 
     def open(self) -> None:
         """Accept the connection."""
-        with socket.create_server((self.work.address, self.work.port)) as server:
-            server.settimeout(PATIENCE)
-            self._connection = self.stack.enter_context(server.accept()[0])
-        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connect(listens=True)
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Send one."""
@@ -24,14 +26,12 @@ class Sender(Side):
             self._connection.sendall(frame.buffer.data)
 
 
-class Receiver(Side):
+class Receiver(_Connection):
     """Receives into memory that is used again."""
 
     def open(self) -> None:
         """Connect."""
-        where = (self.work.address, self.work.port)
-        connection = when_there(lambda: socket.create_connection(where), OSError)
-        self._connection = self.stack.enter_context(connection)
+        self.connect(listens=False)
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Receive the next."""
