@@ -101,7 +101,7 @@ def test_residue_without_a_whole_backbone_is_left_out_or_refused() -> None:
     found = mdreel.DSSP(atoms, method="kabsch-sander").run(stop=3).results
     assert found.dssp.shape == (3, 213)
     assert 17 not in found.resids
-    with pytest.raises(MismatchError, match="residue ALA 17 of segment 4AKE has not all"):
+    with pytest.raises(MismatchError, match="residue ALA 17 of segment 4AKE lacks some of"):
         mdreel.DSSP(atoms)
 
 

@@ -117,7 +117,7 @@ def test_reference_with_atoms_reversed_inside_residues_is_refused(name: str, mon
     PAIRED[name](mobile, peptide().atoms)
     PAIRED[name](mobile, reversed_in_residues().atoms, match_atoms=False)
     PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0, match_atoms=False)
-    with pytest.raises(MismatchError, match="come in another order"):
+    with pytest.raises(MismatchError, match="are in another order"):
         PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0)
 
 
@@ -135,7 +135,7 @@ def test_hydrogens_of_equal_mass_in_another_order_are_refused(name: str, monkeyp
     first, second = (peptide().select_atoms(f"resid 3 and name {hydrogen}").ix[0] for hydrogen in ("HG21", "HG22"))
     order[[first, second]] = second, first
     with pytest.raises(
-        MismatchError, match=r"2 of \d+ atoms come in another order .*HG21 of ILE 3.*HG22 of ILE 3"
+        MismatchError, match=r"2 of \d+ atoms are in another order .*HG21 of ILE 3.*HG22 of ILE 3"
     ) as caught:
         PAIRED[name](peptide().atoms, peptide(order).atoms)
     assert "match_atoms=False" in str(caught.value)
@@ -144,7 +144,7 @@ def test_hydrogens_of_equal_mass_in_another_order_are_refused(name: str, monkeyp
 def test_residues_in_another_order_are_refused_when_names_and_masses_agree() -> None:
     alpha = peptide().select_atoms("name CA")
     turned = peptide().select_atoms("name CA")[::-1]
-    with pytest.raises(MismatchError, match=r"14 of 14 atoms come in another order .*CA of MET 1.*CA of"):
+    with pytest.raises(MismatchError, match=r"14 of 14 atoms are in another order .*CA of MET 1.*CA of"):
         mdreel.RMSD(alpha, turned)
     mdreel.RMSD(alpha[:-1], peptide().select_atoms("name CA")[1:])  # other residues are no other order
 
@@ -190,11 +190,11 @@ def test_names_decide_when_a_topology_has_no_masses() -> None:
 
     same, turned = np.arange(len(mobile)), np.concatenate([residue.atoms.ix[::-1] for residue in mobile.residues])
     mdreel.RMSD(mobile, without_masses(mobile.names, same))
-    with pytest.raises(MismatchError, match="come in another order"):
+    with pytest.raises(MismatchError, match="are in another order"):
         mdreel.RMSD(mobile, without_masses(mobile.names, turned))
     with pytest.warns(AtomOrderWarning, match="masses are unknown"):
         mdreel.RMSD(mobile, without_masses(np.where(mobile.names == "HN", "H", mobile.names), same))
-    with pytest.warns(AtomOrderWarning, match="no masses and a topology has no names"):
+    with pytest.warns(AtomOrderWarning, match="the topologies share neither masses nor names"):
         mdreel.RMSD(mobile, MDAnalysis.Universe.empty(len(mobile), trajectory=True).atoms)
 
 

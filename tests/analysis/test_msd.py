@@ -99,7 +99,7 @@ def test_random_walk_has_its_diffusion_coefficient(walk: NDArray[np.float64]) ->
     assert (fit.begin, fit.end) == (10.0, 90.0)
     line = diffusion_of(np.arange(10.0), 3.0 + 6.0 * np.arange(10.0), 3, 2.0, 8.0)
     np.testing.assert_allclose([line.coefficient, line.error, line.slope, line.intercept], [1, 0, 6, 3], atol=1e-9)
-    with pytest.raises(MismatchError, match="a line needs 4 times from 1 to 2 ps, there are 2"):
+    with pytest.raises(MismatchError, match="the fit needs 4 lag times from 1 to 2 ps, got 2"):
         msd.diffusion(1.0, 2.0)
 
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_counted_is_refused(universe: MDAnalysis.Universe) -> Non
     alpha = universe.select_atoms("name CA")
     for options, message in (
         ({"norm": "gas"}, "norm must be one of rdf, density, none"),
-        ({"nbins": 0}, "one bin at least"),
+        ({"nbins": 0}, "at least one bin"),
         ({"range": (3.0, 3.0)}, "a range that ascends"),
         ({"range": (0.0, np.inf)}, "a range that ascends"),
         ({"exclusion_block": (1, 1), "exclude_same": "chain"}, "not both"),
@@ -115,7 +115,7 @@ def test_what_cannot_be_counted_is_refused(universe: MDAnalysis.Universe) -> Non
         mdreel.InterRDF(alpha, alpha[:0])
     with pytest.raises(MismatchError, match="another Universe"):
         mdreel.InterRDF(alpha, MDAnalysis.Universe(GRO).atoms)
-    with pytest.raises(MismatchError, match="group 1 of pair 0 is of another Universe"):
+    with pytest.raises(MismatchError, match="group 1 of pair 0 is not in the given Universe"):
         mdreel.InterRDF_s(universe, [(alpha, MDAnalysis.Universe(GRO).atoms)])
     with pytest.raises(MismatchError, match="one at least"):
         mdreel.InterRDF_s(universe, [])

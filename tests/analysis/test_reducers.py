@@ -150,7 +150,7 @@ def test_what_makes_no_reducer_is_refused(atoms: MDAnalysis.AtomGroup) -> None:
         ({"reduce": "histogram", "bins": 10}, "a histogram of 10 bins needs range"),
         ({"reduce": "histogram", "bins": 10, "range": (3, 3)}, "a histogram of 10 bins needs range"),
         ({"reduce": "histogram"}, "needs bins"),
-        ({"reduce": "histogram", "bins": [1, 0]}, "edges, ascending"),
+        ({"reduce": "histogram", "bins": [1, 0]}, "bins as ascending edges"),
         ({"reduce": "max", "bins": 10}, "for reduce='histogram', not for 'max'"),
     ):
         with pytest.raises(MismatchError, match=expected):
