@@ -1,4 +1,4 @@
-"""Atoms that are compared place by place must correspond, wherever a user gives two structures."""
+"""Tests of the correspondence of atoms in all analyses that compare two structures."""
 
 import inspect
 import re
@@ -22,19 +22,19 @@ Paired = Callable[..., Any]
 
 
 def reversed_in_residues() -> MDAnalysis.Universe:
-    """The peptide with the atoms of each residue in reverse order."""
+    """Return the peptide with the atoms of each residue in reverse order."""
     return peptide(np.concatenate([residue.atoms.ix[::-1] for residue in peptide().residues]))
 
 
 def changed(attribute: str, change: Callable[[np.ndarray], np.ndarray]) -> MDAnalysis.Universe:
-    """The peptide with other values of an attribute of its atoms."""
+    """Return the peptide with other values of an atom attribute."""
     universe = peptide()
     setattr(universe.atoms, attribute, change(getattr(universe.atoms, attribute)))
     return universe
 
 
 def components(atoms: Atoms) -> mdreel.PCA:
-    """Components of two frames of some atoms."""
+    """Return the principal components of some atoms in two frames."""
     frames = np.stack([atoms.positions, atoms.positions + np.arange(len(atoms) * 3).reshape(-1, 3) % 7])
     universe = atoms.universe.copy()
     universe.load_new(frames.astype(np.float32))
@@ -66,7 +66,7 @@ PAIRED: dict[str, Paired] = {
     "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], m, r, **o),
     "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
-"""Whatever compares atoms of one group with those of another, place by place."""
+"""All parameters whose atoms are compared with those of another group, atom by atom."""
 
 NOT_PAIRED = {
     "FunctionAnalysis(atomgroup)": "the atoms that it is about",
@@ -80,11 +80,11 @@ NOT_PAIRED = {
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }
-"""What takes atoms besides those that it is about, and compares none place by place."""
+"""Parameters that take further atoms without comparing them atom by atom."""
 
 
 def parameters_with_atoms() -> Iterator[str]:
-    """Every parameter of what is public that takes atoms, or another analysis, besides those that it is about."""
+    """Return all public parameters that take further atoms or another analysis."""
     public = {name: getattr(mdreel, name) for name in mdreel.__all__} | {kind.__name__: kind for kind in analyses()}
     for name, one in public.items():
         is_class = inspect.isclass(one) and not issubclass(one, Warning)
@@ -104,7 +104,7 @@ def parameters_with_atoms() -> Iterator[str]:
 
 
 def test_every_parameter_that_takes_atoms_is_listed() -> None:
-    """Fails for a new analysis whose reference nobody checks."""
+    """Fail for a new analysis whose reference is not checked."""
     assert set(parameters_with_atoms()) == PAIRED.keys() | NOT_PAIRED.keys()
 
 

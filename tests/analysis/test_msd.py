@@ -1,4 +1,4 @@
-"""Mean square displacements: those of MDAnalysis, the same bits however they are run, clear errors."""
+"""Tests of mean square displacements against MDAnalysis."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BOX = 20.0
 
 @pytest.fixture(scope="module")
 def walk() -> NDArray[np.float64]:
-    """Random walks of 0.5 Å a step, shape (n_frames, n_particles, 3)."""
+    """Return random walks with steps of 0.5 Å, shape (n_frames, n_particles, 3)."""
     steps = np.random.default_rng(5).normal(0, 0.5, (1500, 70, 3))
     return np.cumsum(steps, axis=0).astype(np.float32).astype(np.float64)
 
@@ -103,7 +103,7 @@ def test_random_walk_has_its_diffusion_coefficient(walk: NDArray[np.float64]) ->
         msd.diffusion(1.0, 2.0)
 
 
-def test_what_has_no_displacements_is_refused(alpha: MDAnalysis.AtomGroup) -> None:
+def test_msd_refuses_invalid_input(alpha: MDAnalysis.AtomGroup) -> None:
     for options in ({"msd_type": "r"}, {"max_lag": -1}, {"nojump": "hybrid"}):
         with pytest.raises(MismatchError):
             mdreel.EinsteinMSD(alpha, **options)

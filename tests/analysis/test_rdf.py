@@ -1,4 +1,4 @@
-"""Radial distribution: counts of an obvious loop, MDAnalysis's results, the same bits however run, clear errors."""
+"""Tests of radial distribution functions against MDAnalysis and a reference loop."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def universe() -> MDAnalysis.Universe:
 
 
 def obvious_counts(first: MDAnalysis.AtomGroup, second: MDAnalysis.AtomGroup, edges: np.ndarray) -> np.ndarray:
-    """All images of all pairs of one frame, in float64."""
+    """Return the distances of all images of all pairs in one frame, in float64."""
     box = MDAnalysis.lib.mdamath.triclinic_vectors(first.universe.dimensions).astype(np.float64)
     between = second.positions.astype(np.float64) - first.positions.astype(np.float64)[:, None]
     for axis in (2, 1, 0):
@@ -34,7 +34,7 @@ def obvious_counts(first: MDAnalysis.AtomGroup, second: MDAnalysis.AtomGroup, ed
     return np.histogram(shortest, edges)[0]
 
 
-def test_counts_are_those_of_an_obvious_loop(universe: MDAnalysis.Universe) -> None:
+def test_counts_match_a_reference_loop(universe: MDAnalysis.Universe) -> None:
     oxygens, nitrogens = universe.select_atoms("name OW")[::25], universe.select_atoms("protein and name N")
     for first, second, high in ((oxygens, oxygens, 12.0), (nitrogens, oxygens, 30.0), (nitrogens, nitrogens, 45.0)):
         universe.trajectory[0]
@@ -72,7 +72,7 @@ def test_results_of_sites_are_those_of_mdanalysis(universe: MDAnalysis.Universe)
             np.testing.assert_allclose(found, other, rtol=1e-9)
 
 
-def test_counts_have_the_same_bits_however_they_are_run(universe: MDAnalysis.Universe) -> None:
+def test_counts_are_bitwise_identical_for_all_executors(universe: MDAnalysis.Universe) -> None:
     oxygens, alpha = universe.select_atoms("name OW"), universe.select_atoms("name CA")
 
     def bits(**options: object) -> bytes:
@@ -98,7 +98,7 @@ def test_pairs_outside_a_cell_are_counted_without_images() -> None:
         mdreel.InterRDF_s(alpha.universe, [(alpha, alpha)]).run()
 
 
-def test_what_cannot_be_counted_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_rdf_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     for options, message in (
         ({"norm": "gas"}, "norm must be one of rdf, density, none"),

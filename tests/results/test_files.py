@@ -1,4 +1,4 @@
-"""Tables as files, read back by other programs' readers."""
+"""Tests of table files, read back with other programs."""
 
 import json
 import os
