@@ -12,7 +12,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from every_analysis import analyses
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.trajectory.read import read
 
@@ -155,8 +155,8 @@ def test_atom_that_is_given_twice_makes_no_contact_twice() -> None:
         np.testing.assert_array_equal(once.results.timeseries, twice.results.timeseries)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in analyses() if issubclass(kind, OfTwoGroups)])
-def test_analysis_of_two_groups_says_what_counts_when_they_share_atoms(kind: type[OfTwoGroups]) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in analyses() if issubclass(kind, TwoGroupAnalysis)])
+def test_analysis_of_two_groups_says_what_counts_when_they_share_atoms(kind: type[TwoGroupAnalysis]) -> None:
     """Fail for a new analysis of pairs that does not document this."""
     assert re.search(r"share\s+atoms", kind.__doc__ or "")
 

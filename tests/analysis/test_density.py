@@ -54,7 +54,7 @@ def test_density_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     for options, expected in (
         ({"delta": 0.0}, "delta must be more than 0"),
         ({"padding": -1.0}, "padding must be 0"),
-        ({"xdim": 3.0}, "needs gridcenter, xdim, ydim and zdim"),
+        ({"xdim": 3.0}, "needs all of gridcenter, xdim, ydim and zdim"),
         ({"gridcenter": [0, 0], "xdim": 1, "ydim": 1, "zdim": 1}, "three coordinates"),
         ({"gridcenter": [0, 0, 0], "xdim": 0, "ydim": 1, "zdim": 1}, "longer than 0"),
     ):
@@ -62,7 +62,7 @@ def test_density_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
             mdreel.DensityAnalysis(atoms, **options)
     with pytest.raises(MismatchError, match="too fine"):
         mdreel.DensityAnalysis(atoms, 1e-3).run()
-    with pytest.raises(MismatchError, match="some padding"):
+    with pytest.raises(MismatchError, match="a larger padding"):
         mdreel.DensityAnalysis(atoms[:1], padding=0).run()
 
 

@@ -65,7 +65,7 @@ def test_helix_eigenvalues_refuse_invalid_input(universe: MDAnalysis.Universe) -
     alpha = universe.select_atoms("name CA")
     with pytest.raises(SelectionError, match="no segment"):
         mdreel.HelixEigenvalues([])
-    with pytest.raises(MismatchError, match="segment 1 is not in the Universe of segment 0"):
+    with pytest.raises(MismatchError, match="segment 1 is in another Universe than segment 0"):
         mdreel.HelixEigenvalues([alpha, MDAnalysis.Universe(PSF, DCD).atoms])
     with pytest.raises(MismatchError, match="segment 1 has 1 atoms"):
         mdreel.HelixEigenvalues([alpha[:5], alpha[:1]]).run()

@@ -145,12 +145,12 @@ class AverageStructure(Analysis):
         """Whether a run writes a file besides the results."""
         return self.filename is not None
 
-    def check_file(self) -> None:
+    def check_output_file(self) -> None:
         """Check that the requested file can be written."""
         if self.filename is not None:
             check_structure(self.filename, self._force)
 
-    def leave_file(self) -> None:
+    def write_output(self) -> None:
         """Write the requested file."""
         if self.filename is not None:
             self.save(self.filename, self._force)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
@@ -35,7 +35,7 @@ PairsCounted = Literal["unique", "all"]
 _SOFT = {"beta": 5.0, "lambda_constant": 1.8}
 
 
-class Contacts(OfTwoGroups):
+class Contacts(TwoGroupAnalysis):
     """Fraction of native contacts Q between two groups, or the number of their contacts, over time.
 
     Parameters

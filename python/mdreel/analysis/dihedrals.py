@@ -107,7 +107,7 @@ class Dihedral(_Angles):
             if len(group) != 4:
                 raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle needs four")
             if group.universe is not atomgroups[0].universe:
-                raise MismatchError(f"group {i} is not in the Universe of group 0")
+                raise MismatchError(f"group {i} is in another Universe than group 0")
         super().__init__(atomgroups[0], np.stack([group.ix for group in atomgroups]), "degrees", trajectory)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group, positions_at
 from mdreel.errors import MismatchError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class DistanceArray(OfTwoGroups):
+class DistanceArray(TwoGroupAnalysis):
     """Distances between all atoms of two groups in each frame, or their mean, variance and contact frequency.
 
     Parameters

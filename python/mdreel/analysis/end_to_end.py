@@ -73,7 +73,7 @@ class EndToEnd(Analysis):
         for number, chain in enumerate(chains):
             Selection.of(chain, f"chain {number}")
             if chain.universe is not chains[0].universe:
-                raise MismatchError(f"chain {number} is not in the Universe of chain 0")
+                raise MismatchError(f"chain {number} is in another Universe than chain 0")
         ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
         super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
         self._molecules = np.unique(np.concatenate([chain.ix for chain in chains])).astype(np.uint32)

@@ -85,7 +85,7 @@ class HelixEigenvalues(Analysis):
             raise SelectionError("there is no segment: give at least one")
         for i, segment in enumerate(segments):
             if segment.universe is not segments[0].universe:
-                raise MismatchError(f"segment {i} is not in the Universe of segment 0")
+                raise MismatchError(f"segment {i} is in another Universe than segment 0")
         every = segments[0].universe.atoms[np.concatenate([segment.ix for segment in segments])]
         super().__init__(every, trajectory)
         ends = np.cumsum([len(segment) for segment in segments])[:-1]

@@ -139,7 +139,7 @@ class EinsteinMSD(Analysis):
         """Whether a run keeps the positions of all frames; always true here."""
         return True
 
-    def jump_in(self, tally: Tally) -> Jump | None:
+    def find_kept_jump(self, tally: Tally) -> Jump | None:
         """Return the first jump of a particle in the positions of all frames."""
         frames, n_numbers = tally.values.view(np.float32), 3 * len(self.atoms)
 

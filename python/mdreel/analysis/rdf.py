@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
@@ -31,7 +31,7 @@ Same = Literal["residue", "segment", "chain"]
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
 
 
-class InterRDF(OfTwoGroups):
+class InterRDF(TwoGroupAnalysis):
     """Radial distribution function g(r) of pairs of atoms of two groups.
 
     Parameters
@@ -253,7 +253,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
             name = f"group {i % 2} of pair {i // 2}"
             Selection.of(group, name)
             if group.universe is not u:
-                raise MismatchError(f"{name} is not in the given Universe")
+                raise MismatchError(f"{name} is in another Universe than u")
         super().__init__(u.atoms[np.concatenate([group.ix for group in groups])], trajectory)
         self._ags = [tuple(pair) for pair in ags]
         self._edges = _edges_of(nbins, range)

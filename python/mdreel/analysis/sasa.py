@@ -135,7 +135,7 @@ class SASA(Analysis):
         covering = atomgroup if surface is None else surface
         self._surface = Selection.of(covering, "surface")
         if covering.universe is not atomgroup.universe:
-            raise MismatchError("surface must be in the Universe of atomgroup")
+            raise MismatchError("surface is in another Universe than atomgroup")
         is_there = np.isin(self._selection.atoms, self._surface.atoms)
         if not is_there.all():
             raise MismatchError(f"surface lacks {(~is_there).sum():,} atoms of atomgroup: it must contain all of them")
