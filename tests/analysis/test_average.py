@@ -1,4 +1,4 @@
-"""Means and fluctuations after superposition: MDAnalysis's values, the same bits however run, and clear errors."""
+"""Tests of mean positions and fluctuations after superposition."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_rmsf_after_superposition_agrees_with_mdanalysis(universe: MDAnalysis.Un
     assert by_group.tobytes() == ours.rmsf.tobytes()
 
 
-def test_average_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
+def test_average_is_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     universe = MDAnalysis.Universe(PSF)
     expected = mdreel.AverageStructure(universe, select=ALPHA, trajectory=adk_xtc).run(backend="serial").results
     rmsf = mdreel.RMSF(universe.select_atoms(ALPHA), superposition=True, trajectory=adk_xtc).run(n_parts=13).results
@@ -76,7 +76,7 @@ def test_selections_may_differ_where_names_do(universe: MDAnalysis.Universe) -> 
     np.testing.assert_allclose(both.positions, alone.positions, rtol=0, atol=1e-9)
 
 
-def test_file_is_that_of_mdanalysis_and_whole_or_not_there(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+def test_file_matches_mdanalysis_and_is_never_partial(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     average = mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb")
     assert not list(tmp_path.iterdir())
     average.run()
@@ -125,7 +125,7 @@ def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(uni
         mdreel.AverageStructure(universe, plain, ("name CA and resid 2:9", "all"))
 
 
-def test_what_cannot_be_averaged_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_average_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(SelectionError, match="has no atoms"):
         mdreel.AverageStructure(universe, select="name XY")
     with pytest.raises(SelectionError, match="expected a Universe"):

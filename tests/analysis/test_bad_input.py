@@ -1,6 +1,6 @@
-"""Bad input of every analysis: what cannot be analysed is an error that says where, and what is little is analysed.
+"""Tests of all analyses with invalid and minimal input.
 
-What one analysis alone refuses is tested with it.
+Errors of a single analysis are tested in the file of that analysis.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ Made = Callable[[MDAnalysis.AtomGroup, Any], Analysis]
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 @pytest.mark.parametrize("name", CASES)
-def test_frame_whose_coordinates_are_no_numbers_is_named(name: str, wrong: float) -> None:
+def test_error_names_the_frame_with_nonfinite_coordinates(name: str, wrong: float) -> None:
     positions = peptide_positions()[:N_FRAMES].copy()
     positions[3] = wrong
     analysis = CASES[name].make(System(peptide(), in_memory(positions)))
@@ -142,7 +142,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
 
 
 def _left(analysis: Any) -> Any:
-    """Values without numbers and times of frames."""
+    """Return the results without frame numbers and times."""
     (values,) = everything(analysis)
     analysis.results.left = values[:, 2:]
     return analysis
@@ -220,7 +220,7 @@ def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
 
 
 class Talks(Spread):
-    """Prints as it looks at frames."""
+    """An analysis that prints in each frame."""
 
     def _single_frame(self) -> None:
         print("frame", self._frame_index, flush=True)
@@ -228,13 +228,13 @@ class Talks(Spread):
 
 
 def talks(positions: np.ndarray) -> float:
-    """Prints as it is called."""
+    """Print a line and return a number."""
     print("frame of", len(positions), "atoms", flush=True)
     return spread(positions)
 
 
 @pytest.mark.parametrize("backend", ["serial", "threads", "processes"])
-def test_what_own_code_prints_is_no_answer_of_a_worker(backend: str, adk_xtc: Any) -> None:
+def test_output_of_user_code_does_not_disturb_workers(backend: str, adk_xtc: Any) -> None:
     atoms = MDAnalysis.Universe(PSF).atoms[:30]
     expected = mdreel.from_function(spread, atoms, trajectory=adk_xtc).run().results.timeseries
     own, function = Talks(atoms, trajectory=adk_xtc), mdreel.from_function(talks, atoms, trajectory=adk_xtc)

@@ -1,4 +1,4 @@
-"""Analyses that users subclass: the same on every executor, frames that are named, and what is refused."""
+"""Tests of user-defined subclasses of AnalysisBase."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ EXECUTORS: list[dict[str, Any]] = [
 
 
 class _Body:
-    """The body of an analysis as one writes it for MDAnalysis: preallocated, appended, and added up."""
+    """An analysis in MDAnalysis style with a preallocated array, a list and a sum."""
 
     def _prepare(self) -> None:
         self.results.series = np.zeros((self.n_frames, 3))
@@ -76,7 +76,7 @@ def expected(universe: MDAnalysis.Universe) -> Any:
 
 
 @pytest.mark.parametrize("options", EXECUTORS, ids=lambda options: options.get("backend", "threads"))
-def test_subclass_gives_what_it_gives_under_mdanalysis(
+def test_subclass_gives_the_same_results_as_in_mdanalysis(
     universe: MDAnalysis.Universe, expected: Any, options: dict[str, Any]
 ) -> None:
     totals = []
@@ -101,7 +101,7 @@ def test_subclass_shares_a_pass_and_goes_on_from_a_checkpoint(universe: MDAnalys
 
 
 class Extent(mdreel.AnalysisBase):
-    """Without an aggregator: an array and a list, each with an entry for each frame."""
+    """An analysis without an aggregator, with an array and a list that have one entry for each frame."""
 
     def _prepare(self) -> None:
         self.results.extent = np.zeros(self.n_frames)
@@ -112,7 +112,7 @@ class Extent(mdreel.AnalysisBase):
         self.results.frames.append(int(self.frames[self._frame_index]))
 
 
-def test_what_has_an_entry_for_each_frame_needs_no_aggregator(universe: MDAnalysis.Universe) -> None:
+def test_arrays_and_lists_by_frame_need_no_aggregator(universe: MDAnalysis.Universe) -> None:
     own = Extent(universe.atoms).run(n_parts=9, start=3)
     assert own.results.frames == list(range(3, 98))
     own_in_one = Extent(universe.atoms).run(n_parts=1, start=3)
@@ -240,7 +240,7 @@ def test_frame_at_which_a_subclass_raises_is_named(n_workers: int) -> None:
         Raises(atoms, trajectory=long).run(n_workers=n_workers)
 
 
-def test_what_cannot_become_one_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_results_that_cannot_be_merged_are_refused(universe: MDAnalysis.Universe) -> None:
     class Number(Extent):
         def _single_frame(self) -> None:
             self.results.count = 1

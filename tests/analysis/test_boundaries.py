@@ -1,4 +1,4 @@
-"""Boundaries of the periodic cell: analyses that need whole molecules, or paths, warn where there are none."""
+"""Tests of warnings about broken molecules and jumps across the cell boundary."""
 
 import warnings
 from collections.abc import Callable
@@ -51,19 +51,19 @@ def whole_positions(n_frames: int = N_FRAMES) -> np.ndarray:
 
 
 def broken_positions(n_frames: int = N_FRAMES) -> np.ndarray:
-    """The peptide at a corner of the cell, each atom of it moved into the cell."""
+    """The peptide at a corner of the cell, with each atom wrapped into the cell."""
     return (whole_positions(n_frames) - CELL / 2) % CELL
 
 
 def jumping_positions(n_frames: int = N_FRAMES) -> np.ndarray:
-    """The peptide, whole, which is put to the other side of the cell after half of the frames."""
+    """The whole peptide, which jumps to the other side of the cell after half of the frames."""
     positions = whole_positions(n_frames)
     positions[n_frames // 2 :, :, 0] -= CELL
     return positions
 
 
 def warned(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
-    """What is warned of boundaries."""
+    """Return the boundary warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run()

@@ -1,6 +1,6 @@
-"""Periodic cells of any shape: the image that counts is the shortest, and a cell that is none is an error.
+"""Tests of shortest images in periodic cells of any shape, and of invalid cells.
 
-The laws go through all analyses and transformations: those in `CASES` and `TRANSFORMATIONS`, which must be complete.
+The tests run all analyses in `CASES` and all transformations in `TRANSFORMATIONS`, which must be complete.
 """
 
 import functools
@@ -41,14 +41,14 @@ N_FRAMES = 12
 
 
 def dimensions(rows: np.ndarray) -> np.ndarray:
-    """Lengths and angles of row vectors, float32."""
+    """Return the lengths and angles of row vectors, float32."""
     lengths = np.linalg.norm(rows, axis=1)
     cosines = [rows[i] @ rows[k] / lengths[i] / lengths[k] for i, k in ((1, 2), (0, 2), (0, 1))]
     return np.concatenate([lengths, np.degrees(np.arccos(cosines))]).astype(np.float32)
 
 
 def rows_of(cell: np.ndarray) -> np.ndarray:
-    """Row vectors of lengths and angles: a along x, b in the xy plane."""
+    """Return row vectors for lengths and angles, with a along x and b in the xy plane."""
     a, b, c = np.asarray(cell[:3], float)
     x, y, z = np.cos(np.radians(np.asarray(cell[3:], float)))
     sine = np.sqrt(1 - z * z)
@@ -57,7 +57,7 @@ def rows_of(cell: np.ndarray) -> np.ndarray:
 
 
 def skewed(rows: np.ndarray, multiples: tuple[int, int, int]) -> np.ndarray:
-    """Another cell of the same lattice."""
+    """Return another cell of the same lattice."""
     b, of_b, of_a = multiples
     return np.array([rows[0], rows[1] + b * rows[0], rows[2] + of_b * rows[1] + of_a * rows[0]])
 
@@ -81,19 +81,19 @@ def scattered(rows: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def _periodic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every analysis that can regard images do so."""
+    """Enable periodic images in every analysis that supports them."""
     for kind in analyses():
         if "pbc" in inspect.signature(kind).parameters:
             monkeypatch.setattr(mdreel, kind.__name__, functools.partial(kind, pbc=True))
 
 
 def results(name: str, source: Source) -> list[np.ndarray]:
-    """What an analysis finds."""
+    """Return the results of an analysis."""
     return everything(CASES[name].make(System(peptide(), source)).run(backend="serial"))
 
 
 def in_cells(positions: np.ndarray, cell: Any) -> Source:
-    """Frames in memory in one cell."""
+    """Return frames in memory with a constant cell."""
     return in_memory(positions, np.tile(np.asarray(cell, np.float32), (len(positions), 1)))
 
 
@@ -113,7 +113,7 @@ def test_no_choice_of_the_cell_of_a_lattice_changes_what_an_analysis_finds(name:
 
 
 def cells() -> Iterator[np.ndarray]:
-    """Those of the issue, of the lattices, and others: angles of 30 to 150 degrees, ratios of edges up to 20."""
+    """Return test cells, including angles of 30 to 150 degrees and edge ratios up to 20."""
     yield from (np.array(cell, np.float32) for cell in OF_THE_ISSUE)
     yield from (dimensions(skewed(np.array(rows), multiples)) for rows, multiples in LATTICES.values())
     rng = np.random.default_rng(3)
@@ -148,14 +148,14 @@ def test_distance_is_that_of_the_shortest_image_in_skewed_and_elongated_cells(ce
 
 
 def mdreel_universe(n_atoms: int) -> Any:
-    """A topology of atoms."""
+    """Return a topology of atoms."""
     import MDAnalysis
 
     return MDAnalysis.Universe.empty(n_atoms, trajectory=False)
 
 
 def shortest_lattice_vector(rows: np.ndarray) -> float:
-    """The length of the shortest lattice vector, by a long search."""
+    """Return the length of the shortest lattice vector, found by an exhaustive search."""
     longest = np.linalg.norm(rows, axis=1).min()
     reach = np.ceil(longest * np.linalg.norm(np.linalg.inv(rows), axis=0)).astype(int)
     images = np.array([n for n in itertools.product(*(range(-n, n + 1) for n in reach)) if any(n)]) @ rows
@@ -192,7 +192,7 @@ def test_range_warning_names_the_least_radius_of_all_frames_and_the_remedy() -> 
 
 
 def arrays(count: Any) -> np.ndarray:
-    """Counts of one pair of groups."""
+    """Return the counts of one pair of groups."""
     return np.asarray(count[0] if isinstance(count, list) else count)
 
 
@@ -215,7 +215,7 @@ def test_hydrogen_bond_beyond_the_unique_images_is_refused() -> None:
 
 
 def regards_cells(name: str, positions: np.ndarray) -> bool:
-    """Whether an analysis finds something else in a cell than without."""
+    """Return whether a cell changes the results of an analysis."""
     found = results(name, in_cells(positions, (20, 20, 20, 90, 90, 90)))
     try:
         without = results(name, in_cells(positions, np.zeros(6)))
@@ -238,25 +238,25 @@ def test_cell_without_volume_is_an_error_wherever_cells_matter(name: str) -> Non
 
 
 def moved(transformation: Any, source: Source) -> np.ndarray:
-    """Positions as they are after a transformation, shape (n_frames, n_atoms, 3)."""
+    """Return the positions after a transformation, shape (n_frames, n_atoms, 3)."""
     analysis = mdreel.from_function(lambda positions: positions, peptide().atoms, trajectory=source)
     found: np.ndarray = analysis.run(transformations=[transformation]).results.timeseries
     return found
 
 
 def are_same(found: np.ndarray, expected: np.ndarray, _: np.ndarray) -> bool:
-    """Whether positions are the same."""
+    """Return whether positions are equal."""
     return bool(np.allclose(found, expected, atol=1e-3))
 
 
 def are_images(found: np.ndarray, expected: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether positions are images of one another."""
+    """Return whether positions are periodic images of each other."""
     numbers = (found - expected) @ np.linalg.inv(rows)
     return bool(np.allclose(numbers, np.round(numbers), atol=1e-3))
 
 
 def unwrapped() -> Any:
-    """Molecules made whole."""
+    """Return whole molecules."""
     return mdreel.transformations.unwrap(peptide().atoms)
 
 
@@ -271,7 +271,7 @@ TRANSFORMATIONS: dict[str, tuple[Callable[[], Any], Callable[..., bool]]] = {
 
 
 def reference_universe() -> Any:
-    """The peptide with positions."""
+    """Return the peptide with positions."""
     universe = peptide()
     universe.load_new(peptide_positions()[:1])
     return universe.atoms

@@ -1,4 +1,4 @@
-"""Contacts: MDAnalysis's Q, counts of an obvious loop, the same bits however it is run, and clear errors."""
+"""Tests of contacts against MDAnalysis and a reference loop."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from every_analysis import analyses
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.trajectory.read import read
 
@@ -155,13 +155,13 @@ def test_atom_that_is_given_twice_makes_no_contact_twice() -> None:
         np.testing.assert_array_equal(once.results.timeseries, twice.results.timeseries)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in analyses() if issubclass(kind, OfTwoGroups)])
-def test_analysis_of_two_groups_says_what_counts_when_they_share_atoms(kind: type[OfTwoGroups]) -> None:
-    """Fails for a new analysis of pairs whose documentation leaves that open."""
+@pytest.mark.parametrize("kind", [kind for kind in analyses() if issubclass(kind, TwoGroupAnalysis)])
+def test_analysis_of_two_groups_says_what_counts_when_they_share_atoms(kind: type[TwoGroupAnalysis]) -> None:
+    """Fail for a new analysis of pairs that does not document this."""
     assert re.search(r"share\s+atoms", kind.__doc__ or "")
 
 
-def test_contacts_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_contacts_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     topology = MDAnalysis.Universe(PSF)
 
     def bits(**options: object) -> bytes:
@@ -189,7 +189,7 @@ def test_cells_that_must_be_there_are_missed(universe: MDAnalysis.Universe) -> N
             np.testing.assert_array_equal(*(one.run().results.timeseries for one in found))
 
 
-def test_what_has_no_contacts_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_contacts_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
     groups = universe.select_atoms(ACIDIC), universe.select_atoms(BASIC)
     for arguments, options, message in (
         ((groups, groups, "own"), {}, "method must be"),

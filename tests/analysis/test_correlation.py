@@ -1,4 +1,4 @@
-"""Correlation in time: the formulas, laws that hold, and clear errors."""
+"""Tests of autocorrelation, statistical inefficiency and block averages."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_lengths_of_transforms_have_small_factors(least: int) -> None:
 
 
 def test_process_with_memory_has_its_inefficiency() -> None:
-    """Of an autoregressive process a(t+1) = p a(t) + noise it is (1 + p) / (1 - p)."""
+    """Compare with (1 + p) / (1 - p) for the autoregressive process a(t+1) = p a(t) + noise."""
     noise = np.random.default_rng(3).normal(size=200_000)
     values, memory = np.empty_like(noise), 0.8
     values[0] = 0
@@ -76,15 +76,15 @@ def test_process_with_memory_has_its_inefficiency() -> None:
     np.testing.assert_allclose(blocks.uncertainties[0], blocks.errors[0] / np.sqrt(2 * (len(values) - 1)))
 
 
-def test_what_has_no_correlation_is_refused() -> None:
+def test_correlation_refuses_invalid_input() -> None:
     for call, expected in (
         (lambda: mdreel.analysis.autocorrelation([]), "no frames"),
         (lambda: mdreel.analysis.autocorrelation([1.0, np.nan]), "frame 1 of the series is not finite"),
         (lambda: mdreel.analysis.autocorrelation(np.ones((3, 3)), legendre=3), "legendre must be"),
-        (lambda: mdreel.analysis.autocorrelation(np.zeros((3, 3)), legendre=1), "frame 0 .* vector without a length"),
+        (lambda: mdreel.analysis.autocorrelation(np.zeros((3, 3)), legendre=1), "frame 0 .* vector of length 0"),
         (lambda: mdreel.analysis.statistical_inefficiency(np.ones(5)), "does not change"),
         (lambda: mdreel.analysis.statistical_inefficiency(np.ones((5, 2))), "expected one quantity"),
-        (lambda: mdreel.analysis.block_averages([1.0, 2.0, 3.0]), "need 4 frames"),
+        (lambda: mdreel.analysis.block_averages([1.0, 2.0, 3.0]), "need at least 4 frames"),
     ):
         with pytest.raises(MismatchError, match=expected):
             call()

@@ -1,4 +1,4 @@
-"""Density and ends of chains: what MDAnalysis counts, the same however they are run, and clear errors."""
+"""Tests of densities and end-to-end vectors against MDAnalysis."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_counts_are_those_of_mdanalysis(universe: MDAnalysis.Universe, options: 
     assert ours.results.counts.dtype == np.int64
 
 
-def test_counts_are_the_same_however_they_are_run(adk_xtc: Path) -> None:
+def test_counts_are_the_same_for_all_executors(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein")
     alone = mdreel.DensityAnalysis(atoms, trajectory=adk_xtc).run(backend="serial").results.counts
     assert 0 < alone.sum() <= 98 * len(atoms)
@@ -49,12 +49,12 @@ def test_counts_are_the_same_however_they_are_run(adk_xtc: Path) -> None:
         np.testing.assert_array_equal(found, alone)
 
 
-def test_what_has_no_density_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_density_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     atoms = universe.select_atoms("name CA")
     for options, expected in (
         ({"delta": 0.0}, "delta must be more than 0"),
         ({"padding": -1.0}, "padding must be 0"),
-        ({"xdim": 3.0}, "needs gridcenter, xdim, ydim and zdim"),
+        ({"xdim": 3.0}, "needs all of gridcenter, xdim, ydim and zdim"),
         ({"gridcenter": [0, 0], "xdim": 1, "ydim": 1, "zdim": 1}, "three coordinates"),
         ({"gridcenter": [0, 0, 0], "xdim": 0, "ydim": 1, "zdim": 1}, "longer than 0"),
     ):
@@ -62,7 +62,7 @@ def test_what_has_no_density_is_refused(universe: MDAnalysis.Universe) -> None:
             mdreel.DensityAnalysis(atoms, **options)
     with pytest.raises(MismatchError, match="too fine"):
         mdreel.DensityAnalysis(atoms, 1e-3).run()
-    with pytest.raises(MismatchError, match="some padding"):
+    with pytest.raises(MismatchError, match="a larger padding"):
         mdreel.DensityAnalysis(atoms[:1], padding=0).run()
 
 
@@ -82,7 +82,7 @@ def test_ends_are_those_of_mdanalysis(universe: MDAnalysis.Universe) -> None:
         assert other.vectors.tobytes() == ends.results.vectors.tobytes(), options
 
 
-def test_what_has_no_ends_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_end_to_end_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     with pytest.raises(SelectionError, match="no chain"):
         mdreel.EndToEnd([])
@@ -94,7 +94,7 @@ def test_what_has_no_ends_is_refused(universe: MDAnalysis.Universe) -> None:
         mdreel.EndToEnd([protein, universe.copy().atoms])
 
 
-def test_plots_say_what_they_show(universe: MDAnalysis.Universe) -> None:
+def test_plot_labels(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     assert mdreel.EndToEnd([alpha]).run().plot().axes[0].get_ylabel() == "End-to-end distance (Å)"
     axes, bar = mdreel.DensityAnalysis(alpha, 2.0).run().plot().axes

@@ -1,4 +1,4 @@
-"""Dihedral angles: MDAnalysis's and mdtraj's values, the same bits however they are run, and clear errors."""
+"""Tests of dihedral angles against MDAnalysis and mdtraj."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ ACCURACY = 1e-4  # degrees
 
 
 def apart(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference of angles, in degrees, round the circle."""
+    """Return the largest periodic difference of angles, in degrees."""
     difference = np.abs(ours - theirs) % 360
     return float(np.minimum(difference, 360 - difference).max())
 
@@ -108,7 +108,7 @@ def test_bonds_across_the_cell_are_made_whole() -> None:
     assert apart(found, expected) < 5e-3  # coordinates have lost digits on their way
 
 
-def test_dihedrals_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_dihedrals_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     protein = MDAnalysis.Universe(PSF).select_atoms("protein")
     expected = mdreel.Dihedrals(protein, trajectory=adk_xtc).run(backend="serial").results.angles.tobytes()
     for options in (
@@ -131,7 +131,7 @@ def test_residues_next_to_missing_ones_have_no_angle_across_the_gap() -> None:
     assert left == [(kind, n) for kind, n in numbers if not 50 <= n <= 60 and (kind, n) not in lost]
 
 
-def test_what_has_no_angles_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_dihedrals_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     with pytest.raises(MismatchError, match="unknown torsion 'chi9'"):
         mdreel.Dihedrals(protein, ["phi", "chi9"])

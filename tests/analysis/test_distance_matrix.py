@@ -1,4 +1,4 @@
-"""RMSD of all pairs of frames: MDAnalysis's values, the bits of the RMSD, laws, and clear errors."""
+"""Tests of the RMSD between all pairs of frames."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_matrix_is_a_metric_and_symmetric(universe: MDAnalysis.Universe) -> None
     assert (matrix[:, None, :] <= matrix[:, :, None] + matrix[None, :, :] + 1e-9).all()
 
 
-def test_matrix_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
+def test_matrix_is_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     universe = MDAnalysis.Universe(PSF)
     made = mdreel.DistanceMatrix(universe, f"{ALPHA} or index 0", trajectory=adk_xtc)
     expected = made.run(backend="serial").results.dist_matrix.tobytes()
@@ -61,7 +61,7 @@ def test_matrix_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
     np.testing.assert_allclose(shuffled[np.ix_(back, back)], np.frombuffer(expected).reshape(98, 98), rtol=0, atol=1e-9)
 
 
-def test_what_has_no_matrix_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_distance_matrix_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(SelectionError, match="has no atoms"):
         mdreel.DistanceMatrix(universe, "name XY")
     with pytest.raises(MismatchError, match="weights must have the shape"):

@@ -1,4 +1,4 @@
-"""Distance arrays: MDAnalysis's values, exact sums, the same bits however they are run, and clear errors."""
+"""Tests of distance arrays and their averages."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_statistics_are_those_of_all_distances(universe: MDAnalysis.Universe) ->
     np.testing.assert_array_equal(reduced.contact_frequency, (distances < CUTOFF).mean(axis=0))
 
 
-def test_distances_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_distances_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     alpha = MDAnalysis.Universe(PSF).select_atoms("name CA and resid 1:60")
 
     def bits(cutoff: float | None, **options: object) -> bytes:
@@ -74,7 +74,7 @@ def test_distances_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> Non
             assert bits(cutoff, **options) == expected, options
 
 
-def test_what_has_no_distances_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_distances_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     with pytest.raises(SelectionError, match="other has no atoms"):
         mdreel.DistanceArray(alpha, alpha[:0])

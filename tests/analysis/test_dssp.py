@@ -1,4 +1,4 @@
-"""DSSP: the states of MDAnalysis and of mdtraj, chains that end, the same bits however it is run, and clear errors."""
+"""Tests of DSSP against MDAnalysis and mdtraj."""
 
 import itertools
 from pathlib import Path
@@ -28,7 +28,7 @@ def adk() -> MDAnalysis.Universe:
 
 
 def in_two_chains(cut: int) -> MDAnalysis.Universe:
-    """AdK whose residues from number `cut` on are another segment and chain."""
+    """Return AdK with the residues from number `cut` on in another segment and chain."""
     universe = adk()
     universe.add_TopologyAttr("chainIDs", ["A"] * len(universe.atoms))
     if cut < 215:
@@ -96,12 +96,12 @@ def test_chain_ends_where_the_next_residue_is_too_far() -> None:
         np.testing.assert_array_equal(whole.results.dssp, uncut.results.dssp)
 
 
-def test_residue_without_a_whole_backbone_is_left_out_or_refused() -> None:
+def test_residue_with_incomplete_backbone_is_left_out_or_refused() -> None:
     atoms = adk().select_atoms("protein and not (resid 17 and name O)")
     found = mdreel.DSSP(atoms, method="kabsch-sander").run(stop=3).results
     assert found.dssp.shape == (3, 213)
     assert 17 not in found.resids
-    with pytest.raises(MismatchError, match="residue ALA 17 of segment 4AKE has not all"):
+    with pytest.raises(MismatchError, match="residue ALA 17 of segment 4AKE lacks some of"):
         mdreel.DSSP(atoms)
 
 
@@ -124,7 +124,7 @@ def test_states_do_not_depend_on_images_of_atoms() -> None:
     np.testing.assert_array_equal(*alone)
 
 
-def test_states_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_states_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     topology = MDAnalysis.Universe(PSF)
 
     def bits(**options: object) -> bytes:
@@ -139,7 +139,7 @@ def test_states_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
         assert bits(**options) == expected, options
 
 
-def test_what_has_no_structure_is_refused() -> None:
+def test_dssp_refuses_invalid_input() -> None:
     universe = adk()
     for options, message in (
         ({"method": "stride"}, "method must be 'simplified' or 'kabsch-sander'"),

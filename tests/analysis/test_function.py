@@ -1,4 +1,4 @@
-"""Own functions: what they return, on every executor, and clear errors that name the frame."""
+"""Tests of analyses made from user functions."""
 
 import re
 import threading
@@ -58,7 +58,7 @@ def test_function_may_return_arrays_and_be_reduced(universe: MDAnalysis.Universe
 
 
 @pytest.mark.parametrize("reduce", [None, "mean"])
-def test_function_gives_the_same_bits_however_it_is_run(adk_xtc: Path, reduce: str | None) -> None:
+def test_function_bitwise_identical_for_all_executors(adk_xtc: Path, reduce: str | None) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("name CA")
 
     def bits(**options: object) -> bytes:
@@ -110,7 +110,7 @@ def test_frame_at_which_a_function_raises_is_named(long: Source, n_workers: int)
         assert re.search(rf"in {given.__name__}, .*test_function\.py, line \d+", str(caught.value))
 
 
-def test_what_a_function_should_not_return_is_an_error(long: Source, adk_xtc: Path) -> None:
+def test_invalid_return_values_are_errors(long: Source, adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe.empty(2, trajectory=True).atoms
 
     def grows(positions: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def test_what_a_function_should_not_return_is_an_error(long: Source, adk_xtc: Pa
         mdreel.from_function(lambda p: 1 // int(p[0, 0] != at), universe.atoms[:1], trajectory=source).run()
 
 
-def test_what_is_no_function_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_from_function_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(MismatchError, match="expected a function, got int"):
         mdreel.from_function(3, universe.atoms)  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="'atom'"):

@@ -1,4 +1,4 @@
-"""Helix eigenvalues: those of whole matrices, the same bits however they are run, and clear errors."""
+"""Tests of helix eigenvalues against full matrices."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("pairs", [False, True])
-def test_eigenvalues_are_those_of_the_whole_matrix(universe: MDAnalysis.Universe, pairs: bool, squared: bool) -> None:
+def test_eigenvalues_match_the_full_matrix(universe: MDAnalysis.Universe, pairs: bool, squared: bool) -> None:
     segments = [universe.select_atoms(f"name CA and resid {residues}") for residues in RESIDUES]
     analysis = mdreel.HelixEigenvalues(segments, pairs=pairs, squared=squared).run(step=5)
     assert len(analysis.pairs) == analysis.results.eigenvalues.shape[1] == (6 if pairs else 4)
@@ -36,7 +36,7 @@ def test_eigenvalues_are_those_of_the_whole_matrix(universe: MDAnalysis.Universe
             assert value == pytest.approx(np.linalg.eigvalsh(whole)[-1], rel=1e-7)
 
 
-def test_eigenvalues_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_eigenvalues_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     universe = MDAnalysis.Universe(PSF)
     segments = [universe.select_atoms(f"name CA and resid {residues}") for residues in RESIDUES]
 
@@ -61,11 +61,11 @@ def test_helices_of_adk_are_found(universe: MDAnalysis.Universe) -> None:
         helices_of(universe.select_atoms("protein"), least=500)
 
 
-def test_what_has_no_eigenvalues_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_helix_eigenvalues_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     with pytest.raises(SelectionError, match="no segment"):
         mdreel.HelixEigenvalues([])
-    with pytest.raises(MismatchError, match="segment 1 is of another Universe"):
+    with pytest.raises(MismatchError, match="segment 1 is in another Universe than segment 0"):
         mdreel.HelixEigenvalues([alpha, MDAnalysis.Universe(PSF, DCD).atoms])
     with pytest.raises(MismatchError, match="segment 1 has 1 atoms"):
         mdreel.HelixEigenvalues([alpha[:5], alpha[:1]]).run()

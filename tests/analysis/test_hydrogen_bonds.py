@@ -1,4 +1,4 @@
-"""Hydrogen bonds: those of MDAnalysis, the same bits however they are run, counts, and clear errors."""
+"""Tests of hydrogen bonds against MDAnalysis."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_bonds_are_those_of_mdanalysis(files: tuple, selections: tuple, between:
     assert {tuple(row) for row in ids} == {tuple(row) for row in theirs.count_by_ids()}
 
 
-def test_bonds_have_the_same_bits_however_they_are_run(adk: MDAnalysis.Universe, adk_xtc: Path) -> None:
+def test_bonds_are_bitwise_identical_for_all_executors(adk: MDAnalysis.Universe, adk_xtc: Path) -> None:
     def bits(**options: object) -> bytes:
         source = read(adk_xtc, index="none")
         bonds = mdreel.HydrogenBondAnalysis(adk, trajectory=source)
@@ -106,7 +106,7 @@ def test_lifetimes_are_of_the_frames_that_were_analysed(adk: MDAnalysis.Universe
     np.testing.assert_array_equal(none.lifetime(2), [[0, 1, 2], [1, np.nan, np.nan]])
 
 
-def test_what_cannot_be_found_is_refused(adk: MDAnalysis.Universe) -> None:
+def test_hydrogen_bonds_refuse_invalid_input(adk: MDAnalysis.Universe) -> None:
     for options, error, message in (
         ({"update_selections": True}, UnsupportedError, "same atoms"),
         ({"between": []}, MismatchError, "no pairs"),
@@ -127,7 +127,7 @@ def test_plot_shows_the_number(adk: MDAnalysis.Universe) -> None:
     assert figure.axes[0].get_ylabel() == "Hydrogen bonds"
 
 
-def test_plot_of_lifetimes_leaves_out_what_is_not_known(adk: MDAnalysis.Universe) -> None:
+def test_lifetime_plot_skips_unknown_values(adk: MDAnalysis.Universe) -> None:
     bonds = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=10)
     (line,) = bonds.plot_lifetime(10).axes[0].lines
     np.testing.assert_allclose(line.get_xdata(), np.arange(10) * bonds.interval)

@@ -1,4 +1,4 @@
-"""Laws that every analysis obeys: no way of running it changes a bit, motions and numbers of atoms do not matter."""
+"""Tests of invariances that hold for every analysis."""
 
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ def trajectory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def run_together(trajectory: Path, way: str) -> dict[str, Analysis]:
-    """Run all analyses in one pass: processes take their time to start."""
+    """Run all analyses in one pass, which starts processes only once."""
     system = System(peptide(), trajectory)
     made = {name: case.make(system) for name, case in CASES.items()}
     mdreel.run(list(made.values()), **WAYS[way])
@@ -50,7 +50,7 @@ def test_every_analysis_is_listed() -> None:
 
 
 @pytest.mark.parametrize("name", [kind.__name__ for kind in analyses()])
-def test_docstring_says_what_memory_it_takes(name: str) -> None:
+def test_docstring_documents_memory(name: str) -> None:
     (kind,) = (kind for kind in analyses() if kind.__name__ == name)
     assert "Memory" in (kind.__doc__ or "")
 
@@ -67,7 +67,7 @@ def test_no_way_of_running_changes_a_bit(name: str, trajectory: Path) -> None:
 
 
 def motions(kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations, shape (n_frames, 3, 3), and translations, shape (n_frames, 1, 3), of each frame or of all alike."""
+    """Return rotations, shape (n_frames, 3, 3), and translations, shape (n_frames, 1, 3), constant or not."""
     rng = np.random.default_rng(11)
     rotations, _ = np.linalg.qr(rng.normal(size=(N_FRAMES, 3, 3)))
     rotations *= np.linalg.det(rotations)[:, None, None]

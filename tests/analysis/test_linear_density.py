@@ -1,4 +1,4 @@
-"""Linear density: MDAnalysis's profiles, right in triclinic cells, the same however they are run, and clear errors."""
+"""Tests of density profiles against MDAnalysis, and in triclinic cells."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ LENGTHS = (41.5137, 37.0291, 33.2543)  # Å: edges of bins are not on the grid o
 
 @pytest.fixture(scope="module")
 def boxed(tmp_path_factory: pytest.TempPathFactory) -> MDAnalysis.Universe:
-    """AdK in a cell of three lengths, smaller than itself."""
+    """Return AdK in a cell with three different lengths, smaller than the protein."""
     path = tmp_path_factory.mktemp("boxed") / "adk.xtc"
     universe = MDAnalysis.Universe(PSF, DCD)
     with MDAnalysis.Writer(str(path), len(universe.atoms)) as file:
@@ -102,7 +102,7 @@ def test_bins_and_volumes_are_those_of_the_first_frame() -> None:
     )
 
 
-def test_profiles_have_the_same_bits_however_they_are_run(boxed: MDAnalysis.Universe) -> None:
+def test_profiles_are_bitwise_identical_for_all_executors(boxed: MDAnalysis.Universe) -> None:
     atoms = boxed.select_atoms("protein")
 
     def bits(grouping: str, **options: object) -> bytes:
@@ -119,7 +119,7 @@ def test_profiles_have_the_same_bits_however_they_are_run(boxed: MDAnalysis.Univ
             assert bits(grouping, **options) == expected, options
 
 
-def test_what_has_no_profile_is_refused(boxed: MDAnalysis.Universe, adk_dcd: Path) -> None:
+def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dcd: Path) -> None:
     atoms = boxed.select_atoms("name CA")
     for options, expected in (
         ({"grouping": "chains"}, "grouping must be 'atoms', 'residues', 'segments', 'fragments', not 'chains'"),
@@ -144,7 +144,7 @@ def test_what_has_no_profile_is_refused(boxed: MDAnalysis.Universe, adk_dcd: Pat
         mdreel.LinearDensity(bare.atoms, trajectory=source).run()
 
 
-def test_plot_says_what_it_shows() -> None:
+def test_plot_labels() -> None:
     universe = MDAnalysis.Universe(waterPSF, waterDCD)
     (axes,) = mdreel.LinearDensity(universe.atoms, binsize=1.0).run().plot().axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("z (Å)", "Mass density (g/cm³)")

@@ -1,4 +1,4 @@
-"""Atoms that are compared place by place must correspond, wherever a user gives two structures."""
+"""Tests of the correspondence of atoms in all analyses that compare two structures."""
 
 import inspect
 import re
@@ -22,19 +22,19 @@ Paired = Callable[..., Any]
 
 
 def reversed_in_residues() -> MDAnalysis.Universe:
-    """The peptide with the atoms of each residue in reverse order."""
+    """Return the peptide with the atoms of each residue in reverse order."""
     return peptide(np.concatenate([residue.atoms.ix[::-1] for residue in peptide().residues]))
 
 
 def changed(attribute: str, change: Callable[[np.ndarray], np.ndarray]) -> MDAnalysis.Universe:
-    """The peptide with other values of an attribute of its atoms."""
+    """Return the peptide with other values of an atom attribute."""
     universe = peptide()
     setattr(universe.atoms, attribute, change(getattr(universe.atoms, attribute)))
     return universe
 
 
 def components(atoms: Atoms) -> mdreel.PCA:
-    """Components of two frames of some atoms."""
+    """Return the principal components of some atoms in two frames."""
     frames = np.stack([atoms.positions, atoms.positions + np.arange(len(atoms) * 3).reshape(-1, 3) % 7])
     universe = atoms.universe.copy()
     universe.load_new(frames.astype(np.float32))
@@ -66,7 +66,7 @@ PAIRED: dict[str, Paired] = {
     "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], m, r, **o),
     "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
-"""Whatever compares atoms of one group with those of another, place by place."""
+"""All parameters whose atoms are compared with those of another group, atom by atom."""
 
 NOT_PAIRED = {
     "FunctionAnalysis(atomgroup)": "the atoms that it is about",
@@ -80,14 +80,12 @@ NOT_PAIRED = {
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }
-"""What takes atoms besides those that it is about, and compares none place by place."""
+"""Parameters that take further atoms without comparing them atom by atom."""
 
 
 def parameters_with_atoms() -> Iterator[str]:
-    """Every parameter of what is public that takes atoms, or another analysis, besides those that it is about."""
-    packages = (mdreel, mdreel.analysis, mdreel.transformations, mdreel.live)
-    public = {name: getattr(package, name) for package in packages for name in package.__all__}
-    public |= {kind.__name__: kind for kind in analyses()}
+    """Return all public parameters that take further atoms or another analysis."""
+    public = {name: getattr(mdreel, name) for name in mdreel.__all__} | {kind.__name__: kind for kind in analyses()}
     for name, one in public.items():
         is_class = inspect.isclass(one) and not issubclass(one, BaseException)
         if not (is_class or inspect.isfunction(one)):
@@ -106,7 +104,7 @@ def parameters_with_atoms() -> Iterator[str]:
 
 
 def test_every_parameter_that_takes_atoms_is_listed() -> None:
-    """Fails for a new analysis whose reference nobody checks."""
+    """Fail for a new analysis whose reference is not checked."""
     assert set(parameters_with_atoms()) == PAIRED.keys() | NOT_PAIRED.keys()
 
 
@@ -119,7 +117,7 @@ def test_reference_with_atoms_reversed_inside_residues_is_refused(name: str, mon
     PAIRED[name](mobile, peptide().atoms)
     PAIRED[name](mobile, reversed_in_residues().atoms, match_atoms=False)
     PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0, match_atoms=False)
-    with pytest.raises(MismatchError, match="come in another order"):
+    with pytest.raises(MismatchError, match="are in another order"):
         PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0)
 
 
@@ -137,7 +135,7 @@ def test_hydrogens_of_equal_mass_in_another_order_are_refused(name: str, monkeyp
     first, second = (peptide().select_atoms(f"resid 3 and name {hydrogen}").ix[0] for hydrogen in ("HG21", "HG22"))
     order[[first, second]] = second, first
     with pytest.raises(
-        MismatchError, match=r"2 of \d+ atoms come in another order .*HG21 of ILE 3.*HG22 of ILE 3"
+        MismatchError, match=r"2 of \d+ atoms are in another order .*HG21 of ILE 3.*HG22 of ILE 3"
     ) as caught:
         PAIRED[name](peptide().atoms, peptide(order).atoms)
     assert "match_atoms=False" in str(caught.value)
@@ -146,7 +144,7 @@ def test_hydrogens_of_equal_mass_in_another_order_are_refused(name: str, monkeyp
 def test_residues_in_another_order_are_refused_when_names_and_masses_agree() -> None:
     alpha = peptide().select_atoms("name CA")
     turned = peptide().select_atoms("name CA")[::-1]
-    with pytest.raises(MismatchError, match=r"14 of 14 atoms come in another order .*CA of MET 1.*CA of"):
+    with pytest.raises(MismatchError, match=r"14 of 14 atoms are in another order .*CA of MET 1.*CA of"):
         mdreel.RMSD(alpha, turned)
     mdreel.RMSD(alpha[:-1], peptide().select_atoms("name CA")[1:])  # other residues are no other order
 
@@ -192,11 +190,11 @@ def test_names_decide_when_a_topology_has_no_masses() -> None:
 
     same, turned = np.arange(len(mobile)), np.concatenate([residue.atoms.ix[::-1] for residue in mobile.residues])
     mdreel.RMSD(mobile, without_masses(mobile.names, same))
-    with pytest.raises(MismatchError, match="come in another order"):
+    with pytest.raises(MismatchError, match="are in another order"):
         mdreel.RMSD(mobile, without_masses(mobile.names, turned))
     with pytest.warns(AtomOrderWarning, match="masses are unknown"):
         mdreel.RMSD(mobile, without_masses(np.where(mobile.names == "HN", "H", mobile.names), same))
-    with pytest.warns(AtomOrderWarning, match="no masses and a topology has no names"):
+    with pytest.warns(AtomOrderWarning, match="the topologies share neither masses nor names"):
         mdreel.RMSD(mobile, MDAnalysis.Universe.empty(len(mobile), trajectory=True).atoms)
 
 

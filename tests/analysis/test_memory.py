@@ -1,4 +1,4 @@
-"""Memory of every analysis is flat in the number of frames, beyond what its docstring says that results take."""
+"""Tests that memory of every analysis grows with the number of frames only as its docstring states."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Mean square displacements: those of MDAnalysis, the same bits however they are run, clear errors."""
+"""Tests of mean square displacements against MDAnalysis."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BOX = 20.0
 
 @pytest.fixture(scope="module")
 def walk() -> NDArray[np.float64]:
-    """Random walks of 0.5 Å a step, shape (n_frames, n_particles, 3)."""
+    """Return random walks with steps of 0.5 Å, shape (n_frames, n_particles, 3)."""
     steps = np.random.default_rng(5).normal(0, 0.5, (1500, 70, 3))
     return np.cumsum(steps, axis=0).astype(np.float32).astype(np.float64)
 
@@ -99,11 +99,11 @@ def test_random_walk_has_its_diffusion_coefficient(walk: NDArray[np.float64]) ->
     assert (fit.begin, fit.end) == (10.0, 90.0)
     line = diffusion_of(np.arange(10.0), 3.0 + 6.0 * np.arange(10.0), 3, 2.0, 8.0)
     np.testing.assert_allclose([line.coefficient, line.error, line.slope, line.intercept], [1, 0, 6, 3], atol=1e-9)
-    with pytest.raises(MismatchError, match="a line needs 4 times from 1 to 2 ps, there are 2"):
+    with pytest.raises(MismatchError, match="the fit needs 4 lag times from 1 to 2 ps, got 2"):
         msd.diffusion(1.0, 2.0)
 
 
-def test_what_has_no_displacements_is_refused(alpha: MDAnalysis.AtomGroup) -> None:
+def test_msd_refuses_invalid_input(alpha: MDAnalysis.AtomGroup) -> None:
     for options in ({"msd_type": "r"}, {"max_lag": -1}, {"nojump": "hybrid"}):
         with pytest.raises(MismatchError):
             mdreel.EinsteinMSD(alpha, **options)

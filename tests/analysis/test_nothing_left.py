@@ -1,4 +1,4 @@
-"""Code of users that leaves nothing: an error that says what was expected, whichever way the code is given."""
+"""Tests of the errors for user code that produces no results."""
 
 import inspect
 from collections.abc import Callable
@@ -27,11 +27,11 @@ def atoms(adk_xtc: Path) -> MDAnalysis.AtomGroup:
 
 
 def nothing(_: Any) -> None:
-    """Forget to return."""
+    """Compute a value without returning it."""
 
 
 class Tall:
-    """Returns numbers, and nothing, or something else, where an atom has moved."""
+    """A function that returns numbers, but None or another value once an atom has moved."""
 
     def __init__(self, at: float, otherwise: Any = None) -> None:
         self.at, self.otherwise, self.__name__ = at, otherwise, "tall"
@@ -45,7 +45,7 @@ def merge_in_place(one: list[float], other: list[float]) -> None:
 
 
 class Outside(mdreel.AnalysisBase):
-    """Keeps values beside the results."""
+    """An analysis that stores values in attributes instead of results."""
 
     def _prepare(self) -> None:
         self.values: list[float] = []
@@ -69,7 +69,7 @@ class ConcludesFromOutside(Outside):
 
 
 class KeepsSomething(Outside):
-    """Has results, and concludes from what is beside them."""
+    """An analysis with results whose conclusion reads another attribute."""
 
     def _single_frame(self) -> None:
         super()._single_frame()
@@ -119,7 +119,7 @@ BESIDE = [KeepsSomething, KeepsSomethingOfInit, CountsInClass, AddsToArray]
 
 
 class Theirs(TheirAnalysisBase):  # type: ignore[misc]
-    """An analysis of MDAnalysis that keeps values beside the results."""
+    """An MDAnalysis analysis that stores values in attributes instead of results."""
 
     _analysis_algorithm_is_parallelizable = True
 
@@ -141,7 +141,7 @@ class Theirs(TheirAnalysisBase):  # type: ignore[misc]
 
 
 def _ways(atoms: MDAnalysis.AtomGroup) -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """All ways to give code, each with code that leaves nothing."""
+    """Return all ways to run user code, each with code that produces no results."""
     universe = atoms.universe
     ways: dict[str, Callable[[dict[str, Any]], Any]] = {}
     for reduce in (None, mdreel.Reducer(max), *(name for name in REDUCERS if name != "discard")):

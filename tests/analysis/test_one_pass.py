@@ -1,4 +1,4 @@
-"""Several analyses in one pass give what each gives alone."""
+"""Tests of several analyses in one pass."""
 
 import itertools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reducers: what is made of the values of all frames, the same on every executor, and errors that name the frame."""
+"""Tests of reductions of user functions."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def centre_and_extent(positions: np.ndarray) -> np.ndarray:
 
 
 def frames_of_block(positions: np.ndarray) -> list[float]:
-    """Of a block one value of all its frames."""
+    """Return one value for all frames of a block."""
     return positions[:, 0, 0].tolist()
 
 
@@ -66,9 +66,7 @@ def test_reducers_by_name_are_those_of_numpy(atoms: MDAnalysis.AtomGroup, adk_xt
 
 
 @pytest.mark.parametrize("reduce", ["variance", "max", "histogram"])
-def test_reducers_give_the_same_bits_however_they_are_run(
-    atoms: MDAnalysis.AtomGroup, adk_xtc: Path, reduce: Any
-) -> None:
+def test_reducers_bitwise_identical_for_all_executors(atoms: MDAnalysis.AtomGroup, adk_xtc: Path, reduce: Any) -> None:
     def bits(**options: Any) -> bytes:
         more = {"bins": EDGES} if reduce == "histogram" else {}
         source = read(adk_xtc, index="none")
@@ -145,12 +143,12 @@ def test_values_that_do_not_merge_or_travel_are_an_error(
             own.run(backend=backend, n_workers=2)
 
 
-def test_what_makes_no_reducer_is_refused(atoms: MDAnalysis.AtomGroup) -> None:
+def test_reducers_refuse_invalid_input(atoms: MDAnalysis.AtomGroup) -> None:
     for options, expected in (
         ({"reduce": "histogram", "bins": 10}, "a histogram of 10 bins needs range"),
         ({"reduce": "histogram", "bins": 10, "range": (3, 3)}, "a histogram of 10 bins needs range"),
         ({"reduce": "histogram"}, "needs bins"),
-        ({"reduce": "histogram", "bins": [1, 0]}, "edges, ascending"),
+        ({"reduce": "histogram", "bins": [1, 0]}, "bins as ascending edges"),
         ({"reduce": "max", "bins": 10}, "for reduce='histogram', not for 'max'"),
     ):
         with pytest.raises(MismatchError, match=expected):

@@ -1,4 +1,4 @@
-"""Residues are told apart by segment, name and number, wherever an analysis or a table names them."""
+"""Tests of unique residue labels in all analyses and tables."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -28,7 +28,7 @@ NOT_OF_A_DIMER = {
     "InterRDF_s": "its pairs are the user's",
     "Projection": "its directions are those of the peptide",
 }
-"""Analyses whose case is made of the atoms of one peptide."""
+"""Analyses with a test case made from the atoms of one peptide."""
 
 CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rmsd": [{}],
@@ -50,7 +50,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "linear-density": [{}],
     "msd": [{}],
 }
-"""Options of the command of each analysis, as often as it has tables of other columns."""
+"""Options of the command of each analysis, once for each set of table columns."""
 
 SELECTIONS = {"helices": "segid A and name CA", "rdf": "name CA CB"}
 
@@ -61,7 +61,7 @@ def cases() -> list[str]:
 
 @pytest.mark.parametrize("name", cases())
 def test_analysis_of_a_homodimer_tells_its_residues_apart(name: str) -> None:
-    """Fails for a new analysis that has a value of each residue and no label of each."""
+    """Fail for a new analysis with values for each residue but no residue labels."""
     analysis = CASES[name].make(dimer_system()).run()
     axes = {size for value in analysis.results.values() for size in np.shape(value)}
     has_residues = N_RESIDUES in axes
@@ -74,7 +74,7 @@ def test_analysis_of_a_homodimer_tells_its_residues_apart(name: str) -> None:
 
 
 def assert_labels_are_unique(analysis: Analysis) -> None:
-    """Fail where a picture has two ticks, or two entries of a legend, of the same text."""
+    """Fail if a figure has two ticks or two legend entries with the same text."""
     try:
         figure = analysis.plot()
     except mdreel.errors.UnsupportedError:
@@ -113,7 +113,7 @@ def test_every_command_of_an_analysis_is_listed() -> None:
 
 @pytest.mark.parametrize(("name", "options"), [(name, one) for name, several in CLI_OPTIONS.items() for one in several])
 def test_table_of_a_homodimer_tells_its_residues_apart(name: str, options: dict[str, Any]) -> None:
-    """Fails for a new command whose table has the same row, or column, for two residues."""
+    """Fail for a new command whose table has the same row or column labels for two residues."""
     system, command = dimer_system(), ANALYSES[name]
     atoms = system.universe.select_atoms(SELECTIONS.get(name, command.selection))
     request = Request(Path("dimer.psf"), (Path("dimer.xtc"),), command.selection)
@@ -132,7 +132,7 @@ def test_table_of_a_homodimer_tells_its_residues_apart(name: str, options: dict[
 
 
 def labels_of(**attributes: Any) -> ResidueLabels:
-    """Labels of two residues ALA 5 of one segment, with further attributes."""
+    """Return the labels of two residues ALA 5 in one segment, with further attributes."""
     universe = MDAnalysis.Universe.empty(4, 2, atom_resindex=[0, 0, 1, 1], residue_segindex=[0, 0])
     for name, values in ({"resnames": ["ALA", "ALA"], "resids": [5, 5], "segids": ["S"]} | attributes).items():
         universe.add_TopologyAttr(name, values)

@@ -1,4 +1,4 @@
-"""Radius of gyration: the values of MDAnalysis and gmx, the same bits however it is run, and clear errors."""
+"""Tests of the radius of gyration against MDAnalysis and GROMACS."""
 
 import shutil
 import subprocess
@@ -56,14 +56,14 @@ def test_rg_with_weights_of_several_kinds(universe: MDAnalysis.Universe) -> None
     np.testing.assert_array_equal(mdreel.Rg(atoms, weights=weights).run(stop=3).results.rgyr, twice)
 
 
-def test_rg_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
+def test_rg_is_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein")
     expected = mdreel.Rg(atoms, trajectory=adk_xtc).run(backend="serial").results.rgyr.tobytes()
     for options in ({"n_parts": 97}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2}):
         assert mdreel.Rg(atoms, trajectory=adk_xtc).run(**options).results.rgyr.tobytes() == expected, options
 
 
-def test_what_has_no_radius_is_refused() -> None:
+def test_rg_refuses_invalid_input() -> None:
     universe = MDAnalysis.Universe.empty(3, trajectory=True)
     with pytest.raises(SelectionError, match="no masses"):
         mdreel.Rg(universe.atoms)

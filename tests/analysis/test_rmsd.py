@@ -1,4 +1,4 @@
-"""RMSD: against MDAnalysis, and what it does with unusual input."""
+"""Tests of RMSD against MDAnalysis, and with unusual input."""
 
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def test_rmsd_agrees_with_mdanalysis_on_a_system_rich_in_water(selection: str) -
 
 
 def superposed_rmsd(frame: np.ndarray, reference: np.ndarray) -> float:
-    """The minimum RMSD by the singular value decomposition (Kabsch 1976), in float64."""
+    """Return the minimum RMSD from a singular value decomposition (Kabsch 1976), in float64."""
     frame, reference = frame - frame.mean(axis=0), reference - reference.mean(axis=0)
     left, scales, right = np.linalg.svd(frame.T @ reference)
     scales[2] *= np.sign(np.linalg.det(left @ right))
@@ -209,7 +209,7 @@ def test_rmsd_refuses_a_trajectory_of_other_atoms(ca: Any) -> None:
         mdreel.RMSD(ca, trajectory=XTC).run()
 
 
-def test_rmsd_shows_what_it_is_and_what_it_found(ca: Any) -> None:
+def test_rmsd_representation_and_summary(ca: Any) -> None:
     rmsd = mdreel.RMSD(ca)
     assert repr(rmsd) == "<RMSD of 214 atoms, not run>"
     with pytest.raises(AttributeError, match="run"):

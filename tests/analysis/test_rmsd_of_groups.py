@@ -1,4 +1,4 @@
-"""RMSD of groups after one superposition: MDAnalysis's values, the same bits however it is run, and clear errors."""
+"""Tests of the RMSD of groups after a single superposition."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_groups_can_be_compared_with_another_universe(adk_xtc: Path) -> None:
     assert other.trajectory.frame == 5
 
 
-def test_what_is_no_group_is_refused() -> None:
+def test_groupselections_refuse_invalid_input() -> None:
     universe, other = MDAnalysis.Universe(PSF, DCD), MDAnalysis.Universe(PSF, DCD)
     core = universe.select_atoms(CORE)
     for groups, error, message in (

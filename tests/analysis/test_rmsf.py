@@ -1,4 +1,4 @@
-"""RMSF: MDAnalysis's values, the same bits however it is run, and clear errors."""
+"""Tests of RMSF against MDAnalysis."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_rmsf_agrees_with_mdanalysis(universe: MDAnalysis.Universe, select: str)
             np.testing.assert_allclose(ours.positions, positions, rtol=0, atol=1e-4)  # theirs is float32
 
 
-def test_rmsf_has_the_same_bits_however_it_is_run(adk_xtc: Path) -> None:
+def test_rmsf_is_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     universe = MDAnalysis.Universe(PSF)
     atoms = universe.select_atoms("backbone")
     expected = mdreel.RMSF(atoms, trajectory=adk_xtc).run(backend="serial").results
@@ -79,7 +79,7 @@ def test_rmsf_does_not_depend_on_where_the_system_is() -> None:
     np.testing.assert_allclose(of(positions + np.float32(64)), of(positions), rtol=0, atol=1e-5)
 
 
-def test_what_has_no_rmsf_is_refused() -> None:
+def test_rmsf_refuses_invalid_input() -> None:
     universe = MDAnalysis.Universe.empty(3, trajectory=True)
     with pytest.raises(SelectionError, match="no atoms"):
         mdreel.RMSF(universe.atoms[:0])

@@ -1,4 +1,4 @@
-"""Solvent accessible surface: mdtraj's areas, GROMACS's, the same however they are computed, and clear errors."""
+"""Tests of the solvent accessible surface area against mdtraj and GROMACS."""
 
 import shutil
 import subprocess
@@ -27,7 +27,7 @@ def universe(request: pytest.FixtureRequest) -> MDAnalysis.Universe:
 
 
 def with_mdtraj(universe: MDAnalysis.Universe, atoms: MDAnalysis.AtomGroup, step: int) -> mdtraj.Trajectory:
-    """The same atoms and frames for mdtraj, in nm."""
+    """Return the same atoms and frames for mdtraj, in nm."""
     topology = mdtraj.Topology()
     chain = topology.add_chain()
     residues = {residue.resindex: topology.add_residue(residue.resname, chain) for residue in atoms.residues}
@@ -37,7 +37,7 @@ def with_mdtraj(universe: MDAnalysis.Universe, atoms: MDAnalysis.AtomGroup, step
 
 
 def areas_of_mdtraj(trajectory: mdtraj.Trajectory, *arguments: float, **options: object) -> np.ndarray:
-    """Its areas, Å^2, frame by frame: of several at once, those after a thread's first are a little too large."""
+    """Return areas of mdtraj, Å^2, computed frame by frame, because areas of later frames in one call are too large."""
     return 100 * np.concatenate([mdtraj.shrake_rupley(frame, *arguments, **options) for frame in trajectory])
 
 
@@ -113,7 +113,7 @@ def test_averages_are_those_of_all_areas(universe: MDAnalysis.Universe) -> None:
     np.testing.assert_allclose(total.total_area, every.total_area, rtol=1e-12)
 
 
-def test_areas_have_the_same_bits_however_they_are_run(adk_xtc: Path) -> None:
+def test_areas_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein and resid 1:15")
 
     def bits(mode: str, average: bool, **options: object) -> bytes:
@@ -169,11 +169,11 @@ def test_images_of_atoms_cover_too() -> None:
         mdreel.SASA(universe.atoms, radii=[1, 1], pbc=True, trajectory=Source.memory(positions, np.zeros(1))).run()
 
 
-def test_what_has_no_surface_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_sasa_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     atoms = universe.select_atoms("name CA")
     for options, expected in (
         ({"mode": "chain"}, "mode must be 'atom'"),
-        ({"mode": "total", "average": True}, "no average of mode 'total'"),
+        ({"mode": "total", "average": True}, "average needs mode 'atom' or 'residue'"),
         ({"n_sphere_points": 0}, "n_sphere_points must be 1 or more"),
         ({"radii": [1.0, 2.0]}, r"radii must have the shape \(214,\), got \(2,\)"),
         ({"radii": {"C": -1.0}}, "a radius is -1.0 Å"),
@@ -184,7 +184,7 @@ def test_what_has_no_surface_is_refused(universe: MDAnalysis.Universe) -> None:
             mdreel.SASA(atoms, **options)
     with pytest.raises(MismatchError, match="probe_radius must be 0 Å or more, not nan"):
         mdreel.SASA(atoms, float("nan"))
-    with pytest.raises(MismatchError, match="more than once different radii"):
+    with pytest.raises(MismatchError, match="the same radius to all occurrences"):
         mdreel.SASA(atoms[[0, 0]], radii=[1.0, 2.0])
     with pytest.raises(SelectionError, match="surface has no atoms"):
         mdreel.SASA(atoms, surface=atoms[:0])
@@ -199,7 +199,7 @@ def test_what_has_no_surface_is_refused(universe: MDAnalysis.Universe) -> None:
         mdreel.SASA(iron.atoms)
 
 
-def test_plots_say_what_they_show(universe: MDAnalysis.Universe) -> None:
+def test_plot_labels(universe: MDAnalysis.Universe) -> None:
     atoms = universe.select_atoms("protein and resid 1:5")
     (series,) = mdreel.SASA(atoms, 1.4, 24).run().plot().axes
     assert series.get_ylabel() == "SASA (Å²)"

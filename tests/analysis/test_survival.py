@@ -1,4 +1,4 @@
-"""Survival: MDAnalysis's numbers for any presence, to the last bit, and clear errors."""
+"""Tests of survival probabilities against MDAnalysis."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from mdreel.errors import MismatchError
 
 
 def of_sets(presence: np.ndarray, tau_max: int, window_step: int, intermittency: int) -> np.ndarray:
-    """What MDAnalysis makes of sets, one for each frame."""
+    """Return the result of MDAnalysis for a set of members in each frame."""
     sets = [set(np.flatnonzero(row).tolist()) for row in presence]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # means of nothing
@@ -36,7 +36,7 @@ def test_shares_are_those_of_sets_to_the_last_bit(data: st.DataObject) -> None:
     np.testing.assert_array_equal(found, of_sets(presence, *given))
 
 
-def test_whoever_is_there_twice_counts_once() -> None:
+def test_duplicate_members_count_once() -> None:
     places, members = np.array([0, 0, 0, 1, 2]), np.array([7, 7, 9, 7, 9])
     np.testing.assert_array_equal(survival(places, members, 3, 2), [[0, 1, 2], [1, 0.25, 0]])
 
@@ -50,6 +50,6 @@ def test_whoever_is_there_twice_counts_once() -> None:
         ((2, 1, -1), "or more"),
     ],
 )
-def test_what_means_nothing_is_refused(given: tuple[int, ...], message: str) -> None:
+def test_survival_refuses_invalid_input(given: tuple[int, ...], message: str) -> None:
     with pytest.raises(MismatchError, match=message):
         survival(np.zeros(1, int), np.zeros(1, int), 3, *given)

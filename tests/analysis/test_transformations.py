@@ -1,4 +1,4 @@
-"""Transformations: what MDAnalysis does to frames, on any executor, and clear errors."""
+"""Tests of transformations against MDAnalysis."""
 
 import pickle
 from pathlib import Path
@@ -104,7 +104,7 @@ def test_nojump_agrees_with_mdanalysis(universe: MDAnalysis.Universe) -> None:
         np.testing.assert_allclose(path - path[0], steps - steps[0], atol=1e-3)
 
 
-def test_results_have_the_same_bits_however_they_are_run(universe: MDAnalysis.Universe) -> None:
+def test_results_are_bitwise_identical_for_all_executors(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     transformations = [mdreel.transformations.unwrap(protein), mdreel.transformations.center_in_box(protein, wrap=True)]
     alone = mdreel.RMSD(protein).run(transformations=transformations, backend="serial").results.rmsd.tobytes()
@@ -117,7 +117,7 @@ def test_results_have_the_same_bits_however_they_are_run(universe: MDAnalysis.Un
     assert one.results.rmsd.tobytes() == alone
 
 
-def test_molecules_that_are_whole_have_the_shape_that_they_have(universe: MDAnalysis.Universe) -> None:
+def test_whole_molecules_keep_their_shape(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     radii = mdreel.Rg(protein).run(transformations=[mdreel.transformations.unwrap(protein)]).results.rgyr[:, 2]
     other = universe.copy()
@@ -146,7 +146,7 @@ def test_transformed_source_is_pickled_and_converted(universe: MDAnalysis.Univer
     )
 
 
-def test_what_needs_order_is_refused_where_there_is_none(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+def test_nojump_refuses_runs_that_are_not_in_order(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     rg = mdreel.Rg(universe.select_atoms("protein"))
     for options, expected in (
         ({"backend": "processes", "n_workers": 2}, "the backend processes cannot do that"),
@@ -159,7 +159,7 @@ def test_what_needs_order_is_refused_where_there_is_none(universe: MDAnalysis.Un
         rg.run(transformations=[mdreel.transformations.nojump()], frames=[5, 2])
 
 
-def test_what_cannot_be_transformed_is_refused(universe: MDAnalysis.Universe) -> None:
+def test_transformations_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
     protein = universe.select_atoms("protein")
     cellless = MDAnalysis.Universe(PSF, DCD)
     for transformation in (
@@ -174,9 +174,9 @@ def test_what_cannot_be_transformed_is_refused(universe: MDAnalysis.Universe) ->
         mdreel.Rg(cellless.atoms).run(transformations=[mdreel.transformations.unwrap(universe.atoms[-1:])])
     with pytest.raises(SelectionError, match="no bonds"):
         mdreel.transformations.unwrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms)
-    with pytest.raises(SelectionError, match="does not say which atoms"):
+    with pytest.raises(SelectionError, match="the topology has no fragments: use another compound"):
         mdreel.transformations.wrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms, "fragments")
-    with pytest.raises(MismatchError, match="is made by unwrap"):
+    with pytest.raises(MismatchError, match="a transformation made by unwrap"):
         mdreel.Rg(protein).run(transformations=[lambda ts: ts])
     for call in (
         lambda: mdreel.transformations.unwrap(protein, "center"),

@@ -1,4 +1,4 @@
-"""Units of parameters: what looks like nm or radians warns, what can find nothing is refused."""
+"""Tests of parameters in wrong units."""
 
 import inspect
 import re
@@ -82,7 +82,7 @@ def universe() -> MDAnalysis.Universe:
 
 
 def parameters_in_units() -> set[tuple[str, str]]:
-    """Parameters of analyses that are called like a length or an angle, or that the documentation says are one."""
+    """Return the parameters of analyses that are lengths or angles by their name or documentation."""
     found = set()
     for kind in analyses():
         described = inspect.getdoc(kind).partition("Parameters\n")[2].partition("\nAttributes\n")[0]

@@ -1,4 +1,4 @@
-"""What an own analysis sees of atoms, quantities and frames that were not read: what MDAnalysis gives, or an error."""
+"""Tests of access to data that was not read, from user analyses."""
 
 import inspect
 import tempfile
@@ -113,7 +113,7 @@ STATIC = {
 
 
 def _plain(value: Any) -> Any:
-    """What is said, without the Universe that it is said of."""
+    """Return a message without the name of the Universe."""
     if type(value).__module__.startswith("mdreel.analysis") and not isinstance(value, Timestep | ProtoReader):
         return _plain(value[...])  # stands for numbers, and raises where they are looked at
     if isinstance(value, Timestep):
@@ -145,7 +145,7 @@ def _looked(look: Look, at: Any, group: Any, frame: int | None = None) -> Any:
 
 
 def _members(kind: Any) -> dict[str, Look]:
-    """All public members of an object, as what looks at them."""
+    """Return functions that access all public members of an object."""
 
     def look(name: str) -> Look:
         def at(owner: Any) -> Any:
@@ -158,7 +158,7 @@ def _members(kind: Any) -> dict[str, Look]:
 
 
 class Looks(mdreel.AnalysisBase):
-    """Looks at everything in each frame, at read and at other atoms."""
+    """An analysis that accesses all members in each frame, for atoms that were read and for other atoms."""
 
     def __init__(self, universe: MDAnalysis.Universe, **options: Any) -> None:
         super().__init__(universe.atoms[READ], **options)
@@ -225,7 +225,7 @@ def _told(universe: MDAnalysis.Universe) -> dict[str, list[str]]:
 
 
 def system(folder: Path | None = None, *, is_moving: bool = False) -> MDAnalysis.Universe:
-    """A peptide in a skew cell that changes, in memory or in a file, perhaps with velocities and forces."""
+    """Return a peptide in a changing triclinic cell, in memory or in a file, optionally with velocities and forces."""
     universe, rng = peptide(), np.random.default_rng(1)
     positions = peptide_positions()[10 : 10 + N_FRAMES].copy()
     cells = np.array([[50 + i, 55, 60, 80, 75 + i, 70] for i in range(N_FRAMES)], np.float32)

@@ -1,4 +1,4 @@
-"""Commands refuse a reference whose atoms come in another order."""
+"""Commands refuse a reference whose atoms are in another order."""
 
 import re
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_command_refuses_a_reference_in_another_order(run, command: str, referen
     done = run(*words, output, "--reference", references["reversed"], "--no-match-atoms")
     assert (done.returncode, done.stderr) == (0, "")
     done = run(*words, output, "--force", "--reference", references["reversed"], "--tol-mass", "1000")
-    assert (done.returncode, "come in another order" in done.stderr) == (3, True)
+    assert (done.returncode, "are in another order" in done.stderr) == (3, True)
     done = run(*words, output, "--force", "--reference", references["same"])
     assert (done.returncode, done.stderr) == (0, "")
     done = run(*words, output, "--force", "--reference", references["renamed"])

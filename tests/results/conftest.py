@@ -1,4 +1,4 @@
-"""Tables for the tests of writers."""
+"""Fixtures with tables for the tests of writers."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from mdreel.results.column import Column
 
 @pytest.fixture
 def columns() -> list[Column]:
-    """Values that only full precision brings back, the smallest and the largest float64 among them."""
+    """Return columns that need full precision, including the smallest and the largest float64."""
     random = np.random.default_rng(20261121)
     values = random.uniform(0, 10, 1000) / 3
     values[:4] = 0.1, 5e-324, np.finfo(np.float64).max, 1e22
@@ -18,5 +18,5 @@ def columns() -> list[Column]:
 
 @pytest.fixture
 def metadata() -> dict[str, str | int | bool]:
-    """Text that formats must quote, and more than ASCII."""
+    """Return text with quotes and non-ASCII characters."""
     return {"title": "RMSD", "selection": 'name "CA"\nand resid 1:5 \\ Å', "n_atoms": 214, "superposition": True}

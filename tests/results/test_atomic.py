@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all."""
+"""Tests of atomic file writing."""
 
 import errno
 import signal
@@ -146,7 +146,7 @@ def test_save_leaves_nothing_when_the_disk_is_full(tmp_path, ending):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_writing_leaves_nothing_when_the_process_is_told_to_stop(tmp_path, number):
+def test_writing_leaves_nothing_when_the_process_is_terminated(tmp_path, number):
     program = """
         import sys, time
         from pathlib import Path

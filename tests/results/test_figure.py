@@ -1,4 +1,4 @@
-"""Figures: what is drawn, and that every ending gives such a file."""
+"""Tests of figures and their file formats."""
 
 import re
 import sys
@@ -90,7 +90,7 @@ def test_figure_shows_a_histogram_only_of_many_frames():
     assert both[0].get_ylim() == both[1].get_ylim()
 
 
-def test_figure_holds_a_single_frame_whose_rmsd_is_zero():
+def test_figure_shows_a_single_frame_with_rmsd_zero():
     axes = time_series(np.array([5.0]), np.array([0.0]), "RMSD (Å)").axes[0]
     assert list(axes.get_xticks()) == [5.0]
     assert axes.get_ylim()[0] <= 0 < axes.get_ylim()[1]

@@ -1,4 +1,4 @@
-"""Tables as files, read back by other programs' readers."""
+"""Tests of table files, read back with other programs."""
 
 import json
 import os
@@ -125,7 +125,7 @@ def test_writers_accept_tables_of_no_and_one_frame(tmp_path, ending, n_frames):
 
 
 def test_write_refuses_columns_of_different_length(tmp_path):
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         write(tmp_path / "a.csv", [Column("a", "", np.zeros(2)), Column("b", "", np.zeros(3))], {})
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""The container of results."""
+"""Tests of the container of results."""
 
 import copy
 import pickle
@@ -31,7 +31,7 @@ def test_results_repr_shows_shape_and_not_content():
     assert repr(Results(rmsd=np.zeros((98, 3)), n=2)) == "Results(rmsd=<float64 array of shape (98, 3)>, n=2)"
 
 
-def test_results_name_what_exists_when_an_attribute_is_missing():
+def test_missing_attribute_error_lists_existing_results():
     with pytest.raises(AttributeError, match="no result 'rmsf'; there is: rmsd"):
         _ = Results(rmsd=1).rmsf
     with pytest.raises(KeyError):

@@ -1,4 +1,4 @@
-"""Trajectories superposed on a reference and written to a file."""
+"""Trajectories with each frame superposed on a reference."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class AlignTraj:
-    """Superpose each frame on a reference, and write all atoms as they come to lie.
+    """Superpose each frame on a reference and write the moved frames to a trajectory.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
-        What is superposed.
+        The system.
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_atoms, 3), float64, optional
-        Structure to superpose on, of which the same selection is taken; or positions of the selected atoms, Å. By
+        Structure to superpose on, to which the same selection is applied; or positions of the selected atoms, Å. By
         default the mobile atoms themselves.
     select : str, (str, str) or dict
-        The atoms that are brought closest to the reference; all are moved along. Or one selection for `mobile` and one
-        for `reference`, as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+        The atoms that are superposed; all other atoms move with them. Give different selections for `mobile` and
+        `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
     filename : path
-        The file to be written; its ending is its format.
+        The output file. The file extension selects the format.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        How much each selected atom counts.
+        Weight of each selected atom.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     tol_mass : float
@@ -58,28 +58,28 @@ class AlignTraj:
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames,), float64
-        What is left between the selected atoms of each frame and the reference, Å.
+        RMSD of the selected atoms from the reference after superposition, Å.
     written : Written
-        The file, and where the time went that writing took.
+        Report on the written file, with the timing of the writing.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or atoms without masses are to be weighted by them.
+        If there are no atoms, or the topology lacks the masses for mass weights.
     MismatchError
-        If reference or weights do not fit the atoms; atoms are compared in the order of the selections. If some do not
-        match those of the reference.
+        If reference or weights do not fit the atoms, which are compared in the order of the selections. If atoms do not
+        correspond to those of the reference.
     UnsupportedError
-        If no format has the ending of the file.
+        If no format has the file extension.
     OSError
-        If the file exists and is not to be replaced.
+        If the file exists and `force` is false.
 
     Notes
     -----
-    As `MDAnalysis.analysis.align.AlignTraj`, whose files differ by what XTC rounds. Velocities and forces turn with the
-    atoms; cells stay as they are. Frames are superposed and encoded in parallel, and written in order. The trajectory
-    is read twice: once the selected atoms alone, for the RMSD, before anything is written. Memory is flat, but for 24
-    bytes a frame of results.
+    Results agree with `MDAnalysis.analysis.align.AlignTraj` up to the rounding of XTC. Velocities and forces rotate
+    with the atoms; cells stay unchanged. Frames are superposed and encoded in parallel, and written in order. The
+    trajectory is read twice: the selected atoms for the RMSD, then all atoms for the output. Memory does not grow with
+    the number of frames, except for 24 bytes of results for each frame.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class AlignTraj:
         trajectory: Stored | None = None,
     ) -> None:
         if filename is None:
-            raise MismatchError("filename says where the aligned trajectory goes: give one")
+            raise MismatchError("the aligned trajectory needs an output file: give a filename")
         self._path = check_trajectory(filename, None, force)
         self._force = force
         structure: Any = reference if hasattr(reference, "select_atoms") else None
@@ -133,14 +133,14 @@ class AlignTraj:
         on_error: str = "raise",
         transformations: Sequence[Transformation] = (),
     ) -> Self:
-        """Superpose and write frames.
+        """Superpose the frames and write them.
 
         Parameters
         ----------
         start, stop, step, frames, n_workers, progress, on_error, transformations
-            As of `Analysis.run`.
+            See `Analysis.run`.
         backend : str or Executor
-            Who computes the RMSD; threads write.
+            Executor that computes the RMSD. Threads write the frames.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class AlignTraj:
         Raises
         ------
         MdreelError, OSError
-            As of `Analysis.run` and `convert`: nothing is left under the file's name then.
+            See `Analysis.run` and `convert`. No partial file remains.
         """
         rmsd = self._rmsd.run(
             start,

@@ -1,4 +1,4 @@
-"""Average structure after superposition."""
+"""Average structures after superposition."""
 
 from os import PathLike
 from pathlib import Path
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class AverageStructure(Analysis):
-    """Mean position of each atom, after each frame was superposed on a reference.
+    """Mean position of each atom after superposition of each frame on a reference.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
         The system.
     reference : MDAnalysis.Universe or AtomGroup, optional
-        What is superposed on; by default the system itself.
+        Structure to superpose on; by default the system itself.
     select : str, (str, str) or dict
-        Atoms that are superposed and averaged, in MDAnalysis's selection language; or one selection for `mobile` and
-        one for `reference`, as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+        Atoms that are superposed and averaged, in MDAnalysis's selection language. Give different selections for
+        `mobile` and `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
     filename : path, optional
-        A file of the mean structure that `run` leaves; its ending is its format, of those that MDAnalysis writes. It is
-        there when it is whole.
+        Output file of `run` for the mean structure. The file extension selects a format that MDAnalysis can write. The
+        file appears only when it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom in the superposition.
     tol_mass : float
@@ -58,9 +58,9 @@ class AverageStructure(Analysis):
     results.positions : ndarray, shape (n_atoms, 3), float64
         Mean position of each atom, Å.
     results.universe : MDAnalysis.Universe
-        A Universe of the atoms alone, with these positions (float32).
+        A Universe of the selected atoms with these positions (float32).
     results.rmsd : float
-        Mean over frames of the RMSD that superposition leaves, Å.
+        Mean over frames of the RMSD after superposition, Å.
     results.rmsf : ndarray, shape (n_atoms,), float64
         Root mean square fluctuation of each atom about its mean position, Å.
 
@@ -72,16 +72,17 @@ class AverageStructure(Analysis):
         If the selections have different numbers of atoms, or weights do not fit them, or atoms do not
         correspond to those of the reference.
     UnsupportedError
-        If MDAnalysis writes no format with the ending of the file.
+        If MDAnalysis cannot write a format with the file extension.
     OSError
-        When it is run: if the file exists and is not to be replaced, or cannot be written.
+        In `run`, if the file exists and `force` is false, or it cannot be written.
 
     Notes
     -----
-    ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the rotation and translation of each frame that `mdreel.RMSD` finds
-    (QCP). Moved positions are float64; their displacements from the reference are added up exactly, in steps of 2^-36
-    Å: the result has the same bits whichever the executor. Atoms are compared in the order of the selections, as
-    MDAnalysis does. Memory does not grow with the number of frames, beyond 24 bytes for number, time and RMSD of each.
+    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the rotation and translation of each frame that
+    `mdreel.RMSD` finds (QCP). Moved positions are float64. Sums of their displacements from the reference are exact, in
+    steps of 2^-36 Å, so the results are bitwise identical for every executor. Atoms are compared in the order of the
+    selections, as in MDAnalysis. Memory does not grow with the number of frames, except for 24 bytes for number, time
+    and RMSD of each frame.
 
     Examples
     --------
@@ -122,12 +123,12 @@ class AverageStructure(Analysis):
         return Boundaries("atoms are superposed on the reference as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return what superposes a frame and adds up displacements."""
+        """Return the computation that superposes each frame and sums displacements."""
         universe = self.atomgroup.universe if self._trajectory is None else None
         return after_superposition(source, self._fitted, self.atoms, self.atoms, universe)
 
     def conclude(self, tally: Tally) -> None:
-        """Make the structure of the sums."""
+        """Compute the mean structure from the sums."""
         import MDAnalysis
 
         positions, fluctuations = means_and_fluctuations(tally)
@@ -141,16 +142,16 @@ class AverageStructure(Analysis):
 
     @property
     def leaves_file(self) -> bool:
-        """Whether a run leaves a file besides the results."""
+        """Whether a run writes a file besides the results."""
         return self.filename is not None
 
-    def check_file(self) -> None:
-        """Check that the file that was asked for can be written."""
+    def check_output_file(self) -> None:
+        """Check that the requested file can be written."""
         if self.filename is not None:
             check_structure(self.filename, self._force)
 
-    def leave_file(self) -> None:
-        """Write the file that was asked for."""
+    def write_output(self) -> None:
+        """Write the requested file."""
         if self.filename is not None:
             self.save(self.filename, self._force)
 
@@ -160,14 +161,14 @@ class AverageStructure(Analysis):
         Parameters
         ----------
         path : path
-            The file, whole or not there; its ending is its format.
+            The output file. It appears only when it is complete. The file extension selects the format.
         force : bool
             Whether an existing file may be replaced.
 
         Raises
         ------
         UnsupportedError
-            If MDAnalysis writes no format with this ending.
+            If MDAnalysis cannot write a format with this file extension.
         OSError
             If the file exists and `force` is false, or it cannot be written.
         """
@@ -180,7 +181,7 @@ class AverageStructure(Analysis):
             writer.write(atoms)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw how far each frame is from the reference after superposition."""
+        """Draw the RMSD of each frame from the reference after superposition."""
         from mdreel.results.figure import time_series
 
         return time_series(self.times, self._rmsd, "RMSD from reference (Å)", title, ax, frames=self.frames)
@@ -192,7 +193,7 @@ def check_structure(path: Path, force: bool = False) -> Path:
     Parameters
     ----------
     path : Path
-        The file; its ending is its format.
+        The file. The file extension selects the format.
     force : bool
         Whether an existing file may be replaced.
 
@@ -204,9 +205,9 @@ def check_structure(path: Path, force: bool = False) -> Path:
     Raises
     ------
     UnsupportedError
-        If MDAnalysis writes no format with this ending.
+        If MDAnalysis cannot write a format with this file extension.
     OSError
-        If the file exists and is not to be replaced, or cannot be made.
+        If the file exists and `force` is false, or it cannot be created.
     """
     _check_ending(path)
     check_target(path, force)

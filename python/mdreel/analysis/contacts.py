@@ -1,4 +1,4 @@
-"""Fraction of native contacts and number of contacts."""
+"""Fraction of native contacts, and number of contacts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.choices import ContactMethod, PairsCounted
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 
     Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
 
+Method = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
+"""Criterion for a contact of the reference, or "count" for the number of all contacts."""
+
+PairsCounted = Literal["unique", "all"]
+"""Pairs of atoms that can be contacts if the groups share atoms."""
+
 _SOFT = {"beta": 5.0, "lambda_constant": 1.8}
 
 
-class Contacts(OfTwoGroups):
-    """Fraction of native contacts Q of two groups, or the number of their contacts, over time.
+class Contacts(TwoGroupAnalysis):
+    """Fraction of native contacts Q between two groups, or the number of their contacts, over time.
 
     Parameters
     ----------
@@ -41,64 +48,65 @@ class Contacts(OfTwoGroups):
         The groups.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, or int, optional
         The groups in one or several references, each at the current frame of its Universe, with as many atoms as
-        `select`; or the number of a frame of the trajectory. Needed unless contacts are counted.
+        `select`; or the number of a frame of the trajectory. Required unless `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"}
-        When a contact of the reference is there: while the atoms are no farther apart than in the reference, by a
-        function that falls smoothly, or while they are no farther apart than `radius`. With ``"count"`` all pairs of
-        the groups that are no farther apart than `radius` count, and no reference is needed.
+        Criterion for a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in the
+        reference. With ``"soft_cut"``, the contact is weighted with a smooth function of the distance. With
+        ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within
+        `radius` are counted, and no reference is needed.
     radius : float
-        Up to which distance two atoms of the reference are in contact, Å.
+        Largest distance between two atoms in contact in the reference, Å.
     pbc : bool, optional
-        Whether the shortest image counts: in every frame and reference, all of which must have a cell, or in none. By
-        default where there is a cell, as with MDAnalysis.
+        Whether to use the shortest images. With True, every frame and reference must have a cell. By default, the
+        shortest images are used where there is a cell, as in MDAnalysis.
     pairs : {"unique", "all"}
-        Which pairs of atoms can be contacts. With ``"unique"`` each pair of different atoms counts once. With ``"all"``
-        each entry of the matrix of distances counts, as in MDAnalysis: where the groups share atoms, these count with
-        themselves, and each pair of them counts twice.
+        Pairs of atoms that can be contacts. With ``"unique"``, each pair of different atoms counts once. With
+        ``"all"``, each entry of the distance matrix counts, as in MDAnalysis: if the groups share atoms, these are in
+        contact with themselves, and each pair of them counts twice.
     kwargs : mapping, optional
-        Of ``"soft_cut"``: ``beta`` (5, Å^-1) and ``lambda_constant`` (1.8).
+        Parameters of ``"soft_cut"``: ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default 1.8).
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of `refgroup` must correspond to those of `select`: same masses, same order of names and
-        residues. False takes them in the order in which they come.
+        Whether the atoms of `refgroup` must correspond to those of `select`: same masses, and names and residues in
+        the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, 1 + n_references), float64
-        Frame, and Q of each reference. With ``"count"``: frame, and number of contacts.
+        Frame, and Q for each reference. With ``"count"``: frame, and number of contacts.
     n_initial_contacts : int
-        Contacts of the first reference, after `run` where that is a frame.
+        Number of contacts of the first reference. If the reference is a frame, this is known after `run`.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or cannot be understood.
+        If a group has no atoms, or a selection is not valid.
     MismatchError
-        If the radius is no length. If a reference has another number of atoms, or atoms that do not correspond to those
-        of the groups, or no contacts, or the method is unknown; with ``pbc=True`` if a reference, or when it is run a
-        frame, has no periodic cell. Unless `pbc` is false, if the cell spans no volume.
+        If the radius is not a valid length or the method is unknown. If a reference has another number of atoms, atoms
+        that do not correspond to those of the groups, or no contacts. With ``pbc=True``, if a reference or (in `run`) a
+        frame has no periodic cell. Unless `pbc` is false, if a cell has no volume.
 
     Warns
     -----
     RangeWarning
-        If contacts are counted beyond half the shortest lattice vector of the cell in a frame: a pair of atoms counts
-        once there, though several of its images may be in contact.
+        If contacts are counted beyond half the shortest lattice vector of the cell in a frame. There, a pair of atoms
+        counts once although several of its images may be in contact.
 
     Notes
     -----
-    The share of the contacts of a reference that is there; with ``"soft_cut"`` the mean of
-    ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as of
-    `MDAnalysis.analysis.contacts.Contacts`. Where the groups share atoms, MDAnalysis's Q has more contacts: an atom and
-    itself are always in contact (1/2 with ``"soft_cut"``), and pairs of these count twice; ``pairs="all"`` gives it.
-    Groups that share no atom have one Q. In float64; the peer's single precision can find a contact on the edge on
-    the other side of it. Only the pairs that are in contact in a reference are looked at; for counts, atoms are sorted
-    into cells.
+    Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"`` it is the mean of
+    ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, Q of MDAnalysis includes more contacts: each
+    shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
+    ``pairs="all"`` for this definition. For groups without shared atoms, both definitions agree. Arithmetic is float64;
+    in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are in contact in a
+    reference are evaluated; for counts, a cell list finds the pairs.
 
-    Memory: the result takes 8 bytes for each frame and column, and 16 more for number and time of each frame; contacts
-    of references 16 each.
+    Memory: the results take 8 bytes for each frame and column, and 16 bytes for number and time of each frame. Each
+    contact of a reference takes 16 bytes.
 
     Examples
     --------
@@ -150,12 +158,12 @@ class Contacts(OfTwoGroups):
 
     @property
     def quantity(self) -> str:
-        """What is computed: ``q``, or ``contacts``."""
+        """Computed quantity: ``q`` or ``contacts``."""
         return "contacts" if self._method == "count" else "q"
 
     @property
     def n_initial_contacts(self) -> int:
-        """Contacts of the first reference."""
+        """Number of contacts of the first reference."""
         return len(self._contacts[0][0]) if self._contacts else 0
 
     @property
@@ -167,7 +175,7 @@ class Contacts(OfTwoGroups):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what looks for contacts in a frame."""
+        """Return the computation that finds the contacts of each frame."""
         n_atoms = len(self.atoms)
         if self._method == "count":
             return contact_count(n_atoms, self._from, self._to, self._radius, self._pbc, self._is_unique)
@@ -181,14 +189,14 @@ class Contacts(OfTwoGroups):
         return native_contacts(n_atoms, self._contacts, measures[self._method], self._pbc)
 
     def conclude(self, tally: Tally) -> None:
-        """Put frame numbers before the values."""
+        """Store frame numbers and values, and warn of distances beyond the range of unique images."""
         self.results.timeseries = np.delete(tally.rows, 1, axis=1)
         if self._method == "count":
             what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
             warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the fraction of the first reference, or the number, over time."""
+        """Draw Q of the first reference, or the number of contacts, over time."""
         from mdreel.results.figure import time_series
 
         frames, values = self.results.timeseries[:, :2].T
@@ -196,7 +204,7 @@ class Contacts(OfTwoGroups):
         return time_series(self.times, values, label, title, ax, frames=frames.astype(np.int64))
 
     def _contacts_of(self, groups: "Groups") -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return the contacts of a reference: atoms, shape (n, 2), among those of the pass, and distances, Å."""
+        """Return the contacts of a reference: indices into the atoms read, shape (n, 2), and distances, Å."""
         sizes = [len(Selection.of(group, "refgroup").places) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
@@ -223,16 +231,16 @@ class Contacts(OfTwoGroups):
         cell: NDArray[np.float32] | None,
         atoms: Sequence[NDArray[np.integer]],
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return which atoms of the groups are in contact, and their distances, Å; see `_contacts_of`.
+        """Return the pairs of atoms in contact, and their distances, Å; see `_contacts_of`.
 
         Parameters
         ----------
         first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
             Positions of the groups in the reference, Å.
         cell : ndarray, shape (6,), float32, or None
-            The cell of the reference.
+            Cell of the reference.
         atoms : two ndarrays, shape (n_first,) and (n_second,), int
-            Which atoms of the reference the positions are of.
+            Atom indices of the groups in the reference.
         """
         if self._pbc and cell is None:
             raise MismatchError("the reference has no periodic cell: there are no shortest images")
@@ -247,15 +255,15 @@ class Contacts(OfTwoGroups):
 
 
 def _can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
-    """Whether pairs of the groups can be of an atom and itself, or the same ones."""
+    """Return whether a pair of the groups can be an atom with itself, or can occur twice."""
     n_atoms = sum(len(np.unique(group)) for group in (first, second))
     return n_atoms < len(first) + len(second) or len(np.union1d(first, second)) < n_atoms
 
 
 def _unique(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Return which pairs are of different atoms, each once in whichever order; in their order.
+    """Return the indices of the distinct pairs of different atoms, ascending; the order within a pair is ignored.
 
-    Pairs are the same if they are of the same atoms in the reference too, which may have other ones in each group.
+    Two pairs are the same only if they also have the same atoms in the reference, whose groups may share other atoms.
     """
     is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]
     sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
@@ -277,7 +285,7 @@ def _group_of(universe: "Universe", group: "str | AtomGroup") -> "AtomGroup":
 
 
 def _each(refgroup: "Groups | Sequence[Groups] | None") -> "Sequence[Groups]":
-    """Return the references, which may be one."""
+    """Return the references as a sequence, also if there is only one."""
     if refgroup is None:
         return ()
     first, *others = refgroup

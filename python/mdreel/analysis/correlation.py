@@ -1,4 +1,4 @@
-"""Autocorrelation, statistical inefficiency and block averages of time series."""
+"""Time autocorrelation, statistical inefficiency and block averages."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel.errors import MismatchError
 
 Legendre = Literal[1, 2]
-"""Of the cosine between two directions: itself, or (3 cos^2 - 1) / 2."""
+"""Order of the Legendre polynomial of the cosine between two directions: cos, or (3 cos^2 - 1) / 2."""
 
 
 def autocorrelation(
@@ -21,22 +21,22 @@ def autocorrelation(
     vectors: bool = False,
     legendre: Legendre | None = None,
 ) -> NDArray[np.float64]:
-    """Compute how a quantity is correlated with itself after a time.
+    """Return the autocorrelation function of a quantity.
 
     Parameters
     ----------
     timeseries : array_like, shape (n_frames, ...), float64
-        A quantity in frames at equal intervals, or several.
+        Values of one or several quantities in frames at equal intervals.
     max_lag : int, optional
-        Most frames between two values; by default all.
+        Largest lag in frames; by default the length of the series.
     normalize : bool
-        Whether it begins with 1.
+        Whether to divide by the value at lag 0.
     subtract_mean : bool
-        Whether deviations from the mean are correlated, as for fluctuations. Never of Legendre polynomials.
+        Whether to correlate deviations from the mean. Ignored for Legendre polynomials.
     vectors : bool
-        Whether the last axis has the coordinates of a vector: products of vectors are then scalar products.
+        Whether the last axis contains the coordinates of vectors, whose products are scalar products.
     legendre : {1, 2}, optional
-        Whether directions of vectors are correlated, by a Legendre polynomial of the cosine between them.
+        Correlate the directions of vectors, with the Legendre polynomial of this order of the cosine between them.
 
     Returns
     -------
@@ -46,12 +46,12 @@ def autocorrelation(
     Raises
     ------
     MismatchError
-        If there are no frames, values are not finite, a vector has no length, or the polynomial is unknown.
+        If there are no frames, values are not finite, a vector has length 0, or the polynomial is unknown.
 
     Notes
     -----
-    By Fourier transforms, padded so that nothing comes round (Wiener and Khinchin): n log n. The second polynomial
-    needs the correlations of the products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
+    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the cost grows as n log n. The second
+    polynomial is computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def autocorrelation(
     """
     values = np.asarray(timeseries, np.float64)
     if values.ndim == 0 or not len(values):
-        raise MismatchError("there are no frames")
+        raise MismatchError("the series has no frames: give at least one")
     if not np.isfinite(values).all():
         raise MismatchError(f"frame {int(np.argwhere(~np.isfinite(values))[0][0])} of the series is not finite")
     if legendre not in (None, 1, 2):
@@ -84,7 +84,7 @@ def autocorrelation(
 def _of_directions(values: NDArray[np.float64], legendre: Legendre, n_lags: int) -> NDArray[np.float64]:
     lengths = np.linalg.norm(values, axis=-1, keepdims=True)
     if not lengths.all():
-        raise MismatchError(f"frame {int(np.argwhere(lengths == 0)[0][0])} of the series has a vector without a length")
+        raise MismatchError(f"frame {int(np.argwhere(lengths == 0)[0][0])} of the series has a vector of length 0")
     directions = values / lengths
     if legendre == 1:
         first: NDArray[np.float64] = _products(directions, n_lags).sum(axis=-1)
@@ -95,7 +95,7 @@ def _of_directions(values: NDArray[np.float64], legendre: Legendre, n_lags: int)
 
 
 def _products(values: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
-    """Return mean products of values that many frames apart, shape (n_lags, ...)."""
+    """Return the mean products of values at each lag, shape (n_lags, ...)."""
     n_frames = len(values)
     length = fft_length(n_frames + n_lags - 1)
     transform = np.fft.rfft(values, length, axis=0)
@@ -105,7 +105,7 @@ def _products(values: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
 
 
 def fft_length(least: int) -> int:
-    """Return the next length whose Fourier transform is fast: with no prime factors above 5."""
+    """Return the smallest length of at least `least` that has no prime factors above 5, for fast transforms."""
     best = 1 << max(least - 1, 0).bit_length()
     fives = 1
     while fives < best:
@@ -119,27 +119,28 @@ def fft_length(least: int) -> int:
 
 
 def statistical_inefficiency(timeseries: ArrayLike) -> float:
-    """Estimate of how many frames one is independent: ``g = 1 + 2 tau``.
+    """Estimate the statistical inefficiency ``g = 1 + 2 tau`` of a series.
 
     Parameters
     ----------
     timeseries : array_like, shape (n_frames,), float64
-        A quantity in frames at equal intervals.
+        Values of one quantity in frames at equal intervals.
 
     Returns
     -------
     float
-        1 or more. The standard error of the mean is ``sqrt(g variance / n_frames)``.
+        The number of frames per independent sample, at least 1. The standard error of the mean is
+        ``sqrt(g variance / n_frames)``.
 
     Raises
     ------
     MismatchError
-        If it is not one quantity, or has no variance.
+        If the series has more than one quantity, or no variance.
 
     Notes
     -----
-    ``g = 1 + 2 sum_m (1 - m/N) C(m)``, up to where the normalised autocorrelation C first is not positive (Chodera et
-    al., J. Chem. Theory Comput. 3 (2007) 26). Frames that are g apart are independent.
+    The estimate is ``g = 1 + 2 sum_m (1 - m/N) C(m)``, summed until the normalised autocorrelation C is no longer
+    positive (Chodera et al., J. Chem. Theory Comput. 3 (2007) 26).
 
     Examples
     --------
@@ -151,7 +152,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     """
     values = _one_series(timeseries)
     if np.ptp(values) == 0:
-        raise MismatchError("a series that does not change has no statistical inefficiency")
+        raise MismatchError("a constant series has no statistical inefficiency")
     correlation = autocorrelation(values)
     positive = correlation > 0
     end = len(correlation) if positive.all() else int(np.argmin(positive))
@@ -161,18 +162,18 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class BlockAverages:
-    """Means of blocks, for blocks of growing length.
+    """Error estimates of a mean for blocks of increasing length.
 
     Attributes
     ----------
     lengths : ndarray, shape (n_lengths,), int64
-        Frames in a block.
+        Number of frames in a block.
     errors : ndarray, shape (n_lengths,), float64
-        Standard error of the mean, were blocks of this length independent. Where it no longer grows, they are.
+        Standard error of the mean if blocks of this length are independent. The estimate converges with the length.
     uncertainties : ndarray, shape (n_lengths,), float64
-        Standard error of that.
+        Standard error of `errors`.
     mean : float
-        The mean.
+        Mean of the series.
     """
 
     lengths: NDArray[np.int64]
@@ -182,27 +183,28 @@ class BlockAverages:
 
 
 def block_averages(timeseries: ArrayLike) -> BlockAverages:
-    """Estimate the error of a mean by cutting the series into blocks (Flyvbjerg and Petersen 1989).
+    """Estimate the error of a mean by block averaging (Flyvbjerg and Petersen 1989).
 
     Parameters
     ----------
     timeseries : array_like, shape (n_frames,), float64
-        A quantity in frames at equal intervals; 4 of them at least.
+        Values of one quantity in at least 4 frames at equal intervals.
 
     Returns
     -------
     BlockAverages
-        For blocks of 1, 2, 4, ... frames, as long as there are 4 of them. Frames that fill no block are left out of it.
+        Estimates for blocks of 1, 2, 4, ... frames, as long as there are at least 4 blocks. Frames at the end that do
+        not fill a block are left out.
 
     Raises
     ------
     MismatchError
-        If it is not one quantity, or has too few frames.
+        If the series has more than one quantity, or too few frames.
 
     Notes
     -----
-    ``error^2 = variance of the means of n blocks / (n - 1)``, uncertain by ``error / sqrt(2 (n - 1))`` (H. Flyvbjerg,
-    H. G. Petersen, J. Chem. Phys. 91 (1989) 461).
+    The estimate is ``error^2 = variance of the means of n blocks / (n - 1)``, with the uncertainty
+    ``error / sqrt(2 (n - 1))`` (H. Flyvbjerg, H. G. Petersen, J. Chem. Phys. 91 (1989) 461).
 
     Examples
     --------
@@ -213,7 +215,7 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
     """
     values = _one_series(timeseries)
     if len(values) < 4:
-        raise MismatchError(f"block averages need 4 frames at least, there are {len(values)}")
+        raise MismatchError(f"block averages need at least 4 frames, got {len(values)}")
     lengths, errors, uncertainties = [], [], []
     means, length = values, 1
     while len(means) >= 4:

@@ -1,4 +1,4 @@
-"""Number density on a grid."""
+"""Density of atoms on a grid."""
 
 from typing import TYPE_CHECKING
 
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 
 
 class DensityAnalysis(Analysis):
-    """How many atoms are in each bin of a grid, over all frames, and their density.
+    """Counts of atoms in the bins of a grid, and their mean density.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms, each once.
+        The atoms; each counts once.
     delta : float
         Width of a bin, Å.
     padding : float
-        How far the grid reaches beyond the atoms of the first frame of the trajectory, Å.
+        Margin of the grid around the atoms in the first frame of the trajectory, Å.
     gridcenter : array_like, shape (3,), float64, optional
-        The middle of the grid, Å, instead of one around the atoms; with `xdim`, `ydim` and `zdim`.
+        Centre of the grid, Å. Together with `xdim`, `ydim` and `zdim`, this replaces the grid around the atoms.
     xdim, ydim, zdim : float, optional
-        How long the grid is along each axis, Å.
+        Length of the grid along each axis, Å.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.counts : ndarray, shape (n_x, n_y, n_z), int64
-        Atoms in each bin, over all frames. Atoms outside of the grid are not counted.
+        Number of atoms in each bin, summed over all frames. Atoms outside the grid are not counted.
     results.density : MDAnalysis.analysis.density.Density
-        Mean number of atoms in each bin by its volume, Å^-3: ``.grid``, ``.edges``, ``.export("density.dx")``.
+        Mean number density in each bin, Å^-3; it has ``.grid``, ``.edges`` and ``.export("density.dx")``.
 
     Raises
     ------
     SelectionError
         If there are no atoms.
     MismatchError
-        If widths, lengths or middle mean nothing, or the grid is too fine.
+        If widths, lengths or the centre are not valid, or the grid is too fine.
 
     Notes
     -----
-    The grid is that of `MDAnalysis.analysis.density.DensityAnalysis`, made where a Universe is at its first frame, and
-    counts are equal: they are integers. Bins begin with their lower edge; the last ends with its upper edge as well. To
-    have a molecule in one place, centre it (``run(transformations=...)``), or give a trajectory that was superposed.
-    Memory does not grow with the number of frames: 8 bytes for each bin, and as many for each worker.
+    Grid and counts equal those of `MDAnalysis.analysis.density.DensityAnalysis` for a Universe at its first frame. A
+    bin includes its lower edge; the last bin also includes its upper edge. To keep a molecule in place, centre it
+    (``run(transformations=...)``), or use a superposed trajectory. Memory does not grow with the number of frames: it
+    takes 8 bytes for each bin, and the same for each worker.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class DensityAnalysis(Analysis):
             raise MismatchError(f"padding must be 0 Å or more, not {padding}")
         given = [gridcenter, xdim, ydim, zdim]
         if any(one is not None for one in given) and any(one is None for one in given):
-            raise MismatchError("a grid of one's own needs gridcenter, xdim, ydim and zdim")
+            raise MismatchError("a user-defined grid needs all of gridcenter, xdim, ydim and zdim")
         self._delta, self._padding = delta, padding
         self._extent: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         if gridcenter is not None:
@@ -105,23 +105,23 @@ class DensityAnalysis(Analysis):
         return Boundaries("atoms are counted where they lie, each on its own")
 
     def computation(self, source: Source) -> Computation:
-        """Return what counts; the grid is laid around the atoms now."""
+        """Return the computation that counts atoms, after laying the grid around the atoms of the first frame."""
         if self._extent is not None:
             low, high = self._extent
         else:
-            # float32 up to here, as in MDAnalysis, so that the edges are the same.
+            # MDAnalysis also computes the limits in float32, so the edges are the same.
             first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[0]
             low = (first.min(axis=0) - np.float32(self._padding)).astype(np.float64)
             high = (first.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
-            raise MismatchError(f"there is no grid from {low.tolist()} to {high.tolist()} Å: give it some padding")
+            raise MismatchError(f"a grid from {low.tolist()} to {high.tolist()} Å has no volume: give a larger padding")
         n_bins = np.ceil((high - low) / self._delta).astype(int)
         more = (n_bins * self._delta - (high - low)) / 2
         x, y, z = (np.linspace(*edge) for edge in zip(low - more, high + more, n_bins + 1, strict=True))
         return density(len(self.atoms), x, y, z)
 
     def conclude(self, tally: Tally) -> None:
-        """Divide counts by frames and volume."""
+        """Divide the counts by the number of frames and the volume of a bin."""
         from MDAnalysis.analysis.density import Density
 
         _, *edges = tally.arguments
@@ -133,7 +133,7 @@ class DensityAnalysis(Analysis):
         self.results.density = found
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the density as it is seen along the z axis: the mean of all bins that lie behind one another."""
+        """Draw the density averaged along the z axis."""
         from mdreel.results.grid_map import grid_map
 
         found = self.results.density

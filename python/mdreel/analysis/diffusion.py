@@ -7,26 +7,26 @@ from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError
 
-_FIRST, _LAST = 0.1, 0.9  # of the times, where nobody says
-_FEWEST = 4  # points: two for each half
+_FIRST, _LAST = 0.1, 0.9  # default range of the fit, as shares of the longest lag time
+_FEWEST = 4  # points, two for each half of the range
 
 
 @dataclass(frozen=True)
 class Diffusion:
-    """A line through mean square displacements.
+    """A diffusion coefficient with the fitted line.
 
     Attributes
     ----------
     coefficient : float
-        Diffusion coefficient, Å^2/ps; 1 of them is 1e-4 cm^2/s.
+        Diffusion coefficient, Å^2/ps (1 Å^2/ps = 1e-4 cm^2/s).
     error : float
-        How much those of the two halves of the range differ, Å^2/ps.
+        Difference between the coefficients of the two halves of the fitted range, Å^2/ps.
     slope : float
         Slope of the line, Å^2/ps.
     intercept : float
-        Its value at time 0, Å^2.
+        Intercept of the line, Å^2.
     begin, end : float
-        The range of times, ps.
+        Fitted range of lag times, ps.
     """
 
     coefficient: float
@@ -49,18 +49,18 @@ def diffusion_of(
     Parameters
     ----------
     times : ndarray, shape (n_lags,), float64
-        Times between the positions, ps.
+        Lag times, ps.
     displacements : ndarray, shape (n_lags,), float64
         Mean square displacements, Å^2.
     n_dimensions : int
-        How many coordinates they have.
+        Number of coordinates in the displacements.
     begin, end : float, optional
-        First and last time of the fit, ps; by default 10 and 90 % of the longest.
+        First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
 
     Returns
     -------
     Diffusion
-        ``D = slope / (2 n_dimensions)`` (Einstein 1905), by least squares.
+        ``D = slope / (2 n_dimensions)`` (Einstein 1905), from a least-squares fit.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def diffusion_of(
     end = _LAST * float(times[-1]) if end is None else end
     chosen = np.flatnonzero((times >= begin) & (times <= end))
     if len(chosen) < _FEWEST:
-        raise MismatchError(f"a line needs {_FEWEST} times from {begin:g} to {end:g} ps, there are {len(chosen)}")
+        raise MismatchError(f"the fit needs {_FEWEST} lag times from {begin:g} to {end:g} ps, got {len(chosen)}")
     x, y = times[chosen], displacements[chosen]
     half = len(x) // 2
     slope, intercept = np.polyfit(x, y, 1).tolist()

@@ -1,4 +1,4 @@
-"""Dihedral angles of four atoms each, and torsions of a protein."""
+"""Dihedral angles of groups of four atoms, and torsions of proteins."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
+Features = Literal["degrees", "cos_sin"]
+"""Representation of angles: degrees, or cosine and sine, which are continuous at 180 degrees."""
+
 
 class _Angles(Analysis):
     """Dihedral angles of quadruples of atoms."""
@@ -40,11 +43,11 @@ class _Angles(Analysis):
         return Boundaries("bonds are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
-        """Return what computes the angles of a frame."""
+        """Return the computation of the angles of each frame."""
         return dihedrals(len(self.atoms), self._quadruples, self._features == "cos_sin")
 
     def conclude(self, tally: Tally) -> None:
-        """Take the values as they are."""
+        """Store the angles."""
         self.results.angles = tally.values
 
     def _describe(self) -> str:
@@ -58,8 +61,8 @@ class Dihedral(_Angles):
     Parameters
     ----------
     atomgroups : sequence of MDAnalysis.AtomGroup
-        Groups of four atoms of one Universe; the angle is that between the planes of the first three and the last
-        three.
+        Groups of four atoms in the same Universe. The angle is that between the plane of the first three atoms and the
+        plane of the last three.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -73,15 +76,15 @@ class Dihedral(_Angles):
     SelectionError
         If there is no group.
     MismatchError
-        If a group has not four atoms, or groups are of several Universes.
+        If a group does not have four atoms, or groups are in different Universes.
 
     Notes
     -----
-    With bonds a, b and c from atom to atom, ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. Where a
-    frame has a cell, the shortest image of each bond counts. Four atoms of which three lie on one line have no angle:
-    that is an error.
+    For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
+    frame has a cell, the shortest image of each bond is used. If three of the four atoms are collinear, the angle is
+    undefined, which is an error.
 
-    Memory: the result takes 8 bytes for each angle and frame, and 16 for number and time of each frame.
+    Memory: the results take 8 bytes for each angle and frame, and 16 bytes for number and time of each frame.
 
     References
     ----------
@@ -103,13 +106,13 @@ class Dihedral(_Angles):
             raise SelectionError("there is no group of four atoms")
         for i, group in enumerate(atomgroups):
             if len(group) != 4:
-                raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle has four")
+                raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle needs four")
             if group.universe is not atomgroups[0].universe:
-                raise MismatchError(f"group {i} is of another Universe than group 0")
+                raise MismatchError(f"group {i} is in another Universe than group 0")
         super().__init__(atomgroups[0], np.stack([group.ix for group in atomgroups]), "degrees", trajectory)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw how often each angle has which value."""
+        """Draw the distribution of each angle."""
         from mdreel.results.angles import angle_map
 
         names = [f"group {i}" for i in range(len(self._quadruples))]
@@ -117,42 +120,42 @@ class Dihedral(_Angles):
 
 
 class Dihedrals(_Angles):
-    """Torsions of a protein as features: one angle, or cosine and sine, for each torsion and frame.
+    """Torsions of a protein in each frame, as angles or as cosine and sine.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        A protein, or some residues of it.
+        A protein, or some of its residues.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
-        Which torsions.
+        Kinds of torsions.
     features : {"degrees", "cos_sin"}
-        Angles in degrees, or the cosine and the sine of each.
+        Whether to return angles in degrees, or the cosine and the sine of each angle.
     complete : bool
-        Whether only residues count that have all of the torsions, as in Khoshlessan et al. (2018).
+        Whether to skip residues that lack some of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_features), float64
-        Residue after residue, and within each in the order of `kinds`: angles in degrees, from -180 to 180, or cosine
-        and sine of each.
+        Angles in degrees, from -180 to 180, or cosine and sine of each angle. Columns are ordered by residue and then
+        by `kinds`.
     names : list of str
-        What each column is: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
+        Names of the columns: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
     quadruples : ndarray, shape (n_torsions, 4), int64
-        The atoms of each torsion, indices in the Universe.
+        Universe indices of the atoms of each torsion.
 
     Raises
     ------
     SelectionError
-        If there is no such torsion.
+        If no residue has such a torsion.
     MismatchError
         If a kind or a feature is unknown.
 
     Notes
     -----
-    As of `Dihedral`. A torsion that a residue does not have, as phi at the beginning of a chain or chi1 of glycine, has
-    no column. Memory: the result takes 8 bytes for each feature and frame, and 16 for number and time of each frame.
+    See `Dihedral`. Torsions that a residue lacks, such as phi at the beginning of a chain or chi1 of glycine, have no
+    column. Memory: the results take 8 bytes for each feature and frame, and 16 bytes for number and time of each frame.
 
     Examples
     --------
@@ -177,24 +180,24 @@ class Dihedrals(_Angles):
 
     @property
     def features(self) -> Features:
-        """How the angles are told."""
+        """Representation of the angles: ``degrees`` or ``cos_sin``."""
         return self._features
 
     @property
     def quadruples(self) -> NDArray[np.int64]:
-        """The atoms of each torsion, indices in the Universe, shape (n_torsions, 4)."""
+        """Universe indices of the atoms of each torsion, shape (n_torsions, 4)."""
         return self._torsions.atoms
 
     @property
     def names(self) -> list[str]:
-        """What each column is."""
+        """Names of the columns."""
         names = self._torsions.names
         if self._features == "degrees":
             return names
         return [f"{function} {name}" for name in names for function in ("cos", "sin")]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw how often each torsion has which angle."""
+        """Draw the distribution of each torsion."""
         from mdreel.results.angles import angle_map
 
         angles = self.results.angles
@@ -204,12 +207,12 @@ class Dihedrals(_Angles):
 
 
 class Ramachandran(_Angles):
-    """The angles phi and psi of residues.
+    """Backbone torsions phi and psi of residues in each frame.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        A protein, or some residues of it. Residues without phi or psi are left out.
+        A protein, or some of its residues. Residues without phi or psi are left out.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -220,17 +223,17 @@ class Ramachandran(_Angles):
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
     residue_labels : list of str
-        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
 
     Raises
     ------
     SelectionError
-        If no residue has both.
+        If no residue has both torsions.
 
     Notes
     -----
-    As of `Dihedral`. Memory: the result takes 16 bytes for each residue and frame, and 16 for number and time of each
-    frame.
+    See `Dihedral`. Memory: the results take 16 bytes for each residue and frame, and 16 bytes for number and time of
+    each frame.
     """
 
     def __init__(self, atomgroup: "AtomGroup", *, trajectory: Trajectory | None = None) -> None:
@@ -240,16 +243,16 @@ class Ramachandran(_Angles):
 
     @property
     def residue_labels(self) -> list[str]:
-        """A label of each residue."""
+        """Label of each residue."""
         indices = np.array([residue.ix for residue in self.residues])
         return ResidueLabels.of(self.atomgroup.universe.residues[indices]).texts
 
     def conclude(self, tally: Tally) -> None:
-        """Pair the values."""
+        """Store the angles as pairs of phi and psi."""
         self.results.angles = tally.values.reshape(tally.n_frames, -1, 2)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw how often each pair of angles occurs, in all residues and frames."""
+        """Draw the joint distribution of phi and psi over all residues and frames."""
         from mdreel.results.angles import ramachandran
 
         return ramachandran(self.results.angles.reshape(-1, 2), title, ax)

@@ -1,4 +1,4 @@
-"""RMSD between all pairs of frames."""
+"""Matrix of the RMSD between all pairs of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class DistanceMatrix(Analysis):
-    """RMSD of each frame from each other frame ("2D RMSD"), by default after optimal superposition of each pair.
+    """RMSD between all pairs of frames ("2D RMSD"), by default after optimal superposition of each pair.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str
-        Atoms, in MDAnalysis's selection language.
+        The atoms, in MDAnalysis's selection language.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        How much each atom counts, both in the superposition and in the mean; their sum does not matter.
+        Weight of each atom in the superposition and in the mean. Weights are normalised.
     superposition : bool
-        Whether one frame of each pair is moved and rotated onto the other first.
+        Whether to superpose one frame of each pair on the other first.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -47,20 +47,20 @@ class DistanceMatrix(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection cannot be understood.
+        If there are no atoms, or the selection is not valid.
     MismatchError
-        If weights do not fit the atoms; in `run`, if a coordinate is not finite.
+        If weights do not fit the atoms. In `run`, if a coordinate is not finite.
 
     Notes
     -----
-    One pass reads the atoms of all frames; then each pair is compared once, with as many threads as the run had workers
-    here, as `mdreel.RMSD` compares a frame with its reference (QCP): the entry of frames i < j has the bits of the RMSD
-    of frame i from frame j, whichever the executor. Ctrl-C ends it.
+    One pass reads the atoms of all frames. Then threads on this machine compare each pair once, with the same algorithm
+    as `mdreel.RMSD` (QCP). The number of threads is that of the local workers of the run. For i < j, the entry is
+    bitwise identical to the RMSD of frame i from frame j, for every executor. Ctrl-C interrupts the comparison.
 
-    Memory: 8 bytes for each pair of frames, and 12 for each atom of each frame, four times while they are brought into
-    order: 10,000 frames take 0.8 GB, and 214 atoms of them another 0.1 GB. Take fewer frames with `step`.
+    Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
+    they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
-    MDAnalysis's `DistanceMatrix` compares frames as they are, unless its `metric` superposes them.
+    `DistanceMatrix` of MDAnalysis does not superpose frames, unless its `metric` does.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class DistanceMatrix(Analysis):
         self._superposition = superposition
 
     def columns(self) -> Sequence[Column]:
-        """Return nothing: each frame has a value for each other frame."""
+        """Return no columns, because a frame has a value for each other frame."""
         return []
 
     @property
@@ -95,13 +95,13 @@ class DistanceMatrix(Analysis):
         return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
 
     def computation(self, source: Source) -> Computation:
-        """Return what keeps the positions of a frame."""
+        """Return the computation that keeps the positions of each frame."""
         return kept_positions(len(self.atoms))
 
     def conclude(self, tally: Tally) -> None:
-        """Compare each frame with each."""
+        """Compute the RMSD of all pairs of frames."""
         n_frames, n_atoms = tally.n_frames, len(self.atoms)
-        # The core keeps two float32 in a number of a row.
+        # The core packs two float32 into each float64 of a row.
         positions = tally.values.view(np.float32)[:, : 3 * n_atoms].reshape(n_frames, n_atoms, 3)
         workers = np.unique(self._done().spans["worker"])
         n_workers = min(int((workers != COORDINATOR).sum()), Threads(None).n_workers)

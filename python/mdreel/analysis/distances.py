@@ -1,4 +1,4 @@
-"""Distance arrays between groups of atoms, and statistics of them."""
+"""Distances between all atoms of two groups, or from atoms to a reference."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
-from mdreel.analysis.base.two_groups import OfTwoGroups
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group, positions_at
 from mdreel.errors import MismatchError
@@ -20,55 +20,55 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class DistanceArray(OfTwoGroups):
-    """Distances of all atoms to all others, in each frame, or their mean, variance and contact frequency.
+class DistanceArray(TwoGroupAnalysis):
+    """Distances between all atoms of two groups in each frame, or their mean, variance and contact frequency.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms from which distances are measured.
+        The first group.
     other : MDAnalysis.AtomGroup, optional
-        The atoms to which they are measured, in the same frame; by default the same. If the groups share atoms, the
-        array has the distance 0 of each to itself, and each pair of these twice.
+        The second group; by default the first. If the groups share atoms, the array contains the distance 0 of each
+        shared atom to itself, and each pair of shared atoms twice.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
-        Instead of `other`, a structure that does not move: the positions of a group at `ref_frame`, or positions in Å.
+        A static structure instead of `other`: the positions of a group at `ref_frame`, or positions in Å.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     cutoff : float, optional
-        Distance in Å below which two atoms are in contact. With it no single distance is kept: memory does not grow
-        with the number of frames.
+        Distance in Å below which two atoms are in contact. With a cutoff, only averages are kept, so that memory does
+        not grow with the number of frames.
     pbc : bool
-        Whether the shortest image counts: every frame must have a cell then.
+        Whether to use the shortest images. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.distances : ndarray, shape (n_frames, n_atoms, n_other), float64
-        Without a cutoff: distances in the order of the groups, Å. They take 8 bytes for each pair and frame.
+        Without a cutoff: distances in the order of the groups, Å.
     results.mean : ndarray, shape (n_atoms, n_other), float64
         With a cutoff: mean distance, Å.
     results.variance : ndarray, shape (n_atoms, n_other), float64
-        With a cutoff: variance (of all frames, not of a sample), Å^2.
+        With a cutoff: population variance, Å^2.
     results.contact_frequency : ndarray, shape (n_atoms, n_other), float64
-        With a cutoff: share of the frames in which the distance is below it.
+        With a cutoff: fraction of frames with a distance below the cutoff.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is no length. If the other group is of another Universe, positions are no positions, or both
-        `other` and `reference` are given. When it is run: with ``pbc=True``, if a frame has no periodic cell.
+        If the cutoff is not a valid length, the groups are in different Universes, positions have a wrong shape, or
+        both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no periodic cell.
 
     Notes
     -----
-    ``|x_i - y_j|`` in float64. The distance array of Khoshlessan et al. (2017) is that of Cα atoms to their own
-    positions in the first frame: ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
-    2^-27 Å^2: means and variances have the same bits whichever the executor, with however many workers and blocks.
+    Distances ``|x_i - y_j|`` are float64. The distance array of Khoshlessan et al. (2017), from Cα atoms to their own
+    positions in the first frame, is ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
+    2^-27 Å^2, so means and variances are bitwise identical for every executor and any number of workers and blocks.
 
-    Memory: distances take 8 bytes for each pair and frame, which is the result. With a cutoff it does not grow with the
-    number of frames, beyond 16 bytes for number and time of each: 40 bytes for each pair, and 24 more for each worker.
+    Memory: distances take 8 bytes for each pair and frame. With a cutoff, results take 40 bytes for each pair, and 24
+    more for each worker; only 16 bytes for number and time of each frame grow with the number of frames.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class DistanceArray(OfTwoGroups):
 
     @property
     def other(self) -> "AtomGroup":
-        """The atoms to which they are measured, where that is no reference."""
+        """The second group; unused with a reference."""
         return self._second
 
     @property
@@ -115,14 +115,14 @@ class DistanceArray(OfTwoGroups):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what measures distances in a frame; the reference is read now."""
+        """Return the computation of the distances in each frame, after reading the reference."""
         to: NDArray[np.uint32] | NDArray[np.float64] = self._to
         if self._reference is not None:
             to = self._reference_positions(source)
         return distances(len(self.atoms), self._from, to, self._pbc, self._cutoff)
 
     def conclude(self, tally: Tally) -> None:
-        """Bring values, or sums, into the shape of the groups."""
+        """Reshape distances to the shape of the groups, or compute averages from sums."""
         _, first, second, _, cutoff = tally.arguments
         shape = (len(first), len(second))
         if cutoff is None:
@@ -142,7 +142,7 @@ class DistanceArray(OfTwoGroups):
         return pair_map(mean, "Mean distance (Å)", title, ax)
 
     def _reference_positions(self, source: Source) -> NDArray[np.float64]:
-        """Read the reference, shape (n_other, 3), Å."""
+        """Return the positions of the reference, shape (n_other, 3), Å."""
         if is_group(self._reference):
             is_of_source = self._reference.universe is self._first.universe and (
                 self._trajectory is None or self._reference == self._first
@@ -152,5 +152,5 @@ class DistanceArray(OfTwoGroups):
         if positions.ndim != 2 or positions.shape[1] != 3 or not len(positions):
             raise MismatchError(f"reference must have the shape (n, 3), got {positions.shape}")
         if not np.isfinite(positions).all():
-            raise MismatchError("reference has coordinates that are not finite")
+            raise MismatchError("reference must have finite coordinates")
         return positions

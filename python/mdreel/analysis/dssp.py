@@ -1,4 +1,4 @@
-"""Secondary structure of a protein after DSSP."""
+"""Secondary structure of proteins assigned by DSSP."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-_STATES: dict[DSSPMethod, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
-"""The states in the order in which the core numbers them."""
+Method = Literal["simplified", "kabsch-sander"]
+"""Three states, or the eight of Kabsch and Sander."""
+
+_STATES: dict[Method, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
+"""States in the numbering of the core."""
 
 _HELIX_AND_STRAND = 3
-"""The number of a residue that is both, of three states."""
+"""Number of a residue that is both helix and strand, in the three-state assignment."""
 
 
 class DSSP(Analysis):
@@ -35,66 +38,66 @@ class DSSP(Analysis):
     Parameters
     ----------
     atoms : MDAnalysis.Universe or AtomGroup
-        A protein, or what holds one: residues that MDAnalysis knows as protein are taken.
+        A system with a protein. The analysis uses the residues that MDAnalysis recognizes as protein.
     guess_hydrogens : bool
-        Whether hydrogens on N are placed where they should be; else those of the trajectory are taken.
+        Whether to place the hydrogens on N by geometry instead of using those of the trajectory.
     heavyatom_names : tuple of str
-        Names of N, CA, C and O, each one or several with blanks between them.
+        Names of N, CA, C and O. Each entry may list several names, separated by blanks.
     hydrogen_name : str
         Names of the hydrogen on N, as in a selection; used without `guess_hydrogens`.
     method : {"simplified", "kabsch-sander"}
-        Three states, exactly as MDAnalysis's `DSSP` gives them, or the eight of Kabsch and Sander.
+        Three states, exactly as in `DSSP` of MDAnalysis, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
-        Å. A chain ends in a frame where C is farther than this from the next N: 2.5 in the program of Kabsch and
-        Sander. By default chains end as the peers have them: with three states all residues are one chain, with eight
-        a chain ends where the segment does.
+        Largest distance in Å between C and the next N within a chain; a longer distance in a frame ends the chain. The
+        program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
+        form one chain, as in MDAnalysis; with eight states, chains end at segments, as in mdtraj.
     pbc : bool
-        Whether the shortest image counts, where a frame has a cell.
+        Whether to use the shortest images in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.dssp : ndarray, shape (n_frames, n_residues), str
-        The state of each residue, one character: ``-`` loop, ``H`` helix, ``E`` strand; with eight states ``H``
+        State of each residue as one character: ``-`` loop, ``H`` helix, ``E`` strand; with eight states ``H``
         α-helix, ``G`` 3₁₀-helix, ``I`` π-helix, ``E`` strand, ``B`` bridge, ``T`` turn, ``S`` bend.
     results.dssp_ndarray : ndarray, shape (n_frames, n_residues, n_states), bool
-        Whether the residue is in the state, in the order of `states`. Of three states, a residue may be in both a helix
-        and a strand, as with MDAnalysis; `results.dssp` calls it a helix.
+        Whether the residue is in the state, in the order of `states`. With three states, a residue may be both helix
+        and strand, as in MDAnalysis; it is then a helix in `results.dssp`.
     results.fraction : ndarray, shape (n_residues, n_states), float64
-        In what share of the frames `results.dssp` has the state.
+        Fraction of the frames with the state in `results.dssp`.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers, which repeat where there are several chains; see `residue_labels`.
+        Residue numbers, which are ambiguous if there are several chains; see `residue_labels`.
     states : tuple of str
-        The states: columns of `results.fraction`.
+        The states, which are the columns of `results.fraction`.
     residue_labels : list of str
-        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
 
     Raises
     ------
     SelectionError
-        If there is no protein, or no residue has a whole backbone.
+        If there is no protein, or no residue has a complete backbone.
     MismatchError
-        If the method is unknown, a name fits several atoms of a residue, or a residue has not the one hydrogen that it
-        should have. With three states, if a residue has not all of N, CA, C and O.
+        If the method is unknown, a name matches several atoms of a residue, or a residue has a wrong number of
+        hydrogens on N. With three states, if a residue lacks one of N, CA, C and O.
 
     Notes
     -----
-    C=O of one residue and N-H of another are bonded if the energy of their charges is below -0.5 kcal/mol [1]_:
-    ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. Turns are bonds from residue i to i + 3, 4 or 5, two
-    in a row make a helix; bonds that lay two residues beside each other make a bridge, bridges in a row a strand.
-    Proline gives no hydrogen.
+    C=O of one residue and N-H of another form a hydrogen bond if their electrostatic energy is below -0.5 kcal/mol
+    [1]_: ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. Bonds from residue i to i + 3, 4 or 5 are
+    turns, and two turns in a row form a helix. Bonds that place two residues side by side form a bridge, and
+    consecutive bridges form a strand. Proline is never a donor.
 
-    * ``"simplified"``: as PyDSSP [2]_ in MDAnalysis 2.11, where N and O are 5 Å apart at most; H is 1.01 Å from N, in
-      the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, single bridges strands.
-    * ``"kabsch-sander"``: as the program DSSP 2 and mdtraj, where CA are less than 9 Å apart, and of the bonds of N-H
-      the two strongest count; H is 1 Å from N, opposite to C=O of the residue before. Residues without a whole
-      backbone, which mdtraj calls ``NA``, are left out, and end a chain.
+    * ``"simplified"``: the assignment of PyDSSP [2]_ in MDAnalysis 2.11. N and O are at most 5 Å apart. H is 1.01 Å
+      from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are strands.
+    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
+      the two strongest bonds of each N-H count. H is 1 Å from N, antiparallel to C=O of the previous residue. Residues
+      without a complete backbone (``NA`` in mdtraj) are left out and end a chain.
 
-    In float64; in the peers' single precision a bond of -0.5 kcal/mol may come out on the other side.
+    Arithmetic is float64. In the single precision of the other programs, bonds close to -0.5 kcal/mol may differ.
 
-    Memory grows with the number of frames: while they are read, a residue takes 1 byte a frame; results take 4 for the
-    character, and 3 or 8 for the states, these twice while they are made.
+    Memory: while frames are read, 1 byte for each residue and frame. Results take 4 bytes for the character, and 3 or 8
+    bytes for the states (twice that while they are assembled).
 
     References
     ----------
@@ -148,22 +151,22 @@ class DSSP(Analysis):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states: columns of the fractions."""
+        """The states, which are the columns of `results.fraction`."""
         return tuple(_STATES[self._method])
 
     @property
     def alphas(self) -> "AtomGroup":
-        """CA of each residue."""
+        """CA atoms of the residues."""
         return self.atomgroup.universe.atoms[self._backbone.atoms[:, 1]]
 
     @property
     def labels(self) -> ResidueLabels:
-        """What tells the residues apart."""
+        """Labels of the residues."""
         return ResidueLabels.of(self._backbone.residues)
 
     @property
     def residue_labels(self) -> list[str]:
-        """A label of each residue."""
+        """Text label of each residue."""
         return self.labels.texts
 
     @property
@@ -175,30 +178,30 @@ class DSSP(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what assigns the states of a frame."""
+        """Return the computation that assigns the states of each frame."""
         is_simplified = self._method == "simplified"
         return secondary_structure(
             len(self.atoms), self._residues, self._hydrogens, is_simplified, self._longest_bond, self._pbc
         )
 
     def conclude(self, tally: Tally) -> None:
-        """Tell states by their characters."""
+        """Convert state numbers to characters, flags and fractions."""
         n_residues, n_states = len(self._backbone.atoms), len(self.states)
-        # The core keeps the states of eight residues in a number of a row.
+        # The core packs the states of eight residues into each float64 of a row.
         numbers = tally.values.view(np.uint8)[:, :n_residues]
         is_in = [numbers == state for state in range(n_states)]
-        told = self.states
+        characters = self.states
         if self._method == "simplified":
             both = numbers == _HELIX_AND_STRAND
             is_in[1:] = [one | both for one in is_in[1:]]
-            told = (*told, "H")
-        self.results.dssp = np.array(told)[numbers]
+            characters = (*characters, "H")
+        self.results.dssp = np.array(characters)[numbers]
         self.results.dssp_ndarray = np.stack(is_in, axis=-1)
         self.results.fraction = tally.counts.reshape(n_residues, n_states) / tally.n_frames
         self.results.resids = np.asarray(self._backbone.residues.resids, np.int64)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the state of each residue over time, in colours."""
+        """Draw the state of each residue over time."""
         from mdreel.results.state_map import state_map
 
         labels = self.labels

@@ -24,38 +24,38 @@ _N_VALUES = 4  # x, y, z and length
 
 
 class EndToEnd(Analysis):
-    """The vector from the first to the last atom of each chain, and its length, in each frame.
+    """Vector from the first to the last atom of each chain, and its length, in each frame.
 
     Parameters
     ----------
     chains : MDAnalysis.AtomGroup or sequence of MDAnalysis.AtomGroup
-        A chain, or several, each in the order of its atoms along the chain, as for MDAnalysis's `PersistenceLength`. Of
-        a chain only its first and last atom are read.
+        One or several chains, with atoms in the order along the chain, as for `PersistenceLength` of MDAnalysis. Only
+        the first and the last atom of each chain are read.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.vectors : ndarray, shape (n_frames, n_chains, 3), float64
-        From the first atom to the last, Å.
+        Vectors from the first to the last atom, Å.
     results.distances : ndarray, shape (n_frames, n_chains), float64
-        How long these are, Å.
+        Lengths of the vectors, Å.
 
     Raises
     ------
     SelectionError
         If there are no chains, or one has no atoms.
     MismatchError
-        If they are of several Universes.
+        If the chains are in different Universes.
 
     Notes
     -----
-    ``R = x_last - x_first``, in float64. Chains must be whole:
-    ``run(transformations=[mdreel.transformations.unwrap(...)])``. How long R remembers its direction:
-    ``autocorrelation(vectors, legendre=1)``.
+    Vectors ``R = x_last - x_first`` are float64. Chains must be whole; use
+    ``run(transformations=[mdreel.transformations.unwrap(...)])`` for broken chains. The orientational autocorrelation
+    of R is ``autocorrelation(vectors, legendre=1)``.
 
-    Memory: the result takes 32 bytes for each chain and frame, twice while vectors and distances are told apart, and 16
-    for number and time of each frame.
+    Memory: the results take 32 bytes for each chain and frame (twice that while they are assembled), and 16 bytes for
+    number and time of each frame.
 
     Examples
     --------
@@ -69,11 +69,11 @@ class EndToEnd(Analysis):
     def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
         chains = [chains] if is_group(chains) else chains
         if len(chains) == 0:
-            raise SelectionError("there is no chain")
+            raise SelectionError("there is no chain: give at least one")
         for number, chain in enumerate(chains):
             Selection.of(chain, f"chain {number}")
             if chain.universe is not chains[0].universe:
-                raise MismatchError(f"chain {number} is of another Universe than chain 0")
+                raise MismatchError(f"chain {number} is in another Universe than chain 0")
         ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
         super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
         self._molecules = np.unique(np.concatenate([chain.ix for chain in chains])).astype(np.uint32)
@@ -91,21 +91,21 @@ class EndToEnd(Analysis):
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """All atoms of the chains: their ends alone do not show whether a chain is whole."""
+        """Indices of all atoms of the chains, because the ends alone do not show whether a chain is whole."""
         return self._molecules
 
     def computation(self, source: Source) -> Computation:
-        """Return what computes the vectors of a frame."""
+        """Return the computation of the vectors in each frame."""
         return end_to_end(len(self.atoms), self._ends)
 
     def conclude(self, tally: Tally) -> None:
-        """Tell vectors from distances."""
+        """Store vectors and distances."""
         values = tally.values.reshape(-1, self.n_chains, _N_VALUES)
         self.results.vectors = np.ascontiguousarray(values[..., :3])
         self.results.distances = np.ascontiguousarray(values[..., 3])
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the distance over time; of several chains the mean."""
+        """Draw the distance over time, averaged over chains."""
         from mdreel.results.figure import time_series
 
         label = "End-to-end distance (Å)" if self.n_chains == 1 else "Mean end-to-end distance (Å)"

@@ -1,4 +1,4 @@
-"""Means and fluctuations from sums of displacements and of their squares."""
+"""Mean positions and fluctuations from sums of displacements."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,20 @@ def after_superposition(
     atoms: NDArray[np.uint32],
     universe: object,
 ) -> Computation:
-    """Return what adds up displacements of atoms after others were superposed.
+    """Return the computation that sums displacements of atoms after superposition of a group.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     fitted : ComparedAtoms
-        The atoms that are superposed, and on what.
+        The superposed atoms and their reference.
     wanted : ndarray, shape (n_wanted,), uint32
-        The atoms whose displacements are added up: indices, ascending.
+        Indices of the atoms whose displacements are summed, ascending.
     atoms : ndarray, shape (n_atoms,), uint32
-        All that are read: indices, ascending.
+        Indices of all atoms that are read, ascending.
     universe : MDAnalysis.Universe or None
-        The Universe whose own trajectory that is, if it is one.
+        The Universe that `source` belongs to; None for a separate trajectory.
     """
     structure = fitted.structure
     of_trajectory = structure.given is None and (structure.group is None or structure.group.universe is universe)
@@ -43,5 +43,5 @@ def means_and_fluctuations(tally: Tally) -> tuple[NDArray[np.float64], NDArray[n
     start = tally.arguments[-1]
     sums = tally.sums.reshape(-1, 4) / tally.n_frames
     displacement, square = sums[:, :3], sums[:, 3]
-    # What is left of a difference may lie below 0 by the rounding of the square.
+    # Rounding can make the difference slightly negative.
     return start + displacement, np.sqrt(np.maximum(square - (displacement**2).sum(axis=1), 0.0))

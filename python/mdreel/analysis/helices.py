@@ -1,4 +1,4 @@
-"""Eigenvalues of the distance matrices of helices."""
+"""Eigenvalues of distance matrices, which describe the shape and the arrangement of helices."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -26,37 +26,37 @@ class HelixEigenvalues(Analysis):
     Parameters
     ----------
     segments : sequence of MDAnalysis.AtomGroup
-        The segments, such as the Cα atoms of helices: two atoms at least in each, all of one Universe. `helices_of`
-        finds those of a protein.
+        The segments, such as the Cα atoms of helices, each with at least two atoms, all in the same Universe.
+        `helices_of` finds the helices of a protein.
     pairs : bool
-        Whether the distances from one segment to another are taken, for all pairs, instead of those within each.
+        Whether to use the distances between the segments of each pair instead of those within each segment.
     squared : bool
-        Whether distances are squared.
+        Whether to use squared distances.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.eigenvalues : ndarray, shape (n_frames, n_segments) or (n_frames, n_pairs), float64
-        In the order of the segments, or of `pairs`: Å, or Å^2 if distances are squared.
+        Eigenvalues in the order of the segments or of `pairs`, Å, or Å^2 with `squared`.
     pairs : list of (int, int)
-        Which segments each column is of: of one segment twice, or of two.
+        Segments of each column: the same segment twice, or two different segments.
 
     Raises
     ------
     SelectionError
         If there is no segment.
     MismatchError
-        If a segment has one atom only, segments are of several Universes, or there is one segment for pairs.
+        If a segment has only one atom, segments are in different Universes, or there is only one segment for pairs.
 
     Notes
     -----
-    Of one segment, the matrix is that of all distances ``M_ij = |x_i - x_j|``, or of their squares: the latter is
-    ``n 1' + 1 n' - 2 X X'`` with ``n_i = |x_i|^2``, of rank 5 at most, so that its eigenvalues are those of a matrix of
-    5 x 5, found in O(n) operations. Of two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
+    For one segment, the matrix contains all distances ``M_ij = |x_i - x_j|`` or their squares. The matrix of squares is
+    ``n 1' + 1 n' - 2 X X'`` with ``n_i = |x_i|^2``. Its rank is at most 5, so its eigenvalues are found from a 5 x 5
+    matrix in O(n) operations. For two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
     eigenvalue is the largest singular value of D [1]_.
 
-    Memory: the result takes 8 bytes for each segment, or pair, and frame, and 16 for number and time of each frame.
+    Memory: the results take 8 bytes for each segment or pair and frame, and 16 bytes for number and time of each frame.
 
     References
     ----------
@@ -82,10 +82,10 @@ class HelixEigenvalues(Analysis):
         trajectory: Trajectory | None = None,
     ) -> None:
         if len(segments) == 0:
-            raise SelectionError("there is no segment")
+            raise SelectionError("there is no segment: give at least one")
         for i, segment in enumerate(segments):
             if segment.universe is not segments[0].universe:
-                raise MismatchError(f"segment {i} is of another Universe than segment 0")
+                raise MismatchError(f"segment {i} is in another Universe than segment 0")
         every = segments[0].universe.atoms[np.concatenate([segment.ix for segment in segments])]
         super().__init__(every, trajectory)
         ends = np.cumsum([len(segment) for segment in segments])[:-1]
@@ -95,13 +95,13 @@ class HelixEigenvalues(Analysis):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Which segments each column is of."""
+        """Segments of each column."""
         numbers = range(len(self._segments))
         return list(combinations(numbers, 2)) if self._of_pairs else [(i, i) for i in numbers]
 
     @property
     def squared(self) -> bool:
-        """Whether distances are squared."""
+        """Whether squared distances are used."""
         return self._squared
 
     @property
@@ -110,11 +110,11 @@ class HelixEigenvalues(Analysis):
         return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return what computes the eigenvalues of a frame."""
+        """Return the computation of the eigenvalues of each frame."""
         return helix_eigenvalues(len(self.atoms), self._segments, self._of_pairs, self._squared)
 
     def conclude(self, tally: Tally) -> None:
-        """Take the values as they are."""
+        """Store the eigenvalues."""
         self.results.eigenvalues = tally.values
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
@@ -136,27 +136,27 @@ def helices_of(atomgroup: "AtomGroup", least: int = 4) -> list["AtomGroup"]:
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        A protein, with its backbone.
+        A protein with its backbone.
     least : int
-        Residues that a helix has at least.
+        Smallest number of residues in a helix.
 
     Returns
     -------
     list of MDAnalysis.AtomGroup
-        The Cα atoms of each helix: of consecutive residues that DSSP calls a helix.
+        The Cα atoms of each helix, which is a run of consecutive residues in the helix state.
 
     Raises
     ------
     SelectionError
-        If there is none.
+        If there is no helix.
     MismatchError
-        If a residue has no whole backbone.
+        If a residue has no complete backbone.
     UnsupportedError
-        If the trajectory of the Universe cannot be read by mdreel.
+        If mdreel cannot read the trajectory of the Universe.
 
     Notes
     -----
-    By `mdreel.DSSP`, of three states [1]_.
+    `mdreel.DSSP` assigns the states with its three-state method [1]_.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Hydrogen bonds by distance and angle."""
+"""Hydrogen bonds in each frame, and their lifetimes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,60 +20,60 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-_LEAST_DISTANCE = 1.0  # Å: no nearer acceptor counts
-_MOST_PAIRS = 32  # of groups in `between`: two bits of 64 each
+_LEAST_DISTANCE = 1.0  # Å between donor and acceptor
+_MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
 class HydrogenBondAnalysis(Analysis):
-    """Hydrogen bonds of each frame: donor, hydrogen and acceptor, their distance and angle.
+    """Hydrogen bonds in each frame, with their atoms, distance and angle.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
         The Universe.
     donors_sel, hydrogens_sel, acceptors_sel : str, optional
-        The atoms, in MDAnalysis's selection language. What is not given is found as MDAnalysis finds it: hydrogens and
-        acceptors by masses and charges, donors by bonds.
+        The atoms, in MDAnalysis's selection language. By default MDAnalysis guesses hydrogens and acceptors from masses
+        and charges, and donors from bonds.
     between : sequence of pairs of str, or a pair, optional
-        Only hydrogen bonds between the two selections of a pair.
+        Pairs of selections. Only hydrogen bonds between the two selections of a pair count.
     d_h_cutoff : float
-        With `donors_sel`, donor and hydrogen belong together up to this distance, Å, in the current frame of the
-        Universe.
+        With `donors_sel`, the largest distance between a donor and its hydrogen in the current frame of the Universe,
+        Å.
     d_a_cutoff : float
-        The longest distance of donor and acceptor, Å.
+        Largest distance between donor and acceptor, Å.
     d_h_a_angle_cutoff : float
-        What the angle of donor, hydrogen and acceptor exceeds, degrees.
+        Lower limit of the angle between donor, hydrogen and acceptor, degrees.
     update_selections : bool
-        Must be False: every frame needs the same atoms.
+        Must be False, because every frame needs the same atoms.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made of a topology alone is enough then, unless
-        selections need positions.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
+        unless selections need positions.
 
     Attributes
     ----------
     results.hbonds : ndarray, shape (n_hbonds, 6), float64
-        Frame; indices of donor, hydrogen and acceptor; distance of donor and acceptor (Å); angle (degrees). In the
-        order of the frames; within a frame, in that of donors and acceptors.
+        Frame; indices of donor, hydrogen and acceptor; distance between donor and acceptor (Å); angle (degrees). Rows
+        are ordered by frame, then by donor and acceptor.
 
     Raises
     ------
     SelectionError
-        If there are no donors, hydrogens or acceptors, or they cannot be found.
+        If there are no donors, hydrogens or acceptors, or they cannot be guessed.
     MismatchError
-        If a criterion is no distance or angle, or no hydrogen bond can meet it, or `between` has no pairs.
+        If a criterion is not a valid distance or angle, no hydrogen bond can meet it, or `between` has no pairs.
     UnsupportedError
-        If selections are to be updated, or `between` has more than 32 pairs.
+        If `update_selections` is true, or `between` has more than 32 pairs.
 
     Notes
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
-    `d_h_a_angle_cutoff`, as of `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The shortest image counts
-    where a frame has a cell, in float64; the peer computes distances in single precision, and may see a bond on the
-    edge on the other side of it. Atoms are sorted into cells: a frame takes time for each atom and what is near it.
+    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The shortest image is used if
+    a frame has a cell. Arithmetic is float64; in the single precision of MDAnalysis, bonds at the cutoff may differ. A
+    cell list finds the pairs, so the time for a frame grows linearly with the number of atoms.
 
-    Memory: the result takes 48 bytes for each hydrogen bond, twice while it is put together, and 16 for number and time
-    of each frame; it has the same bits whichever the executor, with however many workers and blocks. `lifetime` takes
-    about 50 for each bond beside.
+    Memory: the results take 48 bytes for each hydrogen bond (twice that while they are assembled), and 16 bytes for
+    number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical
+    for every executor and any number of workers and blocks.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class HydrogenBondAnalysis(Analysis):
         trajectory: Trajectory | None = None,
     ) -> None:
         if update_selections:
-            raise UnsupportedError("selections cannot be updated: every frame needs the same atoms")
+            raise UnsupportedError("update_selections must be False: every frame needs the same atoms")
         if between is not None and not len(between):
             raise MismatchError("between has no pairs of selections")
         d_h_cutoff = check_length("d_h_cutoff", d_h_cutoff, empty=0.5, doubtful=0.9)
@@ -109,12 +109,12 @@ class HydrogenBondAnalysis(Analysis):
             check_angle("d_h_a_angle_cutoff", d_h_a_angle_cutoff),
         )
         found = _found(universe, donors_sel, hydrogens_sel, acceptors_sel, between, d_h_cutoff)
-        # It says what it has found in no other way.
+        # MDAnalysis has no public attributes for these groups.
         groups = (found._donors, found._hydrogens, found._acceptors)  # noqa: SLF001
         indices = [np.asarray(atoms.ix) for atoms in groups]
         self._masks = _masks_of(found.between_ags, indices[0], indices[2])
         if self._masks is not None:
-            # Who has nobody on the other side is not read.
+            # Skip donors and acceptors without a possible partner.
             sides = zip(self._masks, self._masks[::-1], strict=True)
             of_donors, of_acceptors = ((own & np.bitwise_or.reduce(other)) != 0 for own, other in sides)
             indices = [indices[0][of_donors], indices[1][of_donors], indices[2][of_acceptors]]
@@ -134,32 +134,32 @@ class HydrogenBondAnalysis(Analysis):
         return Boundaries("distances and angles are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
-        """Return what looks for hydrogen bonds in a frame."""
+        """Return the computation that finds the hydrogen bonds of each frame."""
         return hydrogen_bonds(len(self.atoms), self._donors, self._acceptors, self._masks, *self._criteria)
 
     def conclude(self, tally: Tally) -> None:
-        """Give atoms their indices in the Universe."""
+        """Store the hydrogen bonds with the Universe indices of their atoms."""
         hbonds = tally.records
         hbonds[:, 1:4] = self.atoms[hbonds[:, 1:4].astype(np.intp)]
         self.results.hbonds = hbonds
 
     @property
     def interval(self) -> float:
-        """Mean time from one of the frames that were analysed to the next, ps; 0 of a single frame."""
+        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
         times = self.times
         return float(times[-1] - times[0]) / max(len(times) - 1, 1)
 
     def count_by_time(self) -> NDArray[np.int64]:
-        """Return the number of hydrogen bonds of each frame, shape (n_frames,), int64."""
+        """Return the number of hydrogen bonds in each frame, shape (n_frames,), int64."""
         return np.bincount(self._places(), minlength=self.n_frames)
 
     def count_by_type(self) -> NDArray[np.str_]:
-        """Return how often each kind of donor and acceptor is bonded.
+        """Return the number of hydrogen bonds for each type of donor and acceptor.
 
         Returns
         -------
         ndarray, shape (n_types, 3), str
-            Residue and type of the donor, ``name:type``, those of the acceptor, and the number.
+            Residue name and atom type of the donor as ``name:type``, those of the acceptor, and the count.
         """
         sides = [self._universe.atoms[self.results.hbonds[:, side].astype(np.intp)] for side in (1, 3)]
         names = [np.char.add(np.char.add(_resnames(atoms), ":"), np.asarray(atoms.types, str)) for atoms in sides]
@@ -167,12 +167,12 @@ class HydrogenBondAnalysis(Analysis):
         return np.concatenate([types, counts[:, None].astype(str)], axis=1)
 
     def count_by_ids(self) -> NDArray[np.int64]:
-        """Return how often each hydrogen bond is there.
+        """Return the number of frames in which each hydrogen bond occurs.
 
         Returns
         -------
         ndarray, shape (n_bonds, 4), int64
-            Identifiers of donor, hydrogen and acceptor, and the number of frames; the most frequent first.
+            Identifiers of donor, hydrogen and acceptor, and the number of frames, most frequent first.
         """
         ids = np.asarray(self._universe.atoms.ids, np.int64)[self.results.hbonds[:, 1:4].astype(np.intp)]
         bonds, counts = np.unique(ids, axis=0, return_counts=True)
@@ -180,33 +180,34 @@ class HydrogenBondAnalysis(Analysis):
         return np.concatenate([bonds, counts[:, None]], axis=1)[order]
 
     def lifetime(self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0) -> NDArray[np.float64]:
-        """Compute which share of the hydrogen bonds of a frame is there in all frames up to a later one.
+        """Return the survival function of the hydrogen bonds.
 
         Parameters
         ----------
         tau_max : int
-            Most frames from the first to the last of a window; frames are those that were analysed.
+            Longest window, in analysed frames.
         window_step : int
-            Frames from the beginning of a window to that of the next.
+            Number of frames between the starts of consecutive windows.
         intermittency : int
-            For how many frames in a row a bond may be away that comes back.
+            Largest number of consecutive frames in which a bond may be absent and still count as continuous.
 
         Returns
         -------
         ndarray, shape (2, tau_max + 1), float64
-            Frames between, from 0 to `tau_max`, and the shares, the first of which is 1; NaN where no window is as
-            long that has a bond in it.
+            Lags from 0 to `tau_max` in frames, and the fractions of surviving bonds, beginning with 1. The fraction is
+            NaN if no window of this length contains a bond.
 
         Raises
         ------
         MismatchError
-            If `tau_max` is more than the number of frames, or a number means nothing.
+            If `tau_max` is larger than the number of frames, or a number is out of range.
 
         Notes
         -----
-        ``C(tau) = mean_t N(t, t + tau) / N(t)``: of N(t) bonds of frame t those that are in all frames up to t + tau
-        [1]_ [2]_. Bonds are the same while hydrogen and acceptor are. Time grows with the number of bonds that were
-        found, not with that of pairs; about 50 bytes for each are taken meanwhile.
+        The function is ``C(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of bonds in frame t, and
+        N(t, t + tau) the number of those that exist in all frames up to t + tau [1]_ [2]_. A bond is identified by its
+        hydrogen and acceptor. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
+        with the number of pairs.
 
         References
         ----------
@@ -234,7 +235,7 @@ class HydrogenBondAnalysis(Analysis):
         ax: "Axes | None" = None,
         title: str | None = None,
     ) -> "Figure":
-        """Draw which share of the hydrogen bonds is still there after a time; parameters as of `lifetime`, `plot`."""
+        """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
         from mdreel.results.curve import curve
 
         taus, shares = self.lifetime(tau_max, window_step, intermittency)
@@ -244,7 +245,7 @@ class HydrogenBondAnalysis(Analysis):
         return curve(times, shares[known], "Time (ps)", "Hydrogen bonds still there", title, ax)
 
     def _places(self) -> NDArray[np.int64]:
-        """Return which of the frames that were analysed each hydrogen bond is in, from 0."""
+        """Return the index of the analysed frame of each hydrogen bond."""
         frames = self.frames
         order = np.argsort(frames)
         places: NDArray[np.int64] = order[np.searchsorted(frames, self.results.hbonds[:, 0], sorter=order)]
@@ -263,7 +264,7 @@ def _found(
     between: Any,
     d_h_cutoff: float,
 ) -> Any:
-    """Have MDAnalysis find the atoms."""
+    """Return MDAnalysis's analysis, which selects or guesses the atoms."""
     from MDAnalysis.analysis.hydrogenbonds.hbond_analysis import HydrogenBondAnalysis as Finder
     from MDAnalysis.exceptions import NoDataError
     from MDAnalysis.exceptions import SelectionError as Misunderstood
@@ -271,7 +272,7 @@ def _found(
     needs_positions = donors is not None
     if not hasattr(universe, "trajectory"):
         if needs_positions:
-            message = "donors_sel pairs donors and hydrogens by distance: load a structure into the Universe for that"
+            message = "donors_sel pairs donors and hydrogens by distance: load a structure into the Universe"
             raise MismatchError(message)
         universe = _with_trajectory(universe)
     try:
@@ -281,7 +282,7 @@ def _found(
 
 
 def _with_trajectory(universe: "Universe") -> "Universe":
-    """Return the Universe with a frame, which MDAnalysis's analyses ask for."""
+    """Return the Universe with a dummy frame, which analyses of MDAnalysis require."""
     import MDAnalysis
 
     positions = np.zeros((1, len(universe.atoms), 3), np.float32)
@@ -293,7 +294,7 @@ def _masks_of(
     donors: NDArray[np.int64],
     acceptors: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
-    """Return masks of donors and acceptors that share a bit where they are on two sides of a pair."""
+    """Return bit masks of donors and acceptors, which share a bit if they are on different sides of a pair."""
     if between is None:
         return None
     if len(between) > _MOST_PAIRS:

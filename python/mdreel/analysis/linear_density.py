@@ -1,4 +1,4 @@
-"""Mass and charge density profiles along the axes."""
+"""Density profiles of mass and charge along the axes."""
 
 from typing import TYPE_CHECKING
 
@@ -20,59 +20,62 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
+Grouping = Literal["atoms", "residues", "segments", "fragments"]
+"""Compounds whose mass and charge are placed at their centre of mass."""
+
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
 _PER_AVOGADRO = 1 / 0.602214076
-"""g/cm^3 in 1 u/Å^3, and mol/cm^3 in 1/Å^3: the Avogadro constant of the SI, times 1e-24."""
+"""Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""
 
 
 class LinearDensity(Analysis):
-    """Profiles of the density of mass and charge along x, y and z, and how far they deviate from frame to frame.
+    """Density profiles of mass and charge along x, y and z, and their standard deviations over frames.
 
     Parameters
     ----------
     select : MDAnalysis.AtomGroup
-        The atoms, each of which counts once.
+        The atoms; each counts once.
     grouping : {"atoms", "residues", "segments", "fragments"}
-        Whether mass and charge are where each atom is, or where the centre of mass is of those atoms of the group that
-        are of one residue, segment or fragment.
+        Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
+        segment or fragment.
     binsize : float
-        About how wide a bin is, Å.
+        Approximate width of a bin, Å.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.x.mass_density, results.x.mass_density_stddev : ndarray, shape (n_bins,), float64
-        Mean over frames, and standard deviation (of all frames, not of a sample), g/cm^3.
+        Mean over frames and population standard deviation of the mass density, g/cm^3.
     results.x.charge_density, results.x.charge_density_stddev : ndarray, shape (n_bins,), float64
-        The same of charge, e mol/cm^3. They are not there where the topology has no charges.
+        Mean and standard deviation of the charge density, e mol/cm^3. Absent if the topology has no charges.
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
-        Edges of the bins, Å: the same along all axes, up to the longest.
+        Edges of the bins, Å. They are the same for all axes and cover the longest.
     results.x.slice_volume : float
-        The volume by which what is in a bin is divided, Å^3.
+        Volume of a bin, Å^3.
     results.x.dim : int
-        Which axis this is: 0, and 1 and 2 in ``results.y`` and ``results.z``.
+        Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, the topology has no masses, or no bonds to find fragments by.
+        If there are no atoms, the topology has no masses, or it lacks the bonds that define fragments.
     MismatchError
-        If `grouping` is unknown, the first frame of the trajectory has no cell, or bins are wider than that.
+        If `grouping` is unknown, the first frame of the trajectory has no cell, or bins are wider than the cell.
 
     Notes
     -----
-    What `MDAnalysis.analysis.lineardensity.LinearDensity` gives, in float64. Each frame needs to have a periodic cell,
-    into which atoms, or centres of mass, are moved as images. Bins and volumes are those of the first frame of the
-    trajectory: what lies beyond the last edge, in a cell that has grown, is not counted. Compounds are taken as they
-    are: make them whole before (``run(transformations=[unwrap(...)])``), if the engine broke them.
+    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, in float64. Each frame needs a periodic cell,
+    into which atoms or centres of mass are wrapped. Bins and volumes are those of the first frame of the trajectory. If
+    the cell grows, atoms beyond the last edge are not counted. Broken compounds must be made whole first
+    (``run(transformations=[unwrap(...)])``).
 
-    In a triclinic cell, whose faces are not across the axes, atoms are moved into the brick of its diagonal instead,
-    images of which fill space as well: no atom is left out, and volumes are right. MDAnalysis takes the product of the
-    lengths of the cell for its volume there, and leaves out atoms that lie beyond a length or below 0.
+    In a triclinic cell, atoms are wrapped into the rectangular box of the cell's diagonal, whose images also fill
+    space. No atom is left out, and volumes are correct. MDAnalysis instead uses the product of the cell lengths as the
+    volume, and leaves out atoms that lie beyond a length or below 0.
 
-    Sums over frames are exact: results have the same bits whichever the executor, with however many workers and blocks.
-    Memory does not grow with the number of frames, beyond 16 bytes for number and time of each.
+    Sums over frames are exact, so results are bitwise identical for every executor and any number of workers and
+    blocks. Memory does not grow with the number of frames, except for 16 bytes for number and time of each frame.
 
     Examples
     --------
@@ -116,17 +119,17 @@ class LinearDensity(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what adds up the densities of a frame; bins are laid along the axes now."""
+        """Return the computation that sums the densities, after laying the bins in the first cell."""
         lengths = self._lengths(source)
         n_bins = (lengths // np.float32(self._binsize)).astype(int)
         if n_bins.min() < 1:
-            raise MismatchError(f"there are no bins of {self._binsize:g} Å along {lengths.tolist()} Å")
+            raise MismatchError(f"bins of {self._binsize:g} Å do not fit into a cell of {lengths.tolist()} Å")
         edges = np.linspace(0.0, float(lengths.max()), n_bins.max() + 1)
         per_slice = _PER_AVOGADRO * n_bins / np.prod(lengths, dtype=np.float64)
         return linear_density(self._masses, self._charges, self._labels, edges, per_slice.tolist())
 
     def conclude(self, tally: Tally) -> None:
-        """Make means and deviations of the sums."""
+        """Compute means and standard deviations from the sums."""
         *_, edges, per_slice = tally.arguments
         means = (tally.sums / tally.n_frames).reshape(3, len(edges) - 1, 2, 2)
         for dim, axis in enumerate("xyz"):
@@ -138,29 +141,29 @@ class LinearDensity(Analysis):
             self.results[axis] = found
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the density of mass along z, with its deviation as a band."""
+        """Draw the mass density along z, with its standard deviation as a band."""
         from mdreel.results.curve import curve
 
         along = self.results.z
-        # The cell may be shorter here than along the other axes.
+        # The bins cover the longest axis, so the last ones along z may be empty.
         n_bins = int(np.flatnonzero(along.mass_density).max(initial=0)) + 1
         middles = (along.hist_bin_edges[1:] + along.hist_bin_edges[:-1]) / 2
         mean, deviation = along.mass_density[:n_bins], along.mass_density_stddev[:n_bins]
         return curve(middles[:n_bins], mean, "z (Å)", "Mass density (g/cm³)", title, ax, spread=deviation)
 
     def _lengths(self, source: Source) -> NDArray[np.float32]:
-        """Return how long the brick of the diagonal of the first cell is along the axes, Å."""
+        """Return the lengths of the rectangular box of the first cell's diagonal, Å."""
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
         first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1])
         lengths = np.diagonal(triclinic_vectors(first.dimensions[0])) if first.has_cell[0] else np.zeros(3)
         if not (lengths > 0).all():
-            raise MismatchError("frame 0 has no periodic cell: there are no slabs across it")
+            raise MismatchError("frame 0 has no periodic cell, which the analysis needs for its bins")
         return lengths.astype(np.float32)
 
 
 def _labels(atoms: "AtomGroup", grouping: Grouping) -> NDArray[np.uint32]:
-    """Number residues, segments or fragments from 0, shape (n_atoms,)."""
+    """Return the number of the residue, segment or fragment of each atom, from 0, shape (n_atoms,)."""
     try:
         numbers = getattr(atoms, _NUMBERS[grouping])
     except AttributeError as error:

@@ -1,4 +1,4 @@
-"""Mean square displacement by the Einstein relation."""
+"""Mean square displacement as a function of the lag time."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,57 +27,57 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _AXES = {"x": [0], "y": [1], "z": [2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "xyz": [0, 1, 2]}
-_CHUNK = 8 << 20  # bytes of coordinates that are transformed at a time
+_CHUNK = 8 << 20  # bytes of coordinates that are processed at a time
 
 
 class EinsteinMSD(Analysis):
-    """Mean square displacements of particles for each time that passes, averaged over all times at which it begins.
+    """Mean square displacements of particles for each lag time, averaged over all time origins.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The particles.
     msd_type : {"xyz", "xy", "xz", "yz", "x", "y", "z"}
-        Which coordinates count.
+        Coordinates that count.
     fft : bool
-        Whether it is computed by Fourier transforms, in a time that grows as n log n with the number of frames; else
-        pair by pair, which is faster for a small `max_lag`.
+        Whether to use Fourier transforms, whose cost grows as n log n with the number of frames. The direct
+        computation is faster for a small `max_lag`.
     max_lag : int, optional
-        Most frames between two positions; by default all.
+        Largest lag in frames; by default the length of the trajectory.
     nojump : {"lattice", "toroidal"}, optional
-        How jumps across boundaries are undone, atom by atom; see `mdreel.transformations.nojump`. Works on every
-        executor. By default positions are taken as they are: they must not be wrapped, and a `JumpWarning` says so
-        where they are.
+        Scheme for undoing jumps across cell boundaries, atom by atom; see `mdreel.transformations.nojump`. It works
+        with every executor. By default, positions are used without changes and must not be wrapped; a `JumpWarning`
+        reports wrapped positions.
     per_particle : bool
-        Whether the displacements of each particle are kept.
+        Whether to keep the displacements of each particle.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_lags,), float64
-        Mean square displacement of all particles, Å^2.
+        Mean square displacement, averaged over all particles, Å^2.
     results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
-        That of each particle, in the order of the group, Å^2; not there without `per_particle`.
+        With `per_particle`: mean square displacement of each particle, in the order of the group, Å^2.
     results.delta_t_values : ndarray, shape (n_lags,), float64
-        Times between the positions, ps.
+        Lag times, ps.
 
     Raises
     ------
     SelectionError
         If there are no atoms.
     MismatchError
-        If `msd_type` or `max_lag` mean nothing. When it is run: if frames are not as far from one another in time, or
-        one has no cell where jumps are to be undone.
+        If `msd_type` or `max_lag` is not valid. In `run`, if frames are not at equal intervals in time, or a frame has
+        no cell and `nojump` is given.
 
     Notes
     -----
-    ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for windows of m of N frames. By Fourier transforms it is a sum of
-    squares less twice an autocorrelation (Calandrini et al., Collection SFN 12 (2011) 201), of positions about the mean
-    of each particle, in float64.
+    The displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for a lag of m out of N frames. With Fourier
+    transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
+    (2011) 201), from float64 positions relative to the mean position of each particle.
 
-    Memory: positions take 12 bytes for each atom and frame until the end, number, time and cell of each frame 40, and
-    the displacements of each particle 8 for each lag; 8 MB and what a transform takes for each worker.
+    Memory: positions take 12 bytes for each atom and frame; number, time and cell take 40 bytes for each frame. The
+    displacements of each particle take 8 bytes for each lag. Each worker takes 8 MB and the memory of a transform.
 
     Examples
     --------
@@ -113,11 +113,11 @@ class EinsteinMSD(Analysis):
 
     @property
     def n_dimensions(self) -> int:
-        """How many coordinates count."""
+        """Number of coordinates that count."""
         return len(self._axes)
 
     def columns(self) -> Sequence[Column]:
-        """Return the mean square displacement over the lag time, ps."""
+        """Return columns of lag time and mean square displacement."""
         values = Column("msd", "Å^2", self.results.timeseries)
         return [Column("lag_time", "ps", self.results.delta_t_values), values]
 
@@ -131,15 +131,15 @@ class EinsteinMSD(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what keeps positions."""
+        """Return the computation that keeps the positions of each frame."""
         return kept_positions(len(self.atoms))
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames: it does."""
+        """Whether a run keeps the positions of all frames; always true here."""
         return True
 
-    def jump_in(self, tally: Tally) -> Jump | None:
+    def find_kept_jump(self, tally: Tally) -> Jump | None:
         """Return the first jump of a particle in the positions of all frames."""
         frames, n_numbers = tally.values.view(np.float32), 3 * len(self.atoms)
 
@@ -149,7 +149,7 @@ class EinsteinMSD(Analysis):
         return find_jump_in(frames[:, :n_numbers], cell_of)
 
     def conclude(self, tally: Tally) -> None:
-        """Compute displacements of all particles, some at a time."""
+        """Compute the displacements of all particles in chunks."""
         self.results.delta_t_values = self._lags(tally.rows[:, 1])
         n_lags = len(self.results.delta_t_values)
         frames = tally.values.view(np.float32)
@@ -166,39 +166,39 @@ class EinsteinMSD(Analysis):
             self.results.msds_by_particle = each[:, self._selection.places]
 
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
-        """Fit a line; see `diffusion_of`."""
+        """Return the diffusion coefficient from a linear fit; see `diffusion_of`."""
         self._done()
         return diffusion_of(self.results.delta_t_values, self.results.timeseries, self.n_dimensions, begin, end)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the displacements, and the line that is fitted."""
+        """Draw the displacements and the fitted line."""
         from mdreel.results.msd import msd_figure
 
         times, values = self.results.delta_t_values, self.results.timeseries
         try:
             fit = self.diffusion()
-        except MismatchError:  # too short for a line
+        except MismatchError:  # the series is too short for a fit
             return msd_figure(times, values, title=title, ax=ax)
         line = (fit.slope, fit.intercept, fit.begin, fit.end)
         label = f"D = ({fit.coefficient * 10:.3g} ± {fit.error * 10:.1g}) × 10⁻⁵ cm²/s"
         return msd_figure(times, values, line, label, title, ax)
 
     def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the times that pass, which must be alike from frame to frame."""
+        """Return the lag times, after checking that frames are at equal intervals."""
         most = len(times) - 1
         n_lags = 1 + (most if self._max_lag is None else min(self._max_lag, most))
         interval = float(times[-1] - times[0]) / most if most else 0.0
-        # Files hold times in single precision at worst.
+        # Some formats store times in single precision.
         allowed = 1e-3 * abs(interval) + 2 * float(np.finfo(np.float32).eps * np.abs(times).max())
         late = np.abs(times - times[0] - interval * np.arange(len(times)))
         if (late > allowed).any():
             wrong = int(late.argmax())
-            found = f"frame {self.frames[wrong]} is {late[wrong]:g} ps away from where it should be"
+            found = f"frame {self.frames[wrong]} is {late[wrong]:g} ps off its expected time"
             raise MismatchError(f"mean square displacements need frames at equal intervals in time: {found}")
         return np.arange(n_lags, dtype=np.float64) * interval
 
     def _of_chunks(self, frames: NDArray[np.float32], n_lags: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Give the displacements of some particles after others, shape (n_particles, n_lags), in order."""
+        """Yield the first index and the displacements, shape (n_particles, n_lags), of chunks of particles."""
         n_atoms = len(self.atoms)
         width = max(1, _CHUNK // (8 * 3 * max(len(frames), 1)))
         firsts = range(0, n_atoms, width)
@@ -213,26 +213,26 @@ class EinsteinMSD(Analysis):
             yield from ((first, compute(first)) for first in firsts)
             return
         with ThreadPoolExecutor(n_threads) as threads:
-            for some in range(0, len(firsts), n_threads):  # no more wait for their turn than are computed at a time
+            for some in range(0, len(firsts), n_threads):  # limits the number of finished chunks in memory
                 batch = firsts[some : some + n_threads]
                 yield from zip(batch, threads.map(compute, batch), strict=True)
 
     def _n_threads(self) -> int:
-        """Return as many threads as the run had workers here."""
+        """Return the number of workers that the run had on this machine, at least 1."""
         crew = self._done().crew
         here = crew.get(COORDINATOR)
         return max(1, sum(one.host == here.host for number, one in crew.items() if number != COORDINATOR and here))
 
 
 def by_fft(path: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
-    """Compute mean square displacements by Fourier transforms.
+    """Return mean square displacements computed with Fourier transforms.
 
     Parameters
     ----------
     path : ndarray, shape (n_particles, n_axes, n_frames), float64
         Coordinates, Å.
     n_lags : int
-        For how many lags, from 0.
+        Number of lags, from 0.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def by_fft(path: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
     squares = np.zeros((len(path), n_frames + 1))
     np.cumsum((path**2).sum(axis=1), axis=-1, out=squares[:, 1:])
     lags = np.arange(n_lags)
-    # Of the first N - m frames, and of all but the first m.
+    # Sums of squares over the first N - m frames, plus those over all but the first m frames.
     both = squares[:, n_frames - lags] + squares[:, -1:] - squares[:, lags]
     found: NDArray[np.float64] = np.maximum((both - 2 * products) / (n_frames - lags), 0.0)
     found[:, 0] = 0.0

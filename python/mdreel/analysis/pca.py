@@ -1,4 +1,4 @@
-"""Principal component analysis of positions."""
+"""Principal component analysis of atomic positions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,57 +23,56 @@ if TYPE_CHECKING:
 
 
 class PCA(Analysis):
-    """Principal components of the positions of atoms: eigenvectors of their covariance matrix.
+    """Principal components of atomic positions, the eigenvectors of their covariance matrix.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str
-        Atoms, in MDAnalysis's selection language.
+        The atoms, in MDAnalysis's selection language.
     align : bool
-        Whether each frame is superposed on the first frame of the trajectory, by the same atoms, all alike.
+        Whether to superpose each frame on the first frame of the trajectory, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
-        Positions that displacements are taken from, Å; by default the mean positions.
+        Origin of the displacements, Å; by default the mean positions.
     n_components : int, optional
-        How many components are kept; by default all.
+        Number of components to keep; by default all.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Components, each a column of length 1: x, y, z of the first atom, of the second, and so on; the one with the
-        largest variance first. The largest number of each is positive.
+        Components as columns of length 1, in order of decreasing variance. Rows are x, y, z of the first atom, then of
+        the second, and so on. The entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
-        Eigenvalue of each, Å^2.
+        Eigenvalue of each component, Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
-        Share of the whole variance that each and all before it have.
+        Cumulative share of the total variance.
     results.mean : ndarray, shape (n_atoms, 3), float64
-        Mean positions, or those that were given, Å.
+        Mean positions, or the given `mean`, Å.
     results.covariance : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
         The covariance matrix, Å^2.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection cannot be understood.
+        If there are no atoms, or the selection is not valid.
     MismatchError
-        If `mean` or `n_components` do not fit; in `run`, if there is one frame only.
+        If `mean` or `n_components` does not fit the atoms. In `run`, if there is only one frame.
 
     Notes
     -----
-    ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. One pass over the frames: displacements from the first
-    frame, in steps of 2^-21 Å (4.8e-7 Å), and their products are added up exactly, and the mean is taken out of the
-    sums: the matrix has the same bits whichever the executor, with however many workers and blocks. The eigenvectors
-    are LAPACK's.
+    The covariance matrix is ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. One pass sums the displacements from
+    the first frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is bitwise
+    identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
 
-    Memory does not grow with the number of frames, beyond 16 bytes for each. It grows with the square of the number of
-    atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged, up to 16 for each
-    worker; 3.3 MB for 214 atoms, 72 MB for 1000. For many atoms use few workers, or fewer atoms.
+    Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
+    number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged, up to 16 blocks
+    for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
-    MDAnalysis's `PCA` superposes on the first frame that is analysed, and moves frames in single precision; here it is
-    the first frame of the trajectory.
+    `PCA` of MDAnalysis superposes frames on the first analysed frame in single precision. mdreel uses the first frame
+    of the trajectory.
 
     Examples
     --------
@@ -114,21 +113,21 @@ class PCA(Analysis):
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self._align)
 
     def computation(self, source: Source) -> Computation:
-        """Return what adds up displacements from the first frame, and their products."""
+        """Return the computation that sums displacements from the first frame, and their products."""
         self._reference = read_frame(source, 0, self.atoms)
         return covariance(self._reference, self._fitted())
 
     def conclude(self, tally: Tally) -> None:
-        """Make the covariance matrix of the sums, and find its eigenvectors."""
+        """Compute the covariance matrix from the sums, and its eigenvectors."""
         if tally.n_frames < 2:
-            raise MismatchError("a single frame has no covariance: expected two frames or more")
+            raise MismatchError("a single frame has no covariance: expected at least two frames")
         start = tally.arguments[0]
         n = start.size
         sums, products = tally.sums[:n], np.zeros((n, n))
         products[np.triu_indices(n)] = tally.sums[n:]
         mean = start.ravel() + sums / tally.n_frames if self._mean is None else self._mean.ravel()
         from_start = mean - start.ravel()
-        # sum (d - m)(d - m)^T of the sums of d and d d^T.
+        # sum (d - m)(d - m)^T from the sums of d and d d^T.
         products -= np.outer(sums, from_start) + np.outer(from_start, sums - tally.n_frames * from_start)
         matrix = np.triu(products) / (tally.n_frames - 1)
         self.results.covariance = matrix + np.triu(matrix, 1).T
@@ -155,31 +154,31 @@ class PCA(Analysis):
         trajectory: Trajectory | None = None,
         **options: Any,
     ) -> NDArray[np.float64]:
-        """Project frames on the components.
+        """Return the projections of frames on the components.
 
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup
             The same atoms in the same order, in any Universe.
         n_components : int, optional
-            On how many; by default all that are kept.
+            Number of components; by default all that were kept.
         start, stop, step : int, optional
-            Which frames, as of a Python slice.
+            Range of frames, as in a Python slice.
         tol_mass : float
             Largest difference between the masses of two corresponding atoms, amu.
         match_atoms : bool
-            Whether the atoms must correspond to those of the components: same masses, same order of
-            names and residues. False takes them in the order in which they come.
+            Whether the atoms must correspond to those of the components: same masses, and names and residues in the
+            same order. With False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
             The trajectory, if it is not the one of the Universe.
         **options
-            Of `Analysis.run`: `backend`, `n_workers` and others.
+            Other parameters of `Analysis.run`, such as `backend` and `n_workers`.
 
         Returns
         -------
         ndarray, shape (n_frames, n_components), float64
-            Displacements from the mean along each component, Å. With ``align=True`` frames are superposed as they were
-            for the components (MDAnalysis takes them as they are).
+            Displacements from the mean along each component, Å. With ``align=True``, frames are superposed in the same
+            way as for the components (unlike in MDAnalysis).
         """
         analysis = self.projection(atomgroup, n_components, trajectory, tol_mass=tol_mass, match_atoms=match_atoms)
         analysis.run(start, stop, step, **options)
@@ -195,7 +194,7 @@ class PCA(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
     ) -> Projection:
-        """Return the analysis that projects frames on the components: for one pass with others, and pictures.
+        """Return an analysis that projects frames on the components, for plots or a pass with other analyses.
 
         Raises
         ------
@@ -218,7 +217,7 @@ class PCA(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
     ) -> float:
-        """Return how alike the spaces are that the components of two analyses span; see `mdreel.analysis.pca.rmsip`.
+        """Return the similarity of the spaces of two sets of components; see `mdreel.analysis.pca.rmsip`.
 
         Raises
         ------
@@ -236,7 +235,7 @@ class PCA(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
     ) -> float:
-        """Return how much of a component lies in the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
+        """Return the overlap of a component with the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
 
         Raises
         ------
@@ -246,19 +245,19 @@ class PCA(Analysis):
         return cumulative_overlap(*self._components_of_both(other, Matching(tol_mass, match_atoms)), i, n_components)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the share of the variance that the first components have."""
+        """Draw the explained variance of the first components."""
         from mdreel.results.components import shares
 
         return shares(self.results.cumulated_variance, title, ax)
 
     def _components_of_both(self, other: "PCA", matching: Matching) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the components of this analysis and of another of the same atoms, a row each."""
-        if len(self.atomgroup) == len(other.atomgroup):  # other numbers are refused by the length of the components
+        """Return the components of this and another analysis of the same atoms, as rows."""
+        if len(self.atomgroup) == len(other.atomgroup):  # for different numbers, the components raise the error
             matching.check(self.atomgroup, other.atomgroup, "the other components")
         return self.results.p_components.T, other.results.p_components.T
 
     def _fitted(self) -> tuple[NDArray[np.uint32], NDArray[np.float64], None] | None:
-        """Return what is superposed, if anything is."""
+        """Return indices, reference and weights of the superposed atoms; None without superposition."""
         if not self._align:
             return None
         assert self._reference is not None
@@ -266,20 +265,20 @@ class PCA(Analysis):
 
 
 def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | None = None) -> float:
-    """Root mean square inner product of two sets of components.
+    """Return the root mean square inner product of two sets of components.
 
     Parameters
     ----------
     a, b : ndarray, shape (n, n_coordinates), float64
-        Components, a row each, such as ``pca.results.p_components.T``.
+        Components as rows, such as ``pca.results.p_components.T``.
     n_components : int, optional
-        How many of each; by default all.
+        Number of components to use from each set; by default all.
 
     Returns
     -------
     float
-        ``sqrt(sum_ij (a_i . b_j)^2 / n)``: 0 for orthogonal spaces, 1 for the same (A. Amadei et al., Proteins 36
-        (1999) 419-424).
+        ``sqrt(sum_ij (a_i . b_j)^2 / n)``, which is 0 for orthogonal and 1 for identical spaces (A. Amadei et al.,
+        Proteins 36 (1999) 419-424).
 
     Raises
     ------
@@ -294,22 +293,22 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | No
 def cumulative_overlap(
     a: NDArray[np.float64], b: NDArray[np.float64], i: int = 0, n_components: int | None = None
 ) -> float:
-    """How much of a component lies in the space of others.
+    """Return the overlap of a component with the space of other components.
 
     Parameters
     ----------
     a, b : ndarray, shape (n, n_coordinates), float64
-        Components, a row each, such as ``pca.results.p_components.T``.
+        Components as rows, such as ``pca.results.p_components.T``.
     i : int
-        Which component of `a`.
+        Index of the component of `a`.
     n_components : int, optional
-        How many of `b`; by default all.
+        Number of components of `b`; by default all.
 
     Returns
     -------
     float
-        ``sqrt(sum_j (a_i . b_j)^2)``: 0 if it is orthogonal to all, 1 if it lies in their space (L. Yang et al.,
-        Structure 16 (2008) 321-330).
+        ``sqrt(sum_j (a_i . b_j)^2)``, which is 0 for a component orthogonal to all others, and 1 for a component in
+        their space (L. Yang et al., Structure 16 (2008) 321-330).
 
     Raises
     ------

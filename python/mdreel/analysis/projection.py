@@ -1,4 +1,4 @@
-"""Projection of frames onto directions such as principal components."""
+"""Projection of frames on principal components."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Projection(Analysis):
-    """Displacement of each frame from a structure, along directions; `mdreel.PCA.projection` makes it.
+    """Displacement of each frame from a structure along given directions; see `mdreel.PCA.projection`.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Projection(Analysis):
     directions : ndarray, shape (n_components, n_atoms, 3), float64
         The directions, in the order of the group.
     fitted : tuple, optional
-        What is superposed first: places of atoms, their reference, and weights.
+        Indices, reference and weights of the atoms that are superposed first.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 
@@ -41,8 +41,8 @@ class Projection(Analysis):
 
     Notes
     -----
-    Memory: the result takes 8 bytes for each direction and frame, twice while it is taken out of the rows, and 16 for
-    number and time of each frame.
+    Memory: the results take 8 bytes for each direction and frame (twice that while they are assembled), and 16 bytes
+    for number and time of each frame.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Projection(Analysis):
     ) -> None:
         super().__init__(atomgroup, trajectory)
         if self._selection.n_given != len(origin):
-            raise MismatchError(f"the components are of {len(origin)} atoms, atomgroup has {self._selection.n_given}")
+            raise MismatchError(f"the components have {len(origin)} atoms, atomgroup has {self._selection.n_given}")
         if not np.array_equal(self._selection.places, np.arange(len(self.atoms))):
-            raise MismatchError("atoms must be in the order of the topology, each once, as select_atoms gives them")
+            raise MismatchError("atoms must be unique and in topology order, as select_atoms returns them")
         self._origin, self._directions, self._fitted = origin, directions, fitted
 
     @property
@@ -66,15 +66,15 @@ class Projection(Analysis):
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
-        """Return what projects a frame."""
+        """Return the computation that projects each frame."""
         return projection(self._origin, self._directions, self._fitted)
 
     def conclude(self, tally: Tally) -> None:
-        """Take the values as they are."""
+        """Store the projections."""
         self.results.projection = np.ascontiguousarray(tally.values)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw where frames lie along the first two directions, coloured by time."""
+        """Draw the frames in the plane of the first two directions, coloured by time."""
         from mdreel.results.components import plane
 
         return plane(self.times, self.results.projection, title, ax)

@@ -10,6 +10,7 @@ from mdreel._core import Computation, Source, radial_distribution, site_distribu
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import OfTwoGroups
 from mdreel.analysis.choices import Norm, SharedGroup
+from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
@@ -23,28 +24,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
+Norm = Literal["rdf", "density", "none"]
+"""Normalisation of the counts: to g(r), to a density, or only by the number of frames."""
+
+Same = Literal["residue", "segment", "chain"]
+"""Compound that the two atoms of a pair must not share."""
+
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
 
 
-class InterRDF(OfTwoGroups):
+class InterRDF(TwoGroupAnalysis):
     """Radial distribution function g(r) of pairs of atoms of two groups.
 
     Parameters
     ----------
     g1, g2 : MDAnalysis.AtomGroup
-        The groups; they may be the same. If the groups share atoms, each pair of these counts both ways round, and each
-        counts with itself at distance 0 unless `exclusion_block` or `exclude_same` leaves that out.
+        The groups, which may be the same. If the groups share atoms, each pair of shared atoms counts twice, and each
+        shared atom counts with itself at distance 0, unless `exclusion_block` or `exclude_same` excludes this.
     nbins : int
         Number of bins.
     range : tuple of float
         Lowest and highest distance, Å.
     norm : {"rdf", "density", "none"}
-        What counts are divided by besides the number of frames: volumes of shells and the density of pairs in the cell;
-        volumes of shells; nothing.
+        Normalisation. With ``"rdf"``, counts are divided by the number of frames, the shell volumes and the pair
+        density in the cell; with ``"density"``, by the number of frames and the shell volumes; with ``"none"``, only by
+        the number of frames.
     exclusion_block : tuple of int, optional
-        Atoms of a molecule in each group: pairs of one molecule do not count. ``(1, 1)`` for a group and itself.
+        Number of atoms of a molecule in each group. Pairs within a molecule do not count. Use ``(1, 1)`` to exclude
+        pairs of an atom with itself.
     exclude_same : {"residue", "segment", "chain"}, optional
-        Pairs that share it do not count.
+        Exclude pairs within the same residue, segment or chain.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -55,37 +64,37 @@ class InterRDF(OfTwoGroups):
     results.edges : ndarray, shape (nbins + 1,), float64
         Edges of the bins, Å.
     results.count : ndarray, shape (nbins,), int64
-        Pairs in each bin, of all frames. A pair of two atoms of the same group counts both ways round.
+        Number of pairs in each bin, summed over all frames. Pairs of atoms that are in both groups count twice.
     results.rdf : ndarray, shape (nbins,), float64
         g(r); with ``norm="density"`` in Å^-3.
     results.volume_cum : float
-        With ``norm="rdf"``: the volume of the cell, of all frames, Å^3.
+        With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the groups are of two Universes, or the bins or what is left out cannot be understood. When it is run: with
-        ``norm="rdf"``, if a frame has no periodic cell; in any case, if the cell of a frame spans no volume.
+        If the groups are in different Universes, or bins or exclusions are not valid. In `run`, if the cell of a frame
+        has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
 
     Warns
     -----
     RangeWarning
-        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Up to there the function is
-        complete. Beyond it a pair has several images, of which only the shortest counts, so that g(r) falls.
+        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
+        pair has several images, of which only the shortest counts, so that g(r) is too low.
 
     Notes
     -----
-    ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs, less those that
-    `exclusion_block` leaves out, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest image counts, in float64 and in
-    triclinic cells too, at any range; up to half the shortest lattice vector of the cell, a frame takes time for each
-    atom and what is near it, beyond that for each pair. A bin includes its lower edge, the last one both, as of
-    `numpy.histogram`.
+    The function is ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs without
+    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest images are used, in
+    float64, at any range and also in triclinic cells. Up to half the shortest lattice vector, a cell list makes the
+    cost linear in the number of atoms; beyond that, all pairs are computed. A bin includes its lower edge, and the last
+    bin both edges, as in `numpy.histogram`.
 
-    Counts are integers and the volume is added up exactly: the result has the same bits whichever the executor, with
-    however many workers and blocks. Memory does not grow with the number of frames, beyond 16 bytes for number and time
-    of each.
+    Counts are integers and the sum of volumes is exact, so results are bitwise identical for every executor and any
+    number of workers and blocks. Memory does not grow with the number of frames, except for 16 bytes for number and
+    time of each frame.
 
     Examples
     --------
@@ -128,12 +137,12 @@ class InterRDF(OfTwoGroups):
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
-        """Return what counts pairs in bins."""
+        """Return the computation that counts pairs in bins."""
         needs_cell = self._norm == "rdf"
         return radial_distribution(len(self.atoms), self._from, self._to, self._edges, self._labels, needs_cell)
 
     def conclude(self, tally: Tally) -> None:
-        """Compare the counts with those of a gas."""
+        """Normalise the counts."""
         _begin(self, self._edges)
         self.results.count = tally.counts.astype(np.int64)
         n_pairs: float = len(self._from) * len(self._to)
@@ -144,19 +153,19 @@ class InterRDF(OfTwoGroups):
         _warn(tally, self._edges)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the function, and the line of a gas."""
+        """Draw the function, with a line at 1 for ``norm="rdf"``."""
         from mdreel.results.curve import curve
 
         level = 1.0 if self._norm == "rdf" else None
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
 
-    def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
-        """Return for each atom of the groups what no other of a pair may have."""
+    def _labels_of(self, same: Same | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+        """Return a label for each atom of the groups; pairs with equal labels are excluded."""
         if self._block is not None:
             first, second = (np.arange(len(self._from)) // self._block[0], np.arange(len(self._to)) // self._block[1])
         elif same is not None:
-            of_each = [np.asarray(getattr(group, _OF_ATOMS[same])) for group in (self._first, self._second)]
-            _, numbers = np.unique(np.concatenate(of_each), return_inverse=True)
+            values = [np.asarray(getattr(group, _OF_ATOMS[same])) for group in (self._first, self._second)]
+            _, numbers = np.unique(np.concatenate(values), return_inverse=True)
             first, second = np.split(numbers, [len(self._from)])
         else:
             return None
@@ -171,14 +180,15 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     u : MDAnalysis.Universe
         The Universe of the groups.
     ags : sequence of pairs of MDAnalysis.AtomGroup
-        Groups: each atom of the first of a pair makes pairs with each atom of the second.
+        Pairs of groups. Each atom of the first group forms a pair with each atom of the second group.
     nbins : int
         Number of bins.
     range : tuple of float
         Lowest and highest distance, Å.
     norm : {"rdf", "density", "none"}
-        What counts are divided by besides the number of frames: volumes of shells and the density of one atom in the
-        cell; volumes of shells; nothing.
+        Normalisation. With ``"rdf"``, counts are divided by the number of frames, the shell volumes and the density of
+        one atom in the cell; with ``"density"``, by the number of frames and the shell volumes; with ``"none"``, only
+        by the number of frames.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -187,34 +197,34 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     results.bins, results.edges : ndarray, shape (nbins,) and (nbins + 1,), float64
         Centres and edges of the bins, Å.
     results.count : list of ndarray, shape (n_first, n_second, nbins), int64
-        Frames in which each pair is in each bin.
+        Number of frames with the distance of each pair in each bin.
     results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        Their g(r); with ``norm="density"`` in Å^-3.
+        g(r) of each pair; with ``norm="density"`` in Å^-3.
     results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        After `get_cdf`: frames up to the upper edge of each bin, as shares of all.
+        After `get_cdf`: fraction of frames with a distance up to the upper edge of each bin.
     results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
         Indices of the atoms.
     results.volume_cum : float
-        With ``norm="rdf"``: the volume of the cell, of all frames, Å^3.
+        With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If groups are of another Universe, or there are none, or the bins cannot be understood. When it is run: with
-        ``norm="rdf"``, if a frame has no periodic cell; in any case, if the cell of a frame spans no volume.
+        If there are no groups, groups are not in `u`, or bins are not valid. In `run`, if the cell of a frame has no
+        volume, or with ``norm="rdf"``, if a frame has no periodic cell.
 
     Warns
     -----
     RangeWarning
-        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Up to there the function is
-        complete. Beyond it a pair has several images, of which only the shortest counts, so that g(r) falls.
+        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
+        pair has several images, of which only the shortest counts, so that g(r) is too low.
 
     Notes
     -----
-    As `InterRDF`. Memory: 8 bytes for each bin of each pair and worker; it does not grow with the number of frames,
-    beyond 16 bytes for number and time of each.
+    See `InterRDF`. Memory: 8 bytes for each bin of each pair and worker. It does not grow with the number of frames,
+    except for 16 bytes for number and time of each frame.
 
     Examples
     --------
@@ -238,14 +248,14 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         trajectory: Trajectory | None = None,
     ) -> None:
         if not ags or any(len(pair) != 2 for pair in ags):
-            raise MismatchError("ags must be pairs of groups, one at least")
+            raise MismatchError("ags must contain at least one pair of groups, and nothing else")
         _check_norm(norm)
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
             name = f"group {i % 2} of pair {i // 2}"
             Selection.of(group, name)
             if group.universe is not u:
-                raise MismatchError(f"{name} is of another Universe")
+                raise MismatchError(f"{name} is in another Universe than u")
         super().__init__(u.atoms[np.concatenate([group.ix for group in groups])], trajectory)
         self._ags = [tuple(pair) for pair in ags]
         self._edges = _edges_of(nbins, range)
@@ -257,7 +267,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
-        """Return what counts the frames of each pair in bins."""
+        """Return the computation that counts the frames of each pair in bins."""
         pairs = [
             np.stack(np.meshgrid(*(np.searchsorted(self.atoms, group.ix) for group in pair), indexing="ij"), axis=-1)
             for pair in self._ags
@@ -266,7 +276,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return site_distribution(len(self.atoms), rows, self._edges, self._norm == "rdf")
 
     def conclude(self, tally: Tally) -> None:
-        """Compare the counts with those of a gas."""
+        """Normalise the counts of each pair."""
         _begin(self, self._edges)
         shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self._ags]
         ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
@@ -278,14 +288,14 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         _warn(tally, self._edges)
 
     def get_cdf(self) -> list[NDArray[np.float64]]:
-        """Return for each pair the share of frames up to the upper edge of each bin, and keep it in the results."""
+        """Return the cumulative distribution of each pair, and store it in the results."""
         n_frames = self.n_frames
         self.results.cdf = [np.cumsum(count, axis=2) / n_frames for count in self.results.count]
         cdf: list[NDArray[np.float64]] = self.results.cdf
         return cdf
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the mean of the functions."""
+        """Draw the mean over all pairs."""
         from mdreel.results.curve import curve
 
         mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
@@ -303,7 +313,7 @@ def _check_norm(norm: str) -> None:
 def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
     low, high = limits
     if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
-        raise MismatchError(f"expected one bin at least, and a range that ascends, got {nbins} bins, {low} to {high}")
+        raise MismatchError(f"expected at least one bin and an ascending range, got {nbins} bins, {low} to {high}")
     check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
     return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
 
@@ -314,16 +324,14 @@ def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
 
 
 def _warn(tally: Tally, edges: NDArray[np.float64]) -> None:
-    what = (
-        "the range of the radial distribution function reaches {}: beyond what is defined, counts and g(r) are too low"
-    )
+    what = "the range of the radial distribution function reaches {}, but counts and g(r) at long distances are too low"
     warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
 
 
 def _divisor(
     analysis: Analysis, norm: Norm, edges: NDArray[np.float64], tally: Tally, n_pairs: float
 ) -> float | NDArray[np.float64]:
-    """Return what counts of all frames are divided by, shape (nbins,)."""
+    """Return the divisor that normalises the counts of all frames, shape (nbins,)."""
     if norm == "none":
         return float(tally.n_frames)
     shells: NDArray[np.float64] = 4 / 3 * np.pi * np.diff(edges**3) * tally.n_frames

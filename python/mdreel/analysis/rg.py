@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 
 class Rg(Analysis):
-    """Radius of gyration of each frame, and the radii about the axes of coordinates.
+    """Radius of gyration in each frame, and the radii about the x, y and z axes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms; one that is in the group more than once counts as often.
+        The atoms. An atom that the group contains several times counts as often.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
-        How much each atom counts; their sum does not matter. None: all alike.
+        Weight of each atom; None for equal weights. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.rgyr : ndarray, shape (n_frames, 6), float64
-        Frame, time in ps, radius of gyration, and those about x, y and z, Å.
+        Frame, time in ps, radius of gyration, and the radii about x, y and z, Å.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or they have no masses.
+        If there are no atoms, or the topology has no masses.
     MismatchError
         If weights do not fit the atoms.
 
     Notes
     -----
-    ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)`` with the weighted centre c; about the x axis only y and z count, and so
-    on. These are the columns of ``gmx gyrate``, in Å. Coordinates are taken as they are: make molecules whole before,
-    if the engine broke them. Memory: the result takes 48 bytes for each frame.
+    The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
+    y and z, and so on. These are the columns of ``gmx gyrate``, in Å. Broken molecules must be made whole first.
+    Memory: the results take 48 bytes for each frame.
 
     Examples
     --------
@@ -76,11 +76,11 @@ class Rg(Analysis):
         return Boundaries("distances from the centre are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return what computes the radii of a frame."""
+        """Return the computation of the radii of each frame."""
         return gyration(len(self.atoms), self._weights)
 
     def conclude(self, tally: Tally) -> None:
-        """Take the rows as they are."""
+        """Store the radii."""
         self.results.rgyr = tally.rows
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":

@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class RMSD(Analysis):
-    """Root mean square distance of each frame to a reference, by default after optimal superposition.
+    """Root mean square deviation of each frame from a reference, by default after optimal superposition.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms; one that is in the group more than once counts as often.
+        The atoms. An atom that the group contains several times counts as often.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_atoms, 3), float64, optional
-        Structure to compare with: as many atoms in the same order, or their positions in Å. By default the atoms
-        themselves.
+        Structure to compare with: the same number of atoms in the same order, or their positions in Å. By default the
+        atoms themselves.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        How much each atom counts, both in the superposition and in the mean; their sum does not matter.
+        Weight of each atom in the superposition and in the mean. Weights are normalised.
     superposition : bool
-        Whether each frame is moved and rotated onto the reference first.
+        Whether to superpose each frame on the reference first.
     groupselections : sequence of str or MDAnalysis.AtomGroup, optional
-        Groups of atoms whose RMSD is computed as well, with the rotation and translation that superpose `atomgroup`,
-        and no other. A string selects in the Universe of `atomgroup`, and in that of the reference.
+        Further groups of atoms, whose RMSD is computed after the superposition of `atomgroup`. Strings are applied to
+        the Universe of `atomgroup` and to that of the reference.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
-        Weights of each group; False: by mass if `weights` is "mass", else all alike.
+        Weights of each group. With False, masses if `weights` is "mass", otherwise equal weights.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
@@ -58,31 +58,31 @@ class RMSD(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or atoms without masses are to be weighted by them.
+        If there are no atoms, or the topology lacks the masses for mass weights.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If reference or weights do not fit the atoms, or groups are to be compared with an array. If atoms do not
-        correspond to those of the reference.
+        If reference or weights do not fit the atoms, or `groupselections` are given with an array as reference. If
+        atoms do not correspond to those of the reference.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the masses of those of the reference and other names.
+        If atoms have the same masses as those of the reference but different names.
 
     Notes
     -----
-    ``sqrt(sum_i w_i |R x_i + t - y_i|^2 / sum_i w_i)``, with the rotation R and translation t that make it smallest.
-    R is computed for groups only: else the largest eigenvalue of a 4x4 matrix is enough (QCP) [1]_ [2]_. Coordinates
-    are float32, as stored, sums are float64. Of a file, only what holds the wanted atoms is read and decompressed. The
-    current frame of the Universe stays where it is.
+    The RMSD is ``sqrt(sum_i w_i |R x_i + t - y_i|^2 / sum_i w_i)``, with the rotation R and translation t that minimise
+    it. Without groups, R is not computed, because the largest eigenvalue of a 4x4 matrix gives the RMSD (QCP) [1]_
+    [2]_. Coordinates are float32, as stored, and sums are float64. mdreel reads and decompresses only the selected
+    atoms. The current frame of the Universe does not change.
 
-    A reference in another Universe is read there; that Universe's frame is the same afterwards. Atoms are compared in
-    the order of the groups (MDAnalysis's RMSD sorts both and drops repetitions). Positions that are given as an array
-    have neither names nor masses: mdreel checks their number alone. The times of a trajectory of several files are
-    those in the files (MDAnalysis's RMSD adds up the lengths of the files).
+    A reference in another Universe is read with the reader of that Universe, which returns to its current frame. Atoms
+    are compared in the order of the groups (RMSD of MDAnalysis sorts both groups and drops duplicates). For positions
+    given as an array, mdreel only checks their number. For a trajectory of several files, times are those in the files
+    (RMSD of MDAnalysis adds up the lengths of the files).
 
-    Memory: the result takes 24 bytes for each frame, and 8 for each group and frame.
+    Memory: the results take 24 bytes for each frame, and 8 bytes for each group and frame.
 
     References
     ----------
@@ -99,7 +99,7 @@ class RMSD(Analysis):
     >>> rmsd.results.rmsd.shape
     (98, 3)
 
-    How the lid moves, seen from the core:
+    RMSD of the lid domain after superposition of the core domain:
 
     >>> core = mda.Universe(PSF, DCD).select_atoms("name CA and (resid 1:29 or resid 60:121 or resid 160:214)")
     >>> RMSD(core, groupselections=["name CA and resid 122:159"]).run().results.rmsd[-1, 2:].round(2)
@@ -135,7 +135,7 @@ class RMSD(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """The atoms that are read: those of the main selection and of the groups."""
+        """Indices of the atoms of the main selection and of the groups, ascending."""
         return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
 
     @property
@@ -146,7 +146,7 @@ class RMSD(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what compares a frame with the reference, which is read now."""
+        """Return the computation of the RMSD of each frame, after reading the reference."""
         universe = self.atomgroup.universe if self._trajectory is None else None
         if not self._groups:
             return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)
@@ -157,23 +157,23 @@ class RMSD(Analysis):
         return group_rmsd(len(atoms), None, [main, *groups])
 
     def fitting(self, source: Source) -> Transformation:
-        """Return what moves all atoms of a frame as the superposition of the main selection says."""
+        """Return the transformation that superposes frames on the reference by the main selection."""
         universe = self.atomgroup.universe if self._trajectory is None else None
         main = self._main
         return superposed(main.selection.atoms, main.structure.read(source, universe), main.weights)
 
     def conclude(self, tally: Tally) -> None:
-        """Take the rows as they are: frame, time and RMSDs."""
+        """Store frame, time and RMSDs."""
         self.results.rmsd = tally.rows
 
     @property
     def names(self) -> list[str]:
-        """What each column of RMSDs is of: ``superposed`` or ``atoms``, and the groups."""
+        """Names of the RMSD columns: ``superposed`` or ``atoms``, and the groups."""
         groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self._groupselections, 1)]
         return ["superposed" if self._superposition else "atoms", *groups]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the RMSD over time, that of groups beside it."""
+        """Draw the RMSD of the atoms and the groups over time."""
         from mdreel.results.figure import time_series
         from mdreel.results.lines import lines
 

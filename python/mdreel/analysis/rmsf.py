@@ -1,4 +1,4 @@
-"""Root mean square fluctuation of atoms."""
+"""Root mean square fluctuation about mean positions."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -31,11 +31,10 @@ class RMSF(Analysis):
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     superposition : bool, str or MDAnalysis.AtomGroup
-        Whether each frame is superposed on a reference first, which takes away that the molecule drifts and turns:
-        False, with the coordinates as they are; True, by the atoms themselves; or by other atoms, which may be a
-        selection in the Universe.
+        Whether to superpose each frame on a reference first, which removes the translation and rotation of the
+        molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_superposed, 3), float64, optional
-        What is superposed on: as many atoms, or positions, Å. By default the atoms themselves.
+        Structure to superpose on: the same number of atoms, or positions, Å. By default the superposed atoms.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
@@ -60,19 +59,18 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the atoms that are superposed, or these do not correspond to those of the
-        reference.
+        If reference or weights do not fit the superposed atoms, or these do not correspond to those of the reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
-    ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``, over all frames alike. Superposed positions are float64. MDAnalysis's RMSF
-    has no superposition: there it takes `AverageStructure` and `AlignTraj` before it.
+    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. RMSF of MDAnalysis
+    has no superposition and needs `AverageStructure` and `AlignTraj` first.
 
-    Displacements from the first frame and their squares are added up exactly, in steps of 2^-36 Å and 2^-27 Å^2: the
-    result has the same bits whichever the executor, with however many workers and blocks. Memory does not grow with
-    the number of frames, beyond 16 bytes for number and time of each.
+    Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.
+    Results are therefore bitwise identical for every executor and any number of workers and blocks. Memory does not
+    grow with the number of frames, except for 16 bytes for number and time of each frame.
 
     Examples
     --------
@@ -108,7 +106,7 @@ class RMSF(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """The atoms that are read: those of the group, and those that are superposed."""
+        """Indices of the atoms of the group and of the superposed atoms, ascending."""
         if self._fitted is None:
             return self._selection.atoms
         return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
@@ -119,14 +117,14 @@ class RMSF(Analysis):
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
-        """Return what adds up displacements from a frame."""
+        """Return the computation that sums displacements and their squares."""
         if self._fitted is None:
             return fluctuation(read_frame(source, 0, self.atoms))
         universe = self.atomgroup.universe if self._trajectory is None else None
         return after_superposition(source, self._fitted, self._selection.atoms, self.atoms, universe)
 
     def conclude(self, tally: Tally) -> None:
-        """Make means and fluctuations of the sums."""
+        """Compute mean positions and fluctuations from the sums."""
         positions, fluctuations = means_and_fluctuations(tally)
         places = self._selection.places
         self.results.positions, self.results.rmsf = positions[places], fluctuations[places]

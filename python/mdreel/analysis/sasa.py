@@ -23,70 +23,74 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
+Mode = Literal["atom", "residue", "total"]
+"""Whether areas are kept for each atom, for each residue, or only in total."""
+
 
 class SASA(Analysis):
-    """Solvent accessible surface area of each atom, or each residue, over time.
+    """Solvent accessible surface area of atoms or residues in each frame.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms whose area is wanted.
+        The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe, Å; 1.4 is that of water.
+        Radius of the probe, Å. The default 1.4 is that of water.
     n_sphere_points : int
-        Points on the sphere around each atom. More of them are more accurate, and take longer.
+        Number of points on the sphere around each atom. More points give higher accuracy and take longer.
     mode : {"atom", "residue", "total"}
-        Whether the area of each atom is kept, of each residue (of those of its atoms that are in the group), or only
-        that of all together, which there is in any case.
+        Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
+        area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii, Å: of elements, instead of those of the table, or of each atom of `surface`.
+        Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
-        The atoms that make the surface, and cover one another: `atomgroup` and what else is there, as the protein in
-        which a ligand is bound. By default `atomgroup` alone.
+        All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
+        together with the protein that binds it. By default `atomgroup` alone.
     average : bool
-        Whether of each atom or residue only mean and variance are kept: memory does not grow with the number of frames
-        then.
+        Whether to keep only the mean and the variance of each atom or residue, so that memory does not grow with them
+        for each frame.
     pbc : bool
-        Whether images of atoms in the periodic cell cover as well; every frame needs to have a cell then.
+        Whether periodic images also cover atoms. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
     Attributes
     ----------
     results.total_area : ndarray, shape (n_frames,), float64
-        Area of all atoms of the group, each once, Å^2.
+        Total area of the group, each atom counted once, Å^2.
     results.sasa : ndarray, shape (n_frames, n_atoms) or (n_frames, n_residues), float64
-        Area of each atom in the order of the group, or of each residue in that of ``atomgroup.residues``, Å^2; 8 bytes
-        for each and frame. Neither with ``mode="total"`` nor with `average`.
+        Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, Å^2.
+        Absent with ``mode="total"`` and with `average`.
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
-        Of residues, the same array.
+        With ``mode="residue"``: the same array as `results.sasa`.
     residue_labels : list of str
-        A label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` where there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
-        With `average`: the mean, Å^2.
+        With `average`: mean area, Å^2.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
-        With `average`: the variance (of all frames, not of a sample), Å^4.
+        With `average`: population variance, Å^4.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or the topology has neither elements nor names of atoms.
+        If a group has no atoms, or the topology has neither elements nor atom names.
     MismatchError
-        If an element has no radius, radii or numbers mean nothing, or an atom is not in `surface`.
+        If an element has no radius, radii or other numbers are not valid, or an atom is not in `surface`.
     UnsupportedError
         If a group is an UpdatingAtomGroup.
 
     Notes
     -----
-    The share of points on a sphere of van der Waals radius and probe that are inside no such sphere of another atom,
-    times the area of the sphere [1]_. Points are those of the golden spiral, which `mdtraj.shrake_rupley` has too:
-    areas differ by the few points that single precision puts on the other side of an edge. Radii are those of
-    Bondi [2]_ and Mantina et al. [3]_, by the elements of the topology, or those that MDAnalysis guesses from names.
-    Ions have the radii of atoms there; mdtraj takes those of ions: ``radii={"Na": 1.02, "Cl": 1.81}``.
+    The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. The area of the
+    atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
+    follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
+    Radii are those of Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
+    MDAnalysis from atom names. These are radii of neutral atoms; mdtraj uses those of ions for some elements, for
+    example ``radii={"Na": 1.02, "Cl": 1.81}``.
 
-    Neighbours are found by cells, in a time that grows linearly with the number of atoms. Sums over frames are exact:
-    results have the same bits whichever the executor, with however many workers and blocks. Memory: that of the
-    results, and once more of those that are brought into the order of the group; 24 bytes a frame with `average`.
+    A cell list finds neighbours, so the time grows linearly with the number of atoms. Sums over frames are exact, so
+    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes for each area
+    and frame (twice that while they are sorted), or 24 bytes for each frame with `average`.
 
     References
     ----------
@@ -123,7 +127,7 @@ class SASA(Analysis):
         if mode not in ("atom", "residue", "total"):
             raise MismatchError(f"mode must be 'atom', 'residue' or 'total', not {mode!r}")
         if average and mode == "total":
-            raise MismatchError("there is no average of mode 'total', which keeps one number for each frame")
+            raise MismatchError("average needs mode 'atom' or 'residue': mode 'total' has no other areas")
         if n_sphere_points < 1:
             raise MismatchError(f"n_sphere_points must be 1 or more, not {n_sphere_points}")
         self._probe_radius = check_radius("probe_radius", probe_radius, doubtful=0.5)
@@ -132,31 +136,31 @@ class SASA(Analysis):
         covering = atomgroup if surface is None else surface
         self._surface = Selection.of(covering, "surface")
         if covering.universe is not atomgroup.universe:
-            raise MismatchError("surface is of another Universe than atomgroup")
+            raise MismatchError("surface is in another Universe than atomgroup")
         is_there = np.isin(self._selection.atoms, self._surface.atoms)
         if not is_there.all():
-            raise MismatchError(f"{(~is_there).sum():,} atoms of atomgroup are not in surface: it is all that covers")
+            raise MismatchError(f"surface lacks {(~is_there).sum():,} atoms of atomgroup: it must contain all of them")
         self._radii = self._gathered(radii_of(covering, radii))
         self._measured, self._places = self._areas()
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """The atoms that are read: those of the surface."""
+        """Indices of the atoms of the surface, ascending."""
         return self._surface.atoms
 
     @property
-    def mode(self) -> AreaMode:
-        """Of what there is an area."""
+    def mode(self) -> Mode:
+        """Whether areas are kept for each atom, for each residue, or only in total."""
         return self._mode
 
     @property
     def labels(self) -> ResidueLabels:
-        """What tells residues apart, one entry for each area: the residues, or those of the atoms."""
+        """Residue labels, with one entry for each area."""
         return ResidueLabels.of(self.atomgroup.residues if self._mode == "residue" else self.atomgroup)
 
     @property
     def residue_labels(self) -> list[str]:
-        """A label of each residue of the group, in the order of ``atomgroup.residues``."""
+        """Text label of each residue of the group, in the order of ``atomgroup.residues``."""
         return ResidueLabels.of(self.atomgroup.residues).texts
 
     @property
@@ -167,12 +171,12 @@ class SASA(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return what measures the areas of a frame."""
+        """Return the computation of the areas in each frame."""
         keep = "statistics" if self._average else "total" if self._mode == "total" else "all"
         return surface_area(self._radii, self._probe_radius, self._n_sphere_points, self._measured, self._pbc, keep)
 
     def conclude(self, tally: Tally) -> None:
-        """Bring areas, or their sums, into the order of the group."""
+        """Sort areas, or compute averages from sums, in the order of the group."""
         total, areas = tally.values[:, 0], tally.values[:, 1:]
         self.results.total_area = total.copy()
         if self._average:
@@ -186,7 +190,7 @@ class SASA(Analysis):
             self.results.residue_area = self.results.sasa
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the total area over time; of residues, or averages, the mean along the residues."""
+        """Draw the total area over time, or the mean along the residues for residues and averages."""
         from mdreel.results.figure import time_series
         from mdreel.results.profile import profile
 
@@ -198,16 +202,16 @@ class SASA(Analysis):
         return time_series(self.times, total, "SASA (Å²)", title, ax, frames=self.frames, from_zero=False)
 
     def _gathered(self, radii: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring radii from the order of the surface into that of the atoms that are read."""
+        """Return the radii in the order of the atoms that are read."""
         places = self._surface.places
         gathered = np.empty(len(self._surface.atoms))
         gathered[places] = radii
         if not np.array_equal(gathered[places], radii):
-            raise MismatchError("radii gives an atom that is in the surface more than once different radii")
+            raise MismatchError("radii must give the same radius to all occurrences of an atom in surface")
         return gathered
 
     def _areas(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Return atom and area of what is measured, shape (n_measured, 2), and the area of each atom or residue."""
+        """Return the atom and area index of each measured atom, shape (n_measured, 2), and the order of the areas."""
         atoms = self._selection.atoms
         areas, places = np.arange(len(atoms)), self._selection.places
         if self._mode == "residue":

@@ -1,4 +1,4 @@
-"""Survival probability of hydrogen bonds and other states."""
+"""Survival probability of members of a set over time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,38 +14,39 @@ def survival(
     window_step: int = 1,
     intermittency: int = 0,
 ) -> NDArray[np.float64]:
-    """Compute which share of what is there in a frame is there in all frames up to a later one.
+    """Return the survival probability of members as a function of the lag.
 
     Parameters
     ----------
     places, members : ndarray, shape (n_present,), int64
-        In which frame, from 0, there is whom; in any order. Members are numbers of any kind.
+        Frame index, from 0, and number of a member for each occurrence, in any order. Members may have any numbers.
     n_frames : int
         Number of frames.
     tau_max : int
-        Most frames from the first to the last of a window.
+        Longest window, in frames.
     window_step : int
-        Frames from the beginning of a window to that of the next.
+        Number of frames between the starts of consecutive windows.
     intermittency : int
-        For how many frames in a row somebody may be away who comes back.
+        Largest number of consecutive frames in which a member may be absent and still count as present.
 
     Returns
     -------
     ndarray, shape (2, tau_max + 1), float64
-        Frames between, from 0 to `tau_max`, and the shares; NaN where no window is as long that has anybody in it.
+        Lags from 0 to `tau_max` in frames, and the surviving fractions. The fraction is NaN if no window of this length
+        contains a member.
 
     Raises
     ------
     MismatchError
-        If `tau_max` is more than the number of frames, or a number means nothing.
+        If `tau_max` is larger than the number of frames, or a number is out of range.
 
     Notes
     -----
-    ``S(tau) = mean_t N(t, t + tau) / N(t)`` over t = 0, `window_step`, ..., where N(t) are those in frame t, and
-    N(t, t + tau) those in all frames from t to t + tau.
+    The function is ``S(tau) = mean_t N(t, t + tau) / N(t)`` over t = 0, `window_step`, ..., where N(t) is the number of
+    members in frame t, and N(t, t + tau) the number of those in all frames from t to t + tau.
 
-    Who is there is sorted; then each is looked at once, and each window once for each tau. Memory: about 50 bytes for
-    each that is there, for a while.
+    The occurrences are sorted; then each occurrence is visited once, and each window once for each lag. Memory: about
+    50 bytes for each occurrence.
     """
     if not 0 <= tau_max <= n_frames:
         raise MismatchError(f"tau_max must be 0 to {n_frames:,}, the number of frames, not {tau_max:,}")
@@ -54,7 +55,7 @@ def survival(
         raise MismatchError(f"window_step must be 1 or more frames, intermittency 0 or more, {message}")
     at, remaining = _stays(places, members, n_frames, intermittency)
     begins_window = at % window_step == 0
-    # How long a stay goes on beyond the longest window does not matter.
+    # The length of a stay beyond the longest window does not matter.
     windows, remaining = at[begins_window] // window_step, np.minimum(remaining[begins_window], tau_max)
     order = np.argsort(remaining)
     leaving = np.split(windows[order], np.searchsorted(remaining[order], np.arange(1, tau_max + 1)))
@@ -72,8 +73,8 @@ def survival(
 def _stays(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each frame of each stay, short absences filled in, which it is, and how many frames of it follow."""
-    # One number for member and frame; from one member to the next it is farther than any absence that is filled in.
+    """Return the frame index and the number of remaining frames for each frame of each stay, with gaps filled."""
+    # Member and frame are combined into one number; different members are farther apart than any gap to be filled.
     width = n_frames + intermittency + 1
     names = _distinct(members)
     present = _distinct(np.searchsorted(names, members) * width + places)
@@ -86,7 +87,7 @@ def _stays(
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return numbers in ascending order, each once; `numpy.unique` hashes them, which takes longer than to sort."""
+    """Return the distinct numbers in ascending order; this is faster than `numpy.unique`, which hashes them."""
     ordered = np.sort(numbers)
     distinct: NDArray[np.int64] = ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
     return distinct

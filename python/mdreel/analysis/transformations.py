@@ -1,4 +1,4 @@
-"""Transformations of frames: unwrap, wrap, center, superpose, undo jumps."""
+"""On-the-fly transformations that unwrap, wrap, centre, superpose, or undo jumps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,39 +21,42 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Compound: TypeAlias = Literal["atoms", "group", "segments", "residues", "molecules", "fragments"]
-"""Atoms that are moved as one."""
+"""Groups of atoms that move as one."""
+
+Scheme: TypeAlias = Literal["lattice", "toroidal"]
+"""Scheme for undoing jumps, which conserves either the number of crossed cells or the displacements."""
 
 _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "molnums", "fragments": "fragindices"}
 
 
 def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = None) -> Transformation:
-    """Make molecules whole that the cell's boundary cuts: each atom comes to the image nearest to one it is bonded to.
+    """Make molecules whole by moving each atom to the image nearest to a bonded atom.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        Atoms; their fragments are made whole, all that atoms are bonded to directly or by way of others.
+        Atoms whose fragments are made whole. A fragment contains all atoms connected by bonds.
     reference : {"com", "cog"}, optional
-        Whether whole fragments are moved so that their centre of mass, or of geometry, is in the primary cell. By
-        default the first atom of each stays where it is.
+        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By default
+        the first atom of each fragment keeps its position.
 
     Returns
     -------
     Transformation
-        For `run(transformations=...)`.
+        The transformation, for `run(transformations=...)`.
 
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology has no bonds, or no masses where they are asked for.
+        If the group is empty, or the topology lacks bonds, or lacks masses that are needed.
     MismatchError
-        If the reference is unknown. When it is run: if a frame has no cell.
+        If the reference is unknown. In `run`, if a frame has no cell.
 
     Notes
     -----
-    As `MDAnalysis.transformations.unwrap`, and `AtomGroup.unwrap` where there is a reference. What is read besides the
-    atoms of the analyses are the rest of their fragments, and no others. Arithmetic is float64, in cells of any shape;
-    positions are rounded to float32 once.
+    Results agree with `MDAnalysis.transformations.unwrap`, or with `AtomGroup.unwrap` if a reference is given. In
+    addition to the atoms of the analyses, mdreel reads only the rest of their fragments. Arithmetic is float64, in
+    cells of any shape; positions are rounded to float32 once.
 
     Examples
     --------
@@ -76,33 +79,33 @@ def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = Non
 
 
 def wrap(atomgroup: "AtomGroup", compound: Compound = "atoms", center: Literal["com", "cog"] = "com") -> Transformation:
-    """Move atoms, or compounds of them, so that their centres are in the primary cell.
+    """Move atoms or compounds so that their centres are in the primary cell.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        The atoms that are moved.
+        The atoms to move.
     compound : {"atoms", "group", "segments", "residues", "molecules", "fragments"}
-        Which atoms of the group are moved as one.
+        Compounds of atoms of the group that move as one.
     center : {"com", "cog"}
-        Whether the centre of a compound is that of mass or of geometry.
+        Whether to use the centre of mass or of geometry of a compound.
 
     Returns
     -------
     Transformation
-        For `run(transformations=...)`.
+        The transformation, for `run(transformations=...)`.
 
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology does not know the compounds, or no masses.
+        If the group is empty, or the topology lacks the compounds, or lacks masses that are needed.
     MismatchError
-        If compound or centre are unknown. When it is run: if a frame has no cell.
+        If the compound or the centre is unknown. In `run`, if a frame has no cell.
 
     Notes
     -----
-    As `MDAnalysis.core.groups.AtomGroup.wrap`. A compound that the boundary cuts has a centre that means nothing:
-    `unwrap` it before.
+    Results agree with `MDAnalysis.core.groups.AtomGroup.wrap`. The centre of a broken compound is meaningless, so
+    `unwrap` compounds first.
     """
     atoms = Selection.of(atomgroup).atoms
     if compound not in ("atoms", "group", *_INDEX_OF):
@@ -122,34 +125,35 @@ def center_in_box(
     point: ArrayLike | None = None,
     wrap: bool = False,
 ) -> Transformation:
-    """Move all atoms so that the centre of a group is in the middle of the cell, or at a point.
+    """Move all atoms so that the centre of a group is in the middle of the cell or at a given point.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The group.
     center : {"geometry", "mass"}
-        Which centre.
+        Whether to use the centre of geometry or of mass.
     point : array_like, shape (3,), float64, optional
-        Where to, Å; by default the middle of the cell of each frame.
+        Target of the centre, Å; by default the middle of the cell of each frame.
     wrap : bool
-        Whether the centre is computed of the atoms' images in the primary cell.
+        Whether to compute the centre from the images of the atoms in the primary cell.
 
     Returns
     -------
     Transformation
-        For `run(transformations=...)`.
+        The transformation, for `run(transformations=...)`.
 
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology has no masses where they are asked for.
+        If the group is empty, or the topology lacks masses that are needed.
     MismatchError
-        If the centre is unknown, or the point is none. When it is run: if a frame has no cell where one is needed.
+        If the centre is unknown, or the point has a wrong shape. In `run`, if a frame lacks a cell that is needed.
 
     Notes
     -----
-    As `MDAnalysis.transformations.center_in_box`. The atoms of the group are read besides those of the analyses.
+    Results agree with `MDAnalysis.transformations.center_in_box`. mdreel reads the atoms of the group in addition to
+    those of the analyses.
     """
     selection = Selection.of(atomgroup)
     if center not in ("geometry", "mass"):
@@ -172,16 +176,16 @@ def fit_rot_trans(
     tol_mass: float = MASS_TOLERANCE,
     match_atoms: bool = True,
 ) -> Transformation:
-    """Move and turn all atoms so that a group lies closest to a reference.
+    """Translate and rotate all atoms so that a group is superposed on a reference.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The group.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_atoms, 3), float64
-        As many atoms in the same order, at the current frame of their Universe, or their positions in Å.
+        The same number of atoms in the same order, at the current frame of their Universe, or positions in Å.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        How much each atom counts.
+        Weight of each atom.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
@@ -191,20 +195,21 @@ def fit_rot_trans(
     Returns
     -------
     Transformation
-        For `run(transformations=...)`.
+        The transformation, for `run(transformations=...)`.
 
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology has no masses where they are asked for.
+        If the group is empty, or the topology lacks masses that are needed.
     MismatchError
-        If reference or weights do not fit the group, or atoms do not correspond to those of the reference.
-        When it is run: if a coordinate of the group is no finite number.
+        If reference or weights do not fit the group, or atoms do not correspond to those of the reference. In `run`, if
+        a coordinate of the group is not finite.
 
     Notes
     -----
-    As `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces turn with the atoms; the cell does not. The
-    atoms of the group are read besides those of the analyses. Images of the cell are not looked for: `unwrap` before.
+    Results agree with `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces rotate with the atoms; the cell
+    does not. mdreel reads the atoms of the group in addition to those of the analyses. Periodic images are ignored, so
+    `unwrap` molecules first.
     """
     selection = Selection.of(atomgroup)
     positions = reference
@@ -216,34 +221,35 @@ def fit_rot_trans(
 
 
 def nojump(scheme: Scheme = "lattice") -> Transformation:
-    """Follow all atoms across boundaries: one that leaves the cell on one side does not come back on the other.
+    """Undo jumps of atoms across cell boundaries, so that their paths are continuous.
 
     Parameters
     ----------
     scheme : {"lattice", "toroidal"}
-        What is kept where the size of the cell changes: how many cells an atom went, or how far it went. In a cell of
-        constant size they are the same.
+        Quantity that is conserved if the cell size changes: the number of cells that an atom has crossed, or the
+        displacements of the atom. In a cell of constant size, both schemes give the same result.
 
     Returns
     -------
     Transformation
-        For `run(transformations=...)`.
+        The transformation, for `run(transformations=...)`.
 
     Raises
     ------
     UnsupportedError
-        If the scheme is unknown. When it is run: on executors other than serial and threads, with a checkpoint, or of a
-        trajectory that grows.
+        If the scheme is unknown. In `run`, with executors other than serial and threads, with a checkpoint, or for a
+        growing trajectory.
 
     Notes
     -----
-    Each frame needs the one before: the run is one block, read in order by one worker. Atoms must not go further than
-    half a cell from one frame that is read to the next. ``"lattice"`` takes the nearest image, in fractions of the cell
-    (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds fractions: in cells with
-    angles far from 90 degrees it differs for atoms that move more than half the least height of the cell. At constant
-    pressure ``"lattice"`` lets an atom that is many cells away move with the fluctuations of the cell; ``"toroidal"``
-    does not (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020) 021101; Bullerjahn et al., J. Chem. Theory
-    Comput. 19 (2023) 3406), but moves the atoms of a molecule apart unless they are whole.
+    Each frame depends on the previous one, so one worker reads all frames in order as a single block. Atoms must not
+    move by more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in
+    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). `NoJump` of MDAnalysis rounds
+    fractional coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half
+    the smallest height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the
+    fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)
+    021101; Bullerjahn et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless
+    the molecule is whole.
     """
     return without_jumps(scheme)
 
@@ -254,44 +260,44 @@ def transformed(source: Source, transformations: Sequence[Transformation]) -> So
     Raises
     ------
     MismatchError
-        If one is no transformation, or is of other atoms than those of the trajectory.
+        If an entry is not a transformation, or does not fit the atoms of the trajectory.
     """
     for one in transformations:
         if not isinstance(one, Transformation):
-            raise MismatchError(f"a transformation is made by unwrap, wrap, ..., not {type(one).__name__}")
+            raise MismatchError(f"expected a transformation made by unwrap, wrap, ..., got {type(one).__name__}")
     return source.with_transformations(list(transformations)) if transformations else source
 
 
 def executor_in_order(source: Source, executor: Executor, n_parts: int | None, has_checkpoint: bool) -> Executor:
-    """Return who reads a trajectory, one frame after the other where a transformation needs that.
+    """Return the executor for a trajectory, which is serial if a transformation needs frames in order.
 
     Raises
     ------
     UnsupportedError
-        If that cannot be done with this executor, or as it is asked for.
+        If a transformation needs frames in order, and the executor or the options of the run do not allow this.
     """
     if not any(one.needs_order for one in source.transformations):
         return executor
-    reason = "nojump needs each frame after the one before, in one block"
+    reason = "nojump needs all frames in order in one block"
     if executor.name not in ("serial", "threads"):
-        raise UnsupportedError(f"{reason}: the backend {executor.name} cannot do that, use 'serial'")
+        raise UnsupportedError(f"{reason}: use the backend 'serial' instead of {executor.name!r}")
     if n_parts not in (None, 1):
         raise UnsupportedError(f"{reason}: n_parts must be 1, not {n_parts}")
     if has_checkpoint:
-        raise UnsupportedError(f"{reason}: a checkpoint could not be taken up in the middle")
+        raise UnsupportedError(f"{reason}: run without a checkpoint")
     if source.is_growing:
-        raise UnsupportedError(f"{reason}: a trajectory that grows is read in several")
+        raise UnsupportedError(f"{reason}: a growing trajectory is read in several blocks")
     return Serial()
 
 
 def _compounds(atoms: "AtomGroup", compound: str) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the atoms of each compound, one behind the other, and where each ends."""
+    """Return the atoms of all compounds, one compound after the other, and the end of each compound."""
     if compound == "group":
         return atoms.ix.astype(np.uint32), np.array([len(atoms)], np.uint64)
     try:
         indices = getattr(atoms, _INDEX_OF[compound])
     except AttributeError as error:
-        raise SelectionError(f"the topology does not say which atoms {compound} have") from error
+        raise SelectionError(f"the topology has no {compound}: use another compound") from error
     order = np.argsort(indices, kind="stable")
     _, counts = np.unique(indices, return_counts=True)
     return atoms.ix[order].astype(np.uint32), np.cumsum(counts).astype(np.uint64)

@@ -218,10 +218,10 @@ class Analysis:
         """Whether a run writes a file besides the results."""
         return False
 
-    def check_file(self) -> None:
+    def check_output_file(self) -> None:
         """Check that the output file can be written; called in one process before the run reads any frame."""
 
-    def leave_file(self) -> None:
+    def write_output(self) -> None:
         """Write the output file; called in one process after the results are complete."""
 
     @property
@@ -246,10 +246,10 @@ class Analysis:
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames, which `jump_in` searches for jumps."""
+        """Whether a run keeps the positions of all frames, which `find_kept_jump` searches for jumps."""
         return False
 
-    def jump_in(self, tally: Tally) -> Jump | None:
+    def find_kept_jump(self, tally: Tally) -> Jump | None:
         """Return an atom that jumps across the cell in the kept positions of a run, if there is one."""
         return None
 

@@ -102,7 +102,7 @@ def run(
 
     def compute() -> tuple[Outcome, Pass]:
         for analysis in leaving:
-            analysis.check_file()
+            analysis.check_output_file()
         opened = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
@@ -178,7 +178,7 @@ def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
 
 def _leave_files(analyses: Sequence[Analysis]) -> None:
     for analysis in analyses:
-        analysis.leave_file()
+        analysis.write_output()
 
 
 def _positions_together(source: Source, is_collective: bool) -> SharedPositions:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class OfTwoGroups(Analysis):
+class TwoGroupAnalysis(Analysis):
     """An analysis of the pairs of atoms of two groups in one Universe.
 
     Parameters
@@ -42,7 +42,7 @@ class OfTwoGroups(Analysis):
         if second is not None:
             Selection.of(second, name)
             if second.universe is not first.universe:
-                raise MismatchError(f"both groups must be in the same Universe, but {name} is in another one")
+                raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
         super().__init__(first if second is None else first + second, trajectory)
         places = self._selection.places.astype(np.uint32)
         self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]

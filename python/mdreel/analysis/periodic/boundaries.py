@@ -61,5 +61,5 @@ class HasBoundaries(Protocol):
     def keeps_positions(self) -> bool:
         """Whether a run keeps the positions of all frames."""
 
-    def jump_in(self, tally: Tally) -> Jump | None:
+    def find_kept_jump(self, tally: Tally) -> Jump | None:
         """Return an atom that jumps across the cell in the kept positions of a run, if there is one."""

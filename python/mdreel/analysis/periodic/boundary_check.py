@@ -99,7 +99,7 @@ class BoundaryCheck:
             if not follows:
                 self._look_for_jumps(frames)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, kernel), strict=True):
-            jump = analysis.jump_in(tally) if analysis.boundaries.paths else None
+            jump = analysis.find_kept_jump(tally) if analysis.boundaries.paths else None
             if jump is not None:
                 atom = _atom(analysis.atomgroup.universe, int(analysis.atoms[jump.place]))
                 edges = int(frames[jump.before]), int(frames[jump.after])

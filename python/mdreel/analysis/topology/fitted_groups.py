@@ -124,6 +124,6 @@ def _selected(group: GroupSelection, of: "AtomGroup", i: int) -> "AtomGroup":
         if not is_group(group):
             raise SelectionError(f"groupselections[{i}] must be a string or an AtomGroup, not {type(group).__name__}")
         if group.universe is not of.universe:
-            raise SelectionError(f"groupselections[{i}] must be in the Universe of atomgroup")
+            raise SelectionError(f"groupselections[{i}] is in another Universe than atomgroup")
         return group
     return selected(of.universe, group, f"groupselections[{i}]")

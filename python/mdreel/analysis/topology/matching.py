@@ -159,7 +159,7 @@ class _Pairs:
         if wrong.any():
             one, other = self._named(int(wrong.argmax()))
             raise MismatchError(
-                f"{wrong.sum():,} of {len(wrong):,} atoms come in another order in {self._name}: the first, {one}, "
+                f"{wrong.sum():,} of {len(wrong):,} atoms are in another order in {self._name}: the first, {one}, "
                 f"would be compared with {other}: {_REMEDY}"
             )
 

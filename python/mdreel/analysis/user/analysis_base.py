@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, fold
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.user.block_results import Aggregator, Joined, blocks_of, check_blocks
+from mdreel.analysis.user.block_results import Aggregator, ConcatenatingAggregator, blocks_of, check_blocks
 from mdreel.analysis.user.frames_fold import FramesFold
 from mdreel.analysis.user.object_state import OfFrame, raising_for, sent
 from mdreel.analysis.user.referenced_atoms import atoms_held
+from mdreel.analysis.user.held_atoms import atoms_held
+from mdreel.analysis.user.object_state import FrameAttribute, guard_attributes, sent
 from mdreel.analysis.user.user_functions import whole_of
 from mdreel.analysis.user.worker_task import Known
 from mdreel.errors import FunctionError
@@ -112,8 +114,8 @@ class AnalysisBase(Analysis):
     _has_results: ClassVar[bool] = True
     """Whether the class produces results; if so, a run without results is an error."""
 
-    _frame_index: Any = OfFrame()
-    _ts: Any = OfFrame()
+    _frame_index: Any = FrameAttribute()
+    _ts: Any = FrameAttribute()
 
     def __init__(
         self,
@@ -137,7 +139,7 @@ class AnalysisBase(Analysis):
 
     def _get_aggregator(self) -> Aggregator:
         """Return the aggregator that merges the results of consecutive blocks."""
-        return Joined()
+        return ConcatenatingAggregator()
 
     @property
     def boundaries(self) -> Boundaries:
@@ -167,7 +169,7 @@ class AnalysisBase(Analysis):
         blocks = blocks_of(whole_of(tally.own))
         changed = frozenset().union(*(block.changed for block in blocks))
         self.results = Results()
-        with raising_for(self, changed) if changed else nullcontext():
+        with guard_attributes(self, changed) if changed else nullcontext():
             aggregator = self._get_aggregator()
             check_blocks(aggregator, blocks)
             self.results.update(aggregator.merge([block.results for block in blocks]))

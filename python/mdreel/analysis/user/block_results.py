@@ -41,26 +41,26 @@ class Block:
         return self
 
 
-class Finishing(Protocol):
+class FinishableBlock(Protocol):
     """A block that is finished, or an analysis in progress that can be finished."""
 
     def finished(self) -> Block:
         """Return the finished block."""
 
 
-def blocks_of(value: Sequence[Finishing]) -> list[Block]:
+def blocks_of(value: Sequence[FinishableBlock]) -> list[Block]:
     """Return finished blocks, after finishing those in progress."""
     return [one.finished() for one in value]
 
 
-class Joined:
+class ConcatenatingAggregator:
     """The default aggregator, which concatenates arrays and lists."""
 
     def merge(self, objects: Sequence[Any]) -> Any:
         """Return the concatenated results of blocks in frame order."""
         if len(objects) == 1:
             return objects[0]
-        return Results(**{name: _joined(name, [one[name] for one in objects]) for name in objects[0]})
+        return Results(**{name: _concatenated(name, [one[name] for one in objects]) for name in objects[0]})
 
 
 def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
@@ -69,7 +69,8 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
     Parameters
     ----------
     aggregator : Aggregator
-        The aggregator. `Joined` and MDAnalysis's ``ResultsGroup`` take the names of results from the first block.
+        The aggregator. `ConcatenatingAggregator` and MDAnalysis's ``ResultsGroup`` take the names of results from the
+        first block.
     blocks : sequence of Block
         The blocks.
 
@@ -78,7 +79,7 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
     MismatchError
         If a block lacks a result of another block, or an array to be joined does not have one entry for each frame.
     """
-    is_default = isinstance(aggregator, Joined)
+    is_default = isinstance(aggregator, ConcatenatingAggregator)
     if not is_default and type(aggregator).__name__ != "ResultsGroup":
         return
     names = sorted({*chain.from_iterable(block.results for block in blocks)})
@@ -100,7 +101,7 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
                 )
 
 
-def _joined(name: str, parts: list[Any]) -> Any:
+def _concatenated(name: str, parts: list[Any]) -> Any:
     if all(isinstance(part, list) for part in parts):
         return [*chain.from_iterable(parts)]
     if not all(isinstance(part, np.ndarray) and part.ndim for part in parts):

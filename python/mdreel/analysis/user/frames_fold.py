@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from mdreel.analysis.user.block_results import Block, Finishing, blocks_of
+from mdreel.analysis.user.block_results import Block, FinishableBlock, blocks_of
 from mdreel.analysis.user.object_state import Fingerprints, received
 from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, packed, said
 from mdreel.analysis.user.worker_task import Start, Task
@@ -93,7 +93,7 @@ def _state_of(analysis: Any) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class _UnderWay:
+class _UnfinishedBlock:
     """An analysis of a block that still lacks frames."""
 
     worker: _Worker
@@ -142,24 +142,24 @@ class FramesFold(Fold):
         task = self._task
         return self.origin, task.start, task.atoms, task.known, task.by_batch
 
-    def added(self, value: Sequence[Finishing] | None, batch: Batch) -> list[Finishing]:
+    def added(self, value: Sequence[FinishableBlock] | None, batch: Batch) -> list[FinishableBlock]:
         """Process the frames of a batch."""
         done = [*(value or ())]
         n_frames = len(batch.frames) if self._task.by_batch else batch.n_block_frames
-        under_way = done.pop() if done and isinstance(done[-1], _UnderWay) else self._begun(n_frames)
-        assert isinstance(under_way, _UnderWay)
+        under_way = done.pop() if done and isinstance(done[-1], _UnfinishedBlock) else self._begun(n_frames)
+        assert isinstance(under_way, _UnfinishedBlock)
         under_way.worker.look(under_way.analysis, under_way.n_frames, batch)
-        under_way = _UnderWay(under_way.worker, under_way.analysis, under_way.n_frames + len(batch.frames))
+        under_way = _UnfinishedBlock(under_way.worker, under_way.analysis, under_way.n_frames + len(batch.frames))
         return [*done, under_way.finished() if under_way.n_frames == n_frames else under_way]
 
-    def merged(self, value: Sequence[Finishing], following: Sequence[Finishing]) -> list[Block]:
+    def merged(self, value: Sequence[FinishableBlock], following: Sequence[FinishableBlock]) -> list[Block]:
         """Return the finished blocks in frame order."""
         return blocks_of([*value, *following])
 
-    def _begun(self, n_frames: int) -> _UnderWay:
+    def _begun(self, n_frames: int) -> _UnfinishedBlock:
         worker = self._worker()
         try:
-            return _UnderWay(worker, worker.begun(n_frames), 0)
+            return _UnfinishedBlock(worker, worker.begun(n_frames), 0)
         except Exception as error:
             raise FrameError(0, f"_prepare: {said(error)}") from error
 

@@ -16,8 +16,8 @@ from mdreel.analysis.user.reducers import (
     DiscardFold,
     ExtremeFold,
     HistogramFold,
-    OwnFold,
     Reducer,
+    ReducerFold,
     ReducerName,
     edges_of,
 )
@@ -90,7 +90,7 @@ class FunctionAnalysis(Analysis):
         places = self._selection.places.astype(np.uint32)
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
-            return fold(OwnFold(self._function, takes_blocks, self._reduce), len(self.atoms), places)
+            return fold(ReducerFold(self._function, takes_blocks, self._reduce), len(self.atoms), places)
         if self._reduce == "discard":
             return fold(DiscardFold(self._function, takes_blocks), len(self.atoms), places)
         first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[:, self._selection.places]

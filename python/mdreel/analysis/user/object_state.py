@@ -105,7 +105,7 @@ def received(content: bytes, universe: Any) -> Any:
     return Unpickler(io.BytesIO(content)).load()
 
 
-class _Lost:
+class _LostAttribute:
     """An attribute that workers have changed; reading it raises an error until it is set again."""
 
     def __init__(self, name: str) -> None:
@@ -132,7 +132,7 @@ class _Guard:
 
 
 @contextmanager
-def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
+def guard_attributes(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
     """Make an object raise an error if an attribute is read before it is set again.
 
     Parameters
@@ -148,7 +148,7 @@ def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
         If one of the attributes is read.
     """
     kind = type(owner)
-    lost = {name: _Lost(name) for name in names if not hasattr(getattr(kind, name, None), "__get__")}
+    lost = {name: _LostAttribute(name) for name in names if not hasattr(getattr(kind, name, None), "__get__")}
     body = {**lost, "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     try:
         made: Any = type(kind)  # a metaclass, which may be a user's
@@ -162,7 +162,7 @@ def raising_for(owner: Any, names: AbstractSet[str]) -> Iterator[None]:
         owner.__class__ = kind
 
 
-class OfFrame:
+class FrameAttribute:
     """An attribute of an analysis that exists only while a frame is processed."""
 
     def __set_name__(self, _: type, name: str) -> None:

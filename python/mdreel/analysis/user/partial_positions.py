@@ -15,7 +15,7 @@ _HOW = (
 )
 
 
-class PartlyRead(NDArrayOperatorsMixin):
+class PartialPositions(NDArrayOperatorsMixin):
     """Positions of all atoms of a frame, of which only some were read.
 
     Indexing works as for an array if all selected atoms were read. Any other access to the values raises an error. The

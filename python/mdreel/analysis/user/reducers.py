@@ -59,7 +59,7 @@ class Reducer:
 
 
 @dataclass(frozen=True)
-class OwnFold(Fold):
+class ReducerFold(Fold):
     """A fold of a user function with values of any type, merged by a `Reducer`.
 
     Attributes
@@ -115,12 +115,12 @@ class OwnFold(Fold):
 
     def __reduce__(self) -> tuple[Any, ...]:
         content = packed((self.function, self.reducer.merge, self.reducer.finish), "the function")
-        return _own_fold, (content, self.takes_blocks)
+        return _reducer_fold, (content, self.takes_blocks)
 
 
-def _own_fold(content: bytes, takes_blocks: bool) -> OwnFold:
+def _reducer_fold(content: bytes, takes_blocks: bool) -> ReducerFold:
     function, merge, finish = pickle.loads(content)  # noqa: S301 (from our own processes)
-    return OwnFold(function, takes_blocks, Reducer(merge, finish))
+    return ReducerFold(function, takes_blocks, Reducer(merge, finish))
 
 
 @dataclass(frozen=True)

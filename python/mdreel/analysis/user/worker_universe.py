@@ -10,7 +10,7 @@ from MDAnalysis.coordinates.base import ProtoReader
 from MDAnalysis.coordinates.timestep import Timestep
 from numpy.typing import NDArray
 
-from mdreel.analysis.user.partial_positions import PartlyRead
+from mdreel.analysis.user.partial_positions import PartialPositions
 from mdreel.analysis.user.worker_task import Known, Start
 from mdreel.errors import UnsupportedError
 
@@ -43,7 +43,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
         if len(atoms) < n_atoms:
             is_read = np.zeros(n_atoms, bool)
             is_read[atoms] = True
-            self._of_worker = PartlyRead(self._of_frame, is_read)
+            self._of_worker = PartialPositions(self._of_frame, is_read)
 
     def __new__(cls, n_atoms: int, *_: Any) -> Self:
         """Create the timestep; the compiled base class accepts only the number of atoms."""
@@ -54,7 +54,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
         """Show the current frame of the caller's Universe."""
         if start.positions is None:
             why = "the Universe had none when run() was called: load a frame into it, or use them in _single_frame"
-            self._shown = PartlyRead(np.empty_like(self._of_frame), np.zeros(self.n_atoms, bool), why)
+            self._shown = PartialPositions(np.empty_like(self._of_frame), np.zeros(self.n_atoms, bool), why)
         else:
             self._shown = start.positions.copy()  # changes to the copy do not affect later blocks
         self.frame, self.time, self.dimensions = start.frame, start.time, start.dimensions
