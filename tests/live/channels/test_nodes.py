@@ -235,7 +235,7 @@ def test_second_relay_on_a_node_is_refused_and_so_is_another_channel(endpoint: s
             Relay(endpoint, "unknown", "elsewhere").start()
     producer.end()
     channel("run").remove()
-    with Producer("run", N_ATOMS), Server("run", endpoint), pytest.raises(MismatchError, match="was made anew"):
+    with Producer("run", N_ATOMS), Server("run", endpoint), pytest.raises(MismatchError, match="was created again"):
         Relay(endpoint, "run", "there").start()
     with Producer("run2", N_ATOMS), Server("run2", endpoint), pytest.raises(MismatchError, match="allow more memory"):
         Relay(endpoint, "run2", "there2", memory="8K").start()
