@@ -64,8 +64,11 @@ def run(*command: str | Path, **variables: str) -> None:
     words = [str(word) for word in command]
     shown = [str(Path(word).relative_to(ROOT)) if word.startswith(f"{ROOT}{os.sep}") else word for word in words]
     say("$ " + shlex.join([f"{name}={value}" for name, value in variables.items()] + shown))
-    streams = {"stdout": output(), "stderr": subprocess.STDOUT if output() is not sys.stdout else None}
-    if code := subprocess.run(words, cwd=ROOT, env=environment_variables(**variables), **streams).returncode:
+    stream = output()
+    errors = subprocess.STDOUT if stream is not sys.stdout else None
+    if code := subprocess.run(
+        words, cwd=ROOT, env=environment_variables(**variables), stdout=stream, stderr=errors
+    ).returncode:
         raise TaskError(f"{shlex.join(shown[:4])} ended with exit code {code}")
 
 

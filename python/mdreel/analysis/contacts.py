@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
-from mdreel.analysis.base.two_groups import OfTwoGroups
-from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
+from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
     Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
-
-Method = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
-"""Criterion for a contact of the reference, or "count" for the number of all contacts."""
-
-PairsCounted = Literal["unique", "all"]
-"""Pairs of atoms that can be contacts if the groups share atoms."""
 
 _SOFT = {"beta": 5.0, "lambda_constant": 1.8}
 

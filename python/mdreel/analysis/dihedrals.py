@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-Features = Literal["degrees", "cos_sin"]
-"""Representation of angles: degrees, or cosine and sine, which are continuous at 180 degrees."""
-
 
 class _Angles(Analysis):
     """Dihedral angles of quadruples of atoms."""

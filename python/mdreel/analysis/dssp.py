@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-Method = Literal["simplified", "kabsch-sander"]
-"""Three states, or the eight of Kabsch and Sander."""
-
 _STATES: dict[Method, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
 """States in the numbering of the core."""
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-Grouping = Literal["atoms", "residues", "segments", "fragments"]
-"""Compounds whose mass and charge are placed at their centre of mass."""
-
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
 _PER_AVOGADRO = 1 / 0.602214076
 """Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""

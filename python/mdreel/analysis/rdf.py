@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.base.two_groups import OfTwoGroups
-from mdreel.analysis.choices import Norm, SharedGroup
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
+from mdreel.analysis.choices import Norm, SharedGroup
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
@@ -23,12 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
-
-Norm = Literal["rdf", "density", "none"]
-"""Normalisation of the counts: to g(r), to a density, or only by the number of frames."""
-
-Same = Literal["residue", "segment", "chain"]
-"""Compound that the two atoms of a pair must not share."""
 
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
 
@@ -159,7 +152,7 @@ class InterRDF(TwoGroupAnalysis):
         level = 1.0 if self._norm == "rdf" else None
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
 
-    def _labels_of(self, same: Same | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+    def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
         """Return a label for each atom of the groups; pairs with equal labels are excluded."""
         if self._block is not None:
             first, second = (np.arange(len(self._from)) // self._block[0], np.arange(len(self._to)) // self._block[1])

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-Mode = Literal["atom", "residue", "total"]
-"""Whether areas are kept for each atom, for each residue, or only in total."""
-
 
 class SASA(Analysis):
     """Solvent accessible surface area of atoms or residues in each frame.
@@ -149,7 +146,7 @@ class SASA(Analysis):
         return self._surface.atoms
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> AreaMode:
         """Whether areas are kept for each atom, for each residue, or only in total."""
         return self._mode
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 Compound: TypeAlias = Literal["atoms", "group", "segments", "residues", "molecules", "fragments"]
 """Groups of atoms that move as one."""
 
-Scheme: TypeAlias = Literal["lattice", "toroidal"]
-"""Scheme for undoing jumps, which conserves either the number of crossed cells or the displacements."""
-
 _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "molnums", "fragments": "fragindices"}
 
 

@@ -66,7 +66,7 @@ def _figure(text: str, reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Advise on the job named on the command line, run it, print one line of JSON."""
-    from mdreel.cluster.advice.advice import advise
+    from mdreel.cluster.advice.advise import advise
 
     warnings.simplefilter("ignore")
     job = Job.of_json(sys.argv[1])

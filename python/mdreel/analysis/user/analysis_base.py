@@ -13,10 +13,8 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.user.block_results import Aggregator, ConcatenatingAggregator, blocks_of, check_blocks
 from mdreel.analysis.user.frames_fold import FramesFold
-from mdreel.analysis.user.object_state import OfFrame, raising_for, sent
-from mdreel.analysis.user.referenced_atoms import atoms_held
-from mdreel.analysis.user.held_atoms import atoms_held
 from mdreel.analysis.user.object_state import FrameAttribute, guard_attributes, sent
+from mdreel.analysis.user.referenced_atoms import atoms_held
 from mdreel.analysis.user.user_functions import whole_of
 from mdreel.analysis.user.worker_task import Known
 from mdreel.errors import FunctionError
