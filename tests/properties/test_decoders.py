@@ -17,7 +17,7 @@ from decoders import DECODERS, ODD_JSON, Decoder
 from mdreel.errors import FormatError
 from mdreel.foundation.untrusted_input import MOST_DEPTH, object_of
 
-ROOMS = ("insitu", "notices", "watch", "steering", "archives", "ensemble")
+ROOMS = ("live",)
 """Where messages and files of other processes are read."""
 READS = {"loads", "load", "object_of", "unpack", "unpack_from", "from_bytes", "frombuffer", "fromhex", "literal_eval"}
 """Calls that make values of bytes."""
@@ -29,6 +29,7 @@ NOT_OF_OTHERS = {
     "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:arrays_of": "a section whose length and checksum the core has compared",
+    "live/turns.py:Turns._take": "bytes that this process has made",
     "live/steering/plan.py:read_plan": "a file that the user writes: it is refused before anything runs",
 }
 """Functions with such calls that decode nothing of another process, with the reason."""
