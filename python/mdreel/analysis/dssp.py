@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-_STATES: dict[Method, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
+_STATES: dict[DSSPMethod, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
 """States in the numbering of the core."""
 
 _HELIX_AND_STRAND = 3

@@ -1,17 +1,13 @@
 """Journal of a replica as JSON lines."""
 
-import fcntl
-import json
-import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mdreel.errors import FormatError, StreamError
-from mdreel.foundation.atomic_files import sync_directory, sync_line
+from mdreel.foundation.json_lines import JsonLinesLog, split_lines
 from mdreel.foundation.untrusted_input import number, object_of, text, whole
 from mdreel.live.notices.process import Process
 
@@ -87,7 +83,7 @@ class Past:
         return Past(event, message, time, process, is_gone, n_deaths, n_frames, first)
 
 
-class Journal:
+class Journal(JsonLinesLog):
     """The file behind which each event of a replica goes as one line. Who has it open holds a lock on it.
 
     Parameters
@@ -115,21 +111,14 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StreamError(f"{path}: another `mdreel ensemble run` has this replica") from None
-            content = _content(self._file)
-            whole = content.rfind(b"\n") + 1
-            self.past = _past(path, content[:whole])
-            os.ftruncate(self._file, whole)
-            if not whole:
-                sync_directory(path.parent)  # it may just have been made
+            super().__init__(path, exclusive=True)
+        except BlockingIOError:
+            raise StreamError(f"{path}: another `mdreel ensemble run` has this replica") from None
+        try:
+            self.past = self.recover(lambda content: _past(path, content))
         except BaseException:
-            os.close(self._file)
+            self.close()
             raise
 
     def write(self, event: str, message: str, n_frames: int = 0, process: Process | None = None, **facts: Any) -> None:
@@ -152,26 +141,8 @@ class Journal:
         line = {"time": time(), "event": event, "message": message, "n_frames": n_frames, **who, **facts}
         if process is not None:
             line |= {"host": socket.gethostname(), "boot": _boot()}
-        data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
-        while data:
-            data = data[os.write(self._file, data) :]
-        # What follows an event, such as the start of a program, must not be found without it.
-        sync_line(self._file)
+        self.append(line)
         self.past = self.past.after(line)
-
-    def close(self) -> None:
-        """Close the file, and give up the lock."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def past_of(path: Path) -> Past:
@@ -186,7 +157,7 @@ def past_of(path: Path) -> Past:
         content = path.read_bytes()
     except FileNotFoundError:
         return Past()
-    return _past(path, content[: content.rfind(b"\n") + 1])
+    return _past(path, content)
 
 
 def _boot() -> str:
@@ -194,16 +165,9 @@ def _boot() -> str:
     return BOOT.read_text(encoding="ascii").strip()
 
 
-def _content(file: int) -> bytes:
-    found = b""
-    while piece := os.pread(file, 1 << 20, len(found)):
-        found += piece
-    return found
-
-
 def _past(path: Path, content: bytes) -> Past:
     past = Past()
-    for at, line in enumerate(content.split(b"\n")[:-1], 1):
+    for at, line in enumerate(split_lines(content), 1):
         try:
             past = past.after(object_of(line, _MOST_LINE))
         except FormatError as error:

@@ -1,6 +1,5 @@
 """Notice files on the writing side."""
 
-import json
 import math
 import os
 import re
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
+from mdreel.foundation.json_lines import encode_line
 from mdreel.foundation.untrusted_input import MOST_BYTES, object_of, opened, whole
 from mdreel.live.notices.notice import ENDING, FOLDER
 from mdreel.live.notices.process import Process
@@ -66,7 +66,8 @@ class NoticeFile:
             self._path = self._free_path()
         self._generation += 1
         who = {"process": self._process.number, "process_start": self._process.start}
-        whole = _line({"generation": self._generation, "name": self._name, **who, **head}) + _line(line)
+        whole = encode_line({"generation": self._generation, "name": self._name, **who, **head}, compact=True)
+        whole += encode_line(line, compact=True)
         part = self._path.with_name(f".{self._path.name}{_NEW}")
         with suppress(FileNotFoundError):
             part.unlink()
@@ -97,7 +98,7 @@ class NoticeFile:
         """
         if self._path is None:
             return False
-        whole = _line(line)
+        whole = encode_line(line, compact=True)
         if self._n_bytes + len(whole) > self._most_bytes:
             return False
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -163,7 +164,3 @@ def numbers(row: NDArray[np.float64]) -> list[float | None]:
 def rows_of(rows: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> list[list[float | None]]:
     """Return rows as JSON has them."""
     return [numbers(row) for row in rows]
-
-
-def _line(said: dict[str, Any]) -> bytes:
-    return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"

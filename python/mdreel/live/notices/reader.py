@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError
+from mdreel.foundation.json_lines import complete_lines, split_lines
 from mdreel.foundation.printable import printable
 from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 from mdreel.live.notices.notice import ENDING, FOLDER, Notice
@@ -62,10 +63,10 @@ class NoticeReader:
                 new = file.read(_MOST_BYTES)
         except FileNotFoundError:
             return None
-        lines = new[: new.rfind(b"\n") + 1]
+        lines = complete_lines(new)
         assert self._notice is not None
         try:
-            self._notice = _taken(self._notice, [object_of(line, _MOST_BYTES) for line in lines.split(b"\n")[:-1]])
+            self._notice = _taken(self._notice, [object_of(line, _MOST_BYTES) for line in split_lines(lines)])
         except FormatError as error:
             self._head = b""
             raise FormatError(f"{self._path}: no line of a notice at byte {self._offset} or behind: {error}") from None

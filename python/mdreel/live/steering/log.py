@@ -1,17 +1,11 @@
 """Audit log of steering as JSON lines."""
 
-import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Lock
 from time import time
-from types import TracebackType
-from typing import Self
 
-from mdreel.foundation.atomic_files import sync_line
+from mdreel.foundation.json_lines import JsonLinesLog
 
 FILE = "steering.jsonl"
 """What it is called in the directory of a channel."""
@@ -41,7 +35,7 @@ class Moment:
     values: Mapping[str, float] = field(default_factory=dict)
 
 
-class AuditLog:
+class AuditLog(JsonLinesLog):
     """A file behind which each event goes as one line, which is on the disk when `write` returns.
 
     Parameters
@@ -54,11 +48,6 @@ class AuditLog:
     OSError
         If it cannot be written.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = Lock()
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def write(
         self,
@@ -93,26 +82,7 @@ class AuditLog:
             "action": action,
             "message": message,
         }
-        data = (json.dumps(line, allow_nan=False) + "\n").encode()
-        with self._lock:
-            while data:
-                data = data[os.write(self._file, data) :]
-            sync_line(self._file)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+        self.append(line)
 
 
 def _number(value: float | None) -> float | None:

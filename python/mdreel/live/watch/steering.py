@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mdreel.errors import FormatError
+from mdreel.foundation.json_lines import split_lines
 from mdreel.foundation.printable import printable
 from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 
@@ -120,8 +121,8 @@ class SteeringLog:
             self._seen, self.events, self.n_damaged = None, (), 0
             return
         self._seen = seen
-        # What is behind the last end of a line is being written, and what is before the first was cut by us.
-        lines = tail[: tail.rfind(b"\n") + 1].split(b"\n")[1 if begin else 0 : -1]
+        # The tail may begin within a line.
+        lines = split_lines(tail)[1 if begin else 0 :]
         events: list[Event] = []
         self.n_damaged = 0
         for line in lines[-self._most :]:
