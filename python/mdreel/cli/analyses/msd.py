@@ -29,7 +29,7 @@ def msd(
         Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Most frames between two positions."),
     ] = None,
     unwrap_jumps: Annotated[
-        Scheme | Literal["none"],
+        Literal[Scheme, "none"],
         Option(
             group=shared.ANALYSIS,
             help="How jumps across boundaries are undone: counting cells, or adding up how far atoms go.",

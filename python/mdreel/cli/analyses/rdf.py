@@ -29,7 +29,7 @@ def rdf(
     high: Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")] = 15.0,
     norm: Annotated[Norm, Option(group=shared.ANALYSIS, help="What counts are divided by, besides frames.")] = "rdf",
     exclude_same: Annotated[
-        SharedGroup | Literal["none"],
+        Literal[SharedGroup, "none"],
         Option(group=shared.ANALYSIS, help="Pairs that share it do not count."),
     ] = "residue",
 ) -> AnalysisSpec:
