@@ -138,7 +138,7 @@ def test_members_that_share_have_each_step_once_and_take_over_from_one_that_left
 
 def test_groups_refuse_what_makes_no_sense(staging: Staging) -> None:
     all_published(staging)
-    with pytest.raises(MismatchError, match="needs a group"):
+    with pytest.raises(MismatchError, match="requires a group"):
         Consumer("run", share=True)
     with Consumer("run") as alone, pytest.raises(MismatchError, match="in no group"):
         alone.commit(b"")

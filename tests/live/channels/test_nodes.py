@@ -243,7 +243,7 @@ def test_second_relay_on_a_node_is_refused_and_so_is_another_channel(endpoint: s
 
 
 def test_relay_waits_for_server_and_channel(endpoint: str) -> None:
-    with pytest.raises(StreamTimeoutError, match="nobody answers"):
+    with pytest.raises(StreamTimeoutError, match="no server answers"):
         Relay(endpoint, "run", "there").start()
     relay = Relay(endpoint, "run", "there", wait=LONG)
     starting = threading.Thread(target=relay.start)
