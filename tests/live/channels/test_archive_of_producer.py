@@ -146,7 +146,7 @@ def test_dead_archiver_is_told_once_and_the_simulation_goes_on(tmp_path: Path) -
         process.wait()
         assert producer._archiving is not None
         producer._archiving._looked_at = 0.0
-        with pytest.warns(UserWarning, match=r"no longer being archived: signal 9 ended the process; `mdr"):
+        with pytest.warns(UserWarning, match=r"no longer being archived: signal 9 ended the process; run `mdr"):
             publish(producer, 5)
         for frame in range(6, N_FRAMES):
             publish(producer, frame)

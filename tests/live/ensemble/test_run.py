@@ -164,7 +164,7 @@ def test_simulation_runs_on_when_no_more_frames_of_it_are_wanted(walks: Walks) -
         assert walks.events(label) == ["started", "observed", "finished"]
     assert (walks.place / "000" / "state.chk").read_text() == str(FRAMES)
     # All that was wanted of it was there.
-    assert walks.status()[1]["message"].endswith("; its program has ended with signal 9 (SIGKILL) behind that")
+    assert walks.status()[1]["message"].endswith("; then its program ended with signal 9 (SIGKILL)")
 
 
 def test_parts_are_run_apart_and_the_last_writes_the_tables_of_all(walks: Walks) -> None:

@@ -48,7 +48,7 @@ def test_named_channels_need_not_be_there(folder: Path) -> None:
     assert states(watcher) == {"b": "absent", "a": "absent"}
     publish_on("a")
     assert list(states(watcher).items()) == [("b", "absent"), ("a", "finished")]
-    with pytest.raises(MismatchError, match="named by"):
+    with pytest.raises(MismatchError, match="the name of a channel must be"):
         Watcher(["no name"])
 
 
