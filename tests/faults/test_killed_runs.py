@@ -40,10 +40,17 @@ def command(trajectory: Path, backend: str, checkpoint: Path | str, output: Path
     return [sys.executable, "-c", CODE, str(trajectory), backend, str(checkpoint), str(output)]
 
 
+@pytest.fixture(scope="module")
+def expected(adk_xtc: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run gives that nobody kills."""
+    output = tmp_path_factory.mktemp("expected") / "expected.npy"
+    subprocess.run(command(adk_xtc, "threads", "", output), check=True, capture_output=True)
+    return output
+
+
 @pytest.mark.parametrize("backend", ["serial", "threads", "processes", "dask"])
-def test_run_that_was_killed_goes_on_where_it_was(backend: str, adk_xtc: Path, tmp_path: Path) -> None:
-    expected, output = tmp_path / "expected.npy", tmp_path / "output.npy"
-    subprocess.run(command(adk_xtc, "threads", "", expected), check=True, capture_output=True)
+def test_run_that_was_killed_goes_on_where_it_was(backend: str, adk_xtc: Path, expected: Path, tmp_path: Path) -> None:
+    output = tmp_path / "output.npy"
     chance = random.Random()
     for attempt in range(N_TIMES):
         checkpoint = tmp_path / f"{attempt}.checkpoint"

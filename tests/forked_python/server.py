@@ -73,7 +73,7 @@ def _import_all() -> None:
             if name.startswith("mdreel"):
                 for module in pkgutil.walk_packages(package.__path__, f"{name}."):
                     if "mpi" not in module.name and "__main__" not in module.name:
-                        with suppress(ImportError):
+                        with suppress(Exception):  # such as a command of another version
                             importlib.import_module(module.name)
 
 
