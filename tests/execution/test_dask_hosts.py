@@ -25,7 +25,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.jo
 COMPUTE = """
 import json, sys
 import numpy as np
-from mdreel.execution.executors import dask
+from mdreel.execution.executors.dask import executor as dask
 from mixed_job import bits_of
 from rmsd_on_ranks import Wanted, compute
 
