@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, Source, fluctuation, hydrogen_bonds, rmsd
 from mdreel.execution.job import Job, Outcome
+from mdreel.trajectory.parallel_hdf5 import SharedPositions
 
 
 def mixed_job(source: Source, atoms: NDArray[np.uint32]) -> Job:
@@ -15,7 +16,8 @@ def mixed_job(source: Source, atoms: NDArray[np.uint32]) -> Job:
     # Few donors: some tests run this over a hundred thousand frames.
     donors = np.stack([third, np.roll(third, 1)], axis=1)[:2]
     near = hydrogen_bonds(len(atoms), donors, third, None, 9.0, 40.0)
-    return Job(source, atoms, Pass(len(atoms), [*members, (fluctuation(reference), None), (near, None)]))
+    kernel = Pass(len(atoms), [*members, (fluctuation(reference), None), (near, None)])
+    return Job(source, atoms, kernel, SharedPositions.of)
 
 
 def bits_of(outcome: Outcome) -> NDArray[np.uint64]:

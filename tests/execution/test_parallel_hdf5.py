@@ -142,6 +142,7 @@ from mdreel._core import FrameSet, Pass, plan, rmsd
 from mdreel.execution.job import Job
 from mdreel.execution.work import Work
 from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.trajectory.parallel_hdf5 import SharedPositions
 from mdreel.trajectory.read import read
 
 folder, path, schedule, access = sys.argv[1:]
@@ -155,7 +156,7 @@ def compute():
     source = read(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
-    job = Job(source, atoms, Pass.of(rmsd(reference, None, True)))
+    job = Job(source, atoms, Pass.of(rmsd(reference, None, True)), SharedPositions.of)
     frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
     blocks = plan(source, frames, executor.n_workers, executor.n_workers)
     return executor.run(Work(job, blocks, monitor=stop, access=access))
