@@ -128,7 +128,7 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
     ):
         with pytest.raises(MismatchError, match=expected):
             mdreel.LinearDensity(atoms, **options)
-    with pytest.raises(MismatchError, match="no bins of 40 Å along"):
+    with pytest.raises(MismatchError, match="bins of 40 Å do not fit into a cell"):
         mdreel.LinearDensity(atoms, binsize=40.0).run()
     with pytest.raises(MismatchError, match="frame 0 has no periodic cell"):
         mdreel.LinearDensity(MDAnalysis.Universe(PSF, adk_dcd).atoms).run()

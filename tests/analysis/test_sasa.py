@@ -177,7 +177,7 @@ def test_sasa_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
         ({"n_sphere_points": 0}, "n_sphere_points must be 1 or more"),
         ({"radii": [1.0, 2.0]}, r"radii must have the shape \(214,\), got \(2,\)"),
         ({"radii": {"C": -1.0}}, "a radius is -1.0 Å"),
-        ({"surface": atoms[1:]}, "1 atoms of atomgroup are not in surface"),
+        ({"surface": atoms[1:]}, "surface lacks 1 atoms of atomgroup"),
         ({"surface": universe.copy().atoms}, "another Universe"),
     ):
         with pytest.raises(MismatchError, match=expected):
@@ -195,7 +195,7 @@ def test_sasa_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     iron = MDAnalysis.Universe.empty(2, trajectory=True)
     iron.add_TopologyAttr("names", ["O", "FE"])
     iron.add_TopologyAttr("elements", ["O", "FE"])
-    with pytest.raises(MismatchError, match=r"no radius of the element 'Fe', as of atom 1 \(FE\): give one"):
+    with pytest.raises(MismatchError, match=r"the element 'Fe' of atom 1 \(FE\) has no known radius: give one"):
         mdreel.SASA(iron.atoms)
 
 

@@ -202,7 +202,7 @@ def test_what_is_wrong_is_raised_as_a_run_raises_it(universe, adk_xtc, tmp_path)
         advise(mdreel.RMSD(atoms, trajectory=adk_xtc), start=98)
     with pytest.raises(MismatchError, match="no analysis"):
         advise([])
-    with pytest.raises(MismatchError, match="another trajectory"):
+    with pytest.raises(MismatchError, match="different trajectories"):
         advise([mdreel.RMSD(atoms, trajectory=adk_xtc), mdreel.RMSD(atoms, trajectory=torn)])
 
 
