@@ -98,7 +98,7 @@ def test_version_2_of_lammps_is_told_times_and_steps(tmp_path: Path) -> None:
     np.testing.assert_array_equal(positions, written.positions.astype(np.float32))
 
 
-@pytest.mark.parametrize(("known", "missing"), [({}, "no times"), ({"time_step": 0.002}, "no steps")])
+@pytest.mark.parametrize(("known", "missing"), [({}, "no times"), ({"time_step": 0.002}, "no step numbers")])
 def test_version_2_of_lammps_is_refused_where_times_or_steps_are_not_told(
     tmp_path: Path, known: dict[str, float], missing: str
 ) -> None:

@@ -181,7 +181,7 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     assert said.result(LONG).facts == {"checkpoint": str(tmp_path / "argon-15.restart"), "step": 15}
     said = asked(asking, "change-stride", stride=20)
     assert simulation.run(73) == (True, 90)  # at 20, and then at 40, 60, 80
-    assert said.result(LONG).message == "from step 20 a frame every 20 steps instead of 5"
+    assert said.result(LONG).message == "from step 20, a frame every 20 steps instead of 5"
     for kind, arguments, expected in (
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
         ("dance", {}, "the reporter of LAMMPS supports stop, checkpoint and change-stride, not 'dance'"),
