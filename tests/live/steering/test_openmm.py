@@ -167,7 +167,7 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(tmp_path: Path, as
         assert answer.facts == {"checkpoint": str(tmp_path / "state-30.chk"), "step": 30}
         said = asked(producer, asking, "change-stride", stride=20)
         assert reporter.run(simulation, 65)  # at 40, and then at 60, 80, 100
-        assert said.result(LONGEST_SECONDS).message == "from step 40 a frame every 20 steps instead of 10"
+        assert said.result(LONGEST_SECONDS).message == "from step 40, a frame every 20 steps instead of 10"
         assert reporter.interval == 20
         said = asked(producer, asking, "stop")
         assert not reporter.run(simulation, 1000)
