@@ -179,7 +179,7 @@ def test_interruption_is_logged_and_ends_what_is_waited_for(tmp_path: Path, numb
         try:
             assert [said(simulation), said(simulation)] == ["open", "published"]
             words = ["rules.toml", "-s", "top.gro", "--channel", str(tmp_path / "run1"), "--log", "log.jsonl", "-q"]
-            command = [forked_python(), "-m", "mdreel.cli", "steer", *words]
+            command = [sys.executable, "-m", "mdreel.cli", "steer", *words]
             with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as steering:
                 waiting(tmp_path / "log.jsonl", 2)
                 until = monotonic() + LONGEST_SECONDS
