@@ -121,7 +121,7 @@ def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(uni
         theirs = align.AverageStructure(universe, universe, select, **options).run(stop=5).results
         np.testing.assert_allclose(ours.positions, theirs.positions, rtol=0, atol=SINGLE)
     plain = MDAnalysis.Universe.empty(8, trajectory=True)
-    with pytest.warns(UserWarning, match="no masses"):
+    with pytest.warns(UserWarning, match="neither masses nor names"):
         mdreel.AverageStructure(universe, plain, ("name CA and resid 2:9", "all"))
 
 

@@ -84,7 +84,7 @@ def test_distances_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
         mdreel.DistanceArray(alpha, MDAnalysis.Universe(PSF, DCD).atoms)
     with pytest.raises(MismatchError, match=r"shape \(n, 3\), got \(4, 2\)"):
         mdreel.DistanceArray(alpha, reference=np.zeros((4, 2))).run()
-    with pytest.raises(MismatchError, match="not finite"):
+    with pytest.raises(MismatchError, match="reference must have finite coordinates"):
         mdreel.DistanceArray(alpha, reference=np.full((4, 3), np.nan)).run()
     if universe.dimensions is None:
         for cutoff in (None, CUTOFF):

@@ -85,7 +85,9 @@ NOT_PAIRED = {
 
 def parameters_with_atoms() -> Iterator[str]:
     """Return all public parameters that take further atoms or another analysis."""
-    public = {name: getattr(mdreel, name) for name in mdreel.__all__} | {kind.__name__: kind for kind in analyses()}
+    packages = (mdreel, mdreel.analysis, mdreel.transformations, mdreel.live)
+    public = {name: getattr(package, name) for package in packages for name in package.__all__}
+    public |= {kind.__name__: kind for kind in analyses()}
     for name, one in public.items():
         is_class = inspect.isclass(one) and not issubclass(one, BaseException)
         if not (is_class or inspect.isfunction(one)):

@@ -82,7 +82,7 @@ def test_one_pass_keeps_a_checkpoint(universe: mda.Universe, tmp_path: Path) -> 
 
 def test_analyses_of_several_trajectories_are_refused(universe: mda.Universe) -> None:
     other = mda.Universe(PSF, DCD)
-    with pytest.raises(MismatchError, match="another trajectory"):
+    with pytest.raises(MismatchError, match="different trajectories"):
         mdreel.run([mdreel.RMSD(universe.atoms), mdreel.RMSD(other.atoms)])
     mdreel.run([mdreel.RMSD(universe.atoms, trajectory=DCD), mdreel.RMSD(other.atoms, trajectory=DCD)], stop=2)
 

@@ -83,7 +83,7 @@ def test_groupselections_refuse_invalid_input() -> None:
             mdreel.RMSD(core, groupselections=groups)
     with pytest.raises(MismatchError, match="need a reference with all atoms"):
         mdreel.RMSD(core, core.positions, groupselections=["protein"])
-    with pytest.raises(MismatchError, match="one for each of 1 groups, got 2"):
+    with pytest.raises(MismatchError, match="one entry for each of 1 groups, got 2"):
         mdreel.RMSD(core, groupselections=["protein"], weights_groupselections=[None, "mass"])
     with pytest.raises(MismatchError, match="give a selection string"):
         mdreel.RMSD(core, other.select_atoms(CORE), groupselections=[universe.atoms])

@@ -149,7 +149,7 @@ def test_transformed_source_is_pickled_and_converted(universe: MDAnalysis.Univer
 def test_nojump_refuses_runs_that_are_not_in_order(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     rg = mdreel.Rg(universe.select_atoms("protein"))
     for options, expected in (
-        ({"backend": "processes", "n_workers": 2}, "the backend processes cannot do that"),
+        ({"backend": "processes", "n_workers": 2}, "use the backend 'serial' instead of 'processes'"),
         ({"n_parts": 3}, "n_parts must be 1, not 3"),
         ({"checkpoint": tmp_path / "a"}, "checkpoint"),
     ):
