@@ -43,7 +43,7 @@ def test_run_imports_no_other_executor() -> None:
         from mdreel.execution.executors.resolve_executor import find_executor
         find_executor("threads")
         import mdreel.execution.pipeline
-        others = ("dask", "mpi", "processes", "coordinator", "serial")
+        others = ("dask.executor", "mpi.executor", "local.processes", "coordinator", "local.serial")
         print([name for name in others if f"mdreel.execution.executors.{name}" in sys.modules])
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]

@@ -28,7 +28,6 @@ NOT_OF_OTHERS = {
     "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:arrays_of": "a section whose length and checksum the core has compared",
-    "live/steering/rules_file.py:read_plan": "a file that the user writes: it is refused before anything runs",
 }
 """Functions with such calls that decode nothing of another process, with the reason."""
 

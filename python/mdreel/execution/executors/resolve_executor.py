@@ -5,13 +5,25 @@ from typing import TYPE_CHECKING
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
-from mdreel.execution.executors.local.processes import Processes
-from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.executors.local.threads import Threads
 
 if TYPE_CHECKING:
     from mdreel.execution.executors.dask.executor import Dask
+    from mdreel.execution.executors.local.processes import Processes
+    from mdreel.execution.executors.local.serial import Serial
     from mdreel.execution.executors.mpi.executor import Mpi
+
+
+def _serial() -> "type[Serial]":
+    from mdreel.execution.executors.local.serial import Serial
+
+    return Serial
+
+
+def _processes() -> "type[Processes]":
+    from mdreel.execution.executors.local.processes import Processes  # imports the coordinator
+
+    return Processes
 
 
 def _dask() -> "type[Dask]":
@@ -27,9 +39,9 @@ def _mpi() -> "type[Mpi]":
 
 
 EXECUTORS: dict[str, Callable[[], Callable[..., Executor]]] = {
-    "serial": lambda: Serial,
+    "serial": _serial,
     "threads": lambda: Threads,
-    "processes": lambda: Processes,
+    "processes": _processes,
     "dask": _dask,
     "mpi": _mpi,
 }
