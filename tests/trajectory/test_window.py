@@ -84,6 +84,6 @@ def test_window_of_a_trajectory_holds_its_frames():
     datafiles = pytest.importorskip("MDAnalysisTests.datafiles")
     source = read(datafiles.DCD)
     assert frames_in_window(source, TimeWindow()) is None
-    assert frames_in_window(source, TimeWindow(10.0, 30.0, 10.0)).tolist() == [10, 20, 30]
+    assert frames_in_window(source, TimeWindow(10.0, 30.0, 10.0)).tolist() == [9, 19, 29]
     with pytest.raises(FrameIndexError, match="no frame"):
         frames_in_window(source, TimeWindow(begin=1000.0))

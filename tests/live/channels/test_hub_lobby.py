@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
@@ -60,7 +61,11 @@ def test_client_beyond_the_last_place_is_told_and_others_stay(
         producer.end()
         for client in clients:
             assert [frame.step for frame in client.rest()] == [0]
-    assert any("there are 2 clients already" in line for line in said)
+    # The thread of the refused client reports after it has closed the connection.
+    until = monotonic() + LONG
+    while not any("there are 2 clients already" in line for line in said):
+        assert monotonic() < until, said
+        sleep(0.01)
 
 
 class _Requests:

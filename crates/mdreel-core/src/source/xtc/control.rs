@@ -19,7 +19,7 @@ pub(crate) use walk::walk;
 
 /// Frames walked side by side.
 pub(crate) const LANES: usize = 16;
-/// Groups that a call of [`walk`] finds at most in each frame: few enough to stay in the first-level cache.
+/// Groups that a call of [`walk()`] finds at most in each frame: few enough to stay in the first-level cache.
 pub(crate) const CHUNK: usize = 96;
 /// Steps between two looks whether all frames are done.
 const STRIDE: usize = 16;
@@ -225,7 +225,7 @@ struct Lane {
     count: usize,
 }
 
-/// The groups with wanted atoms that a call of [`walk`] found, for each lane.
+/// The groups with wanted atoms that a call of [`walk()`] found, for each lane.
 #[derive(Debug)]
 pub(crate) struct Groups {
     lanes: [[Group; CHUNK + 1]; LANES],

@@ -18,7 +18,7 @@ static CONTROL: [u16; 32] = {
 /// Lanes of a vector.
 const WIDTH: usize = 8;
 
-/// As [`super::walk`].
+/// As [`super::walk()`].
 ///
 /// # Safety
 /// The processor must have AVX-512 F, BW, DQ and VL.
