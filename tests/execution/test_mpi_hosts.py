@@ -132,7 +132,7 @@ def test_spans_of_hosts_are_on_one_clock(
     hosts: list[Host], adk: dict[str, Path], tmp_path: Path, mpi: Launcher
 ) -> None:
     """Their own clocks are days apart."""
-    results_of(on_hosts(mpi, hosts), N_RANKS, tmp_path, [Wanted([str(adk["xtc"])], repeats=1000)])
+    results_of(on_hosts(mpi, hosts), N_RANKS, tmp_path, [Wanted([str(adk["xtc"])], "static", repeats=1000)])
     spans = spans_of(tmp_path)
     computing = spans[spans["kind"] == KINDS.index("compute")]
     assert set(computing["worker"]) == set(range(N_RANKS))
