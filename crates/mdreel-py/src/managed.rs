@@ -48,7 +48,7 @@ fn waiting<T: Send>(
     }
 }
 
-/// One who reads a managed directory; see `mdreel.live.managed.reader.ManagedDirectory`.
+/// Reader of a managed directory; see `mdreel.live.managed.reader.ManagedDirectory`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryReader(ManagedDirectory);
 

@@ -25,7 +25,7 @@ def plan(name: str, scenario: Scenario | Exchange, size: str) -> Sequence[Scenar
 
 
 def keep_plan(folder: Path, name: str, source: Path, size: str, points: Sequence[ScenarioPoint]) -> None:
-    """Keep the file of a scenario and the keys of its points at a size, of which a report is made."""
+    """Save the scenario file and the keys of its points at one size, for the report."""
     place = folder / PLANS / f"{name}.toml"
     if place.resolve() != source.resolve():
         write_text(place, source.read_text(encoding="utf-8"))

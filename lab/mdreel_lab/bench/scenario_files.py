@@ -46,7 +46,7 @@ def shipped() -> dict[str, Path]:
 def find_scenarios(name: str) -> list[Path]:
     """Return the files of scenarios, given by a file, or by a name or pattern of those that ship, as ``"2024-*"``.
 
-    Raise a `MismatchError` if there is none.
+    Raise a `MismatchError` if no scenario file is found.
     """
     known = shipped()
     if found := [path for other, path in known.items() if fnmatchcase(other, name)]:

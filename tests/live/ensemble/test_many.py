@@ -1,4 +1,4 @@
-"""Test of 64 replicas, a tenth of which is killed."""
+"""Ensembles of 64 replicas, of which the test kills a tenth."""
 
 import os
 import random

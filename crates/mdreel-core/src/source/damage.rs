@@ -51,7 +51,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The damage of which `error` speaks, if it is any.
+    /// Converts `error` to damage, or returns it if it does not describe a damaged frame.
     pub(crate) fn of(frame: u64, error: Error) -> Result<Self> {
         match error {
             Error::Format { place, message } if place.frame.is_some() => {

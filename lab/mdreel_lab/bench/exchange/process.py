@@ -28,7 +28,7 @@ _REST_SECONDS = 1e-3
 """Between two frames that are answered: by then the consumer sleeps."""
 
 _LAST = 2**31 - 1
-"""Number of the frame behind the last, where the consumer does not know how many there are."""
+"""Frame number that marks the end, for a consumer that does not know the number of frames."""
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ _HOW = (
 
 
 class PartialPositions(NDArrayOperatorsMixin):
-    """Positions of all atoms of a frame, of which only some were read.
+    """Positions of a frame for which the reader has read only some atoms.
 
     Indexing works as for an array if all selected atoms were read. Any other access to the values raises an error. The
     class is not a subclass of ndarray, because NumPy and compiled code read the memory of subclasses directly.

@@ -268,7 +268,7 @@ def parse_start(start: Start) -> tuple[str, float | None]:
     Raises
     ------
     MismatchError
-        If it is none of the forms of `Start`.
+        If the value has none of the forms of `Start`.
     """
     match start:
         case "earliest" | "latest":

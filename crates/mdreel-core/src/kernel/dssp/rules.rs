@@ -35,7 +35,7 @@ impl Method {
 /// Where the hydrogen of an amide is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hydrogen {
-    /// There is none, as in proline.
+    /// The residue has no amide hydrogen, as proline.
     Missing,
     /// Where the atoms around it say; there is none at the beginning of a chain.
     Placed,

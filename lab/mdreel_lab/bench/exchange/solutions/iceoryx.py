@@ -60,7 +60,7 @@ class Receiver(_Ports):
         self._sample: Any = None
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
-        """Take the next, which stays until the one behind it is wanted."""
+        """Take the next frame, which stays valid until the following frame is taken."""
         frame.hide()
         self._sample = None
         with regions("fetch"):

@@ -50,6 +50,7 @@ class _Client(Side):
         self._wait(self._begin())
 
     async def _begin(self) -> None:
+        # The sender and the receiver below each define this; nobody creates a plain client.
         raise NotImplementedError
 
     def _wait(self, what: Coroutine[Any, Any, Any]) -> Any:

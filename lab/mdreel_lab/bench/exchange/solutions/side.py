@@ -23,10 +23,12 @@ class Side:
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
         """Send a frame."""
+        # Not abstract: a receiver does not define it, and calling it on a receiver is an error.
         raise NotImplementedError
 
     def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
-        """Wait for a frame, and take it."""
+        """Wait for a frame and take it."""
+        # Not abstract: a sender does not define it, and calling it on a sender is an error.
         raise NotImplementedError
 
     def done(self, regions: Regions) -> None:
