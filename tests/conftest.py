@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from forked_python.command import forked_python
+from forked_python.command import fork_server, forked_python
 from mdreel.execution.executors.local import processes
 from parsed_topologies import parse_once
 
@@ -49,6 +49,7 @@ def workers_start_at_once() -> Iterator[None]:
         multiprocessing.set_executable(forked_python())
         yield
         multiprocessing.set_executable(interpreter)
+    assert fork_server().process.poll() is None, "the server of forked processes has ended"
 
 
 @pytest.fixture(autouse=True)

@@ -16,15 +16,34 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = Path(__file__).parent
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-@functools.cache
+@dataclass(frozen=True)
+class ForkServer:
+    """The server and the interpreter whose processes it forks."""
+
+    process: "subprocess.Popen[bytes]"
+    interpreter: Path
+
+    @property
+    def address(self) -> Path:
+        """Path of the socket."""
+        return self.interpreter.with_name("server")
+
+
 def forked_python() -> str:
-    """Return the path of the interpreter; the first call starts the server, which ends with this process."""
+    """Return the path of the interpreter; the first call starts the server."""
+    return str(fork_server().interpreter)
+
+
+@functools.cache
+def fork_server() -> ForkServer:
+    """Start the server; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="forked-python-"))
     server = subprocess.Popen(
         [sys.executable, str(_HERE / "server.py"), str(folder / "server")],
@@ -38,7 +57,7 @@ def forked_python() -> str:
     interpreter.chmod(0o755)
     assert server.stdout is not None
     assert server.stdout.readline(), "the server of forked processes did not start"
-    return str(interpreter)
+    return ForkServer(server, interpreter)
 
 
 def _end(server: "subprocess.Popen[bytes]", folder: Path) -> None:

@@ -33,6 +33,8 @@ from MDAnalysisTests import datafiles
 from parsed_topologies import parse_once
 
 _HIGH, _MOST_FILES = 500, 64
+_PATIENCE = 60.0
+"""Seconds that a launcher may take for its request."""
 MODULES = (
     "MDAnalysis.analysis.align",
     "MDAnalysis.analysis.rms",
@@ -110,7 +112,12 @@ class Server:
     def _fork(self) -> Request | None:
         """Answer a launcher; return its request in the new process."""
         launcher = self._listener.accept()[0]
-        request, files = _receive(launcher)
+        launcher.settimeout(_PATIENCE)
+        try:
+            request, files = _receive(launcher)
+        except (OSError, EOFError):  # a launcher that was killed before its request was complete
+            launcher.close()
+            return None
         process = os.fork() if _can_be_forked(request) else -1
         if process == 0:
             for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
@@ -125,7 +132,8 @@ class Server:
             return request
         for file in files:
             os.close(file)
-        launcher.sendall(b"%d" % max(0, process))
+        with suppress(OSError):  # the launcher was killed meanwhile; the selector tells so
+            launcher.sendall(b"%d" % max(0, process))
         if process < 0:
             launcher.close()
             return None
@@ -151,8 +159,13 @@ class Server:
 def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
     """Receive a request and the open files of the process."""
     head, files, _, _ = socket.recv_fds(launcher, 8, _MOST_FILES)
-    size = int.from_bytes(head, "big")
-    return marshal.loads(launcher.recv(size, socket.MSG_WAITALL)), files
+    request = launcher.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+    try:
+        return marshal.loads(request), files
+    except (EOFError, ValueError, TypeError):
+        for file in files:
+            os.close(file)
+        raise EOFError("the request is not complete") from None
 
 
 def _can_be_forked(request: Request) -> bool:
