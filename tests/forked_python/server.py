@@ -39,12 +39,12 @@ MODULES = (
     "MDAnalysis.analysis.align",
     "MDAnalysis.analysis.rms",
     "MDAnalysisTests.datafiles",
+    "click",
     "matplotlib.figure",
     "mdreel",
     "mdreel_lab",
     "openmm.app",  # which MDAnalysis looks for
     "rich.progress",
-    "typer._adapters",
 )
 """What is imported, where it is installed; packages of ours with all that is in them."""
 Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
@@ -75,7 +75,7 @@ def _import_all() -> None:
             if name.startswith("mdreel"):
                 for module in pkgutil.walk_packages(package.__path__, f"{name}."):
                     if "mpi" not in module.name and "__main__" not in module.name:
-                        with suppress(Exception):  # such as a command of another version
+                        with suppress(ModuleNotFoundError):  # of an engine that is not installed
                             importlib.import_module(module.name)
 
 
