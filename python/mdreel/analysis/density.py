@@ -134,7 +134,7 @@ class DensityAnalysis(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the density averaged along the z axis."""
-        from mdreel.results.grid_map import grid_map
+        from mdreel.results.maps import grid_map
 
         found = self.results.density
         return grid_map(found.grid.mean(axis=2), found.edges[0], found.edges[1], "Mean density (Å⁻³)", title, ax)

@@ -110,7 +110,7 @@ class Dihedral(_Angles):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the distribution of each angle."""
-        from mdreel.results.angles import angle_map
+        from mdreel.results.maps import angle_map
 
         names = [f"group {i}" for i in range(len(self._quadruples))]
         return angle_map(self.results.angles, names, title, ax)
@@ -195,7 +195,7 @@ class Dihedrals(_Angles):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the distribution of each torsion."""
-        from mdreel.results.angles import angle_map
+        from mdreel.results.maps import angle_map
 
         angles = self.results.angles
         if self._features == "cos_sin":
@@ -250,6 +250,6 @@ class Ramachandran(_Angles):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the joint distribution of phi and psi over all residues and frames."""
-        from mdreel.results.angles import ramachandran
+        from mdreel.results.maps import ramachandran
 
         return ramachandran(self.results.angles.reshape(-1, 2), title, ax)

@@ -110,6 +110,6 @@ class DistanceMatrix(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the matrix as a map over time."""
-        from mdreel.results.frame_map import frame_map
+        from mdreel.results.maps import frame_map
 
         return frame_map(self.times, self.results.dist_matrix, "RMSD (Å)", title, ax)

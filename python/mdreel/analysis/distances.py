@@ -135,7 +135,7 @@ class DistanceArray(TwoGroupAnalysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean distances as a map."""
-        from mdreel.results.pair_map import pair_map
+        from mdreel.results.maps import pair_map
 
         results = self.results
         mean = results.mean if self._cutoff is not None else results.distances.mean(axis=0)

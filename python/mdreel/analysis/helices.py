@@ -119,7 +119,7 @@ class HelixEigenvalues(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw each eigenvalue over time."""
-        from mdreel.results.lines import lines
+        from mdreel.results.curves import lines
 
         names = [f"{i + 1}" if i == j else f"{i + 1}, {j + 1}" for i, j in self.pairs]
         label = f"Largest eigenvalue ({'Å²' if self._squared else 'Å'})"

@@ -236,7 +236,7 @@ class HydrogenBondAnalysis(Analysis):
         title: str | None = None,
     ) -> "Figure":
         """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
-        from mdreel.results.curve import curve
+        from mdreel.results.curves import curve
 
         taus, shares = self.lifetime(tau_max, window_step, intermittency)
         known = np.isfinite(shares)

@@ -139,7 +139,7 @@ class LinearDensity(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mass density along z, with its standard deviation as a band."""
-        from mdreel.results.curve import curve
+        from mdreel.results.curves import curve
 
         along = self.results.z
         # The bins cover the longest axis, so the last ones along z may be empty.

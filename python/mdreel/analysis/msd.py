@@ -172,16 +172,16 @@ class EinsteinMSD(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the displacements and the fitted line."""
-        from mdreel.results.msd import msd_figure
+        from mdreel.results.curves import mean_square_displacement
 
         times, values = self.results.delta_t_values, self.results.timeseries
         try:
             fit = self.diffusion()
         except MismatchError:  # the series is too short for a fit
-            return msd_figure(times, values, title=title, ax=ax)
+            return mean_square_displacement(times, values, title=title, ax=ax)
         line = (fit.slope, fit.intercept, fit.begin, fit.end)
         label = f"D = ({fit.coefficient * 10:.3g} ± {fit.error * 10:.1g}) × 10⁻⁵ cm²/s"
-        return msd_figure(times, values, line, label, title, ax)
+        return mean_square_displacement(times, values, line, label, title, ax)
 
     def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the lag times, after checking that frames are at equal intervals."""

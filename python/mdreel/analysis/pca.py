@@ -246,9 +246,9 @@ class PCA(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the explained variance of the first components."""
-        from mdreel.results.components import shares
+        from mdreel.results.curves import explained_variance
 
-        return shares(self.results.cumulated_variance, title, ax)
+        return explained_variance(self.results.cumulated_variance, title, ax)
 
     def _components_of_both(self, other: "PCA", matching: Matching) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the components of this and another analysis of the same atoms, as rows."""

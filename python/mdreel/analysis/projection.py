@@ -75,6 +75,6 @@ class Projection(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the frames in the plane of the first two directions, coloured by time."""
-        from mdreel.results.components import plane
+        from mdreel.results.maps import component_plane
 
-        return plane(self.times, self.results.projection, title, ax)
+        return component_plane(self.times, self.results.projection, title, ax)

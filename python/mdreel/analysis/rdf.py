@@ -147,7 +147,7 @@ class InterRDF(TwoGroupAnalysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
-        from mdreel.results.curve import curve
+        from mdreel.results.curves import curve
 
         level = 1.0 if self._norm == "rdf" else None
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
@@ -289,7 +289,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean over all pairs."""
-        from mdreel.results.curve import curve
+        from mdreel.results.curves import curve
 
         mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
         return curve(self.results.bins, mean, "Distance (Å)", _LABELS[self._norm], title, ax)

@@ -174,8 +174,8 @@ class RMSD(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSD of the atoms and the groups over time."""
+        from mdreel.results.curves import lines
         from mdreel.results.figure import time_series
-        from mdreel.results.lines import lines
 
         if not self._groups:
             return time_series(self.times, self._values(), "RMSD (Å)", title, ax, frames=self.frames)

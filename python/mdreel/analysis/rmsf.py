@@ -131,7 +131,7 @@ class RMSF(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSF along the residues."""
-        from mdreel.results.profile import profile
+        from mdreel.results.curves import profile
 
         labels = ResidueLabels.of(self.atomgroup)
         return profile(labels.positions, self.results.rmsf, labels.axis, "RMSF (Å)", title, ax)

@@ -188,8 +188,8 @@ class SASA(Analysis):
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the total area over time, or the mean along the residues for residues and averages."""
+        from mdreel.results.curves import profile
         from mdreel.results.figure import time_series
-        from mdreel.results.profile import profile
 
         if self._mode == "residue" or self._average:
             mean = self.results.mean if self._average else self.results.sasa.mean(axis=0)
