@@ -164,7 +164,7 @@ def test_host_without_mdreel_is_named(
 @pytest.mark.parametrize(
     ("victims", "message"),
     [
-        (["bert", "cara"], r"all workers of the Dask scheduler tcp://\S+:8786 were lost, and none came in 1 s"),
+        (["bert", "cara"], r"all workers of the Dask scheduler tcp://\S+:8786 were lost, and none has joined for 1 s"),
         (["anna"], r"the Dask scheduler tcp://\S+:8786 was lost"),
     ],
 )

@@ -23,7 +23,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("MDREEL_KEY_FILE", raising=False)
     monkeypatch.setattr(
-        "mdreel.execution.executors.local.block_groups.STRETCH_SECONDS", 0.0
+        "mdreel.execution.executors.local.block_groups.GROUP_SECONDS", 0.0
     )  # each block has a record of its own
     return tmp_path / "state"
 
@@ -92,7 +92,7 @@ def test_value_that_runs_code_is_not_unpickled(
     own.run(backend="serial", n_parts=9, checkpoint=evil)
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("mdreel.execution.executors.local.block_groups.STRETCH_SECONDS", 0.0)
+    monkeypatch.setattr("mdreel.execution.executors.local.block_groups.GROUP_SECONDS", 0.0)
     path.write_bytes(evil.read_bytes())
     with pytest.raises(FormatError, match=r"another key .*remove it"):
         run(universe, adk_xtc, path)

@@ -64,7 +64,7 @@ def test_all_ranks_take_part(tmp_path: Path, mpi: Launcher, long: Wanted, expect
 def test_rank_that_is_stopped_for_a_while_does_not_decide_the_time(
     tmp_path: Path, mpi: Launcher, long: Wanted, expected_of_long: bytes
 ) -> None:
-    """Its tickets are done by others; the result is the same."""
+    """Its tasks are done by others; the result is the same."""
     with subprocess.Popen(command(mpi, 3, tmp_path, [long]), env=mpi.environment) as process:
         victim = None
         while process.poll() is None:

@@ -31,8 +31,8 @@ ASK = """
 import sys, time
 from pathlib import Path
 from mpi4py import MPI
-from mdreel.execution.executors.mpi.progress_thread import attending
-from mdreel.execution.executors.mpi.shared_counters import Board
+from mdreel.execution.executors.mpi.progress_thread import progress_thread
+from mdreel.execution.executors.mpi.shared_counters import SharedCounters
 
 def wait_for(path):
     while not path.exists():
@@ -40,13 +40,13 @@ def wait_for(path):
 
 computes, is_answered = map(Path, sys.argv[1:])
 ranks = MPI.COMM_WORLD
-board = Board(ranks, 1)
+board = SharedCounters(ranks, 1)
 if ranks.rank == 2:
     wait_for(computes)
     board.take(1)
     is_answered.touch()
 elif ranks.rank == 0:
-    with attending(ranks):
+    with progress_thread(ranks):
         computes.touch()
         wait_for(is_answered)
 ranks.Barrier()

@@ -29,10 +29,10 @@ def test_what_is_said_is_heard_with_its_arrays() -> None:
     ours, theirs = Pipe.pair()
     said = [("a", 1), {"large": np.arange(3_000_000.0), "small": np.arange(3, dtype=np.uint8)}, np.empty((0, 3))]
     with ours, theirs:
-        assert not theirs.is_spoken_to()
-        speaker = threading.Thread(target=lambda: [ours.say(what) for what in said])
+        assert not theirs.has_message()
+        speaker = threading.Thread(target=lambda: [ours.send(what) for what in said])
         speaker.start()
-        heard = [theirs.hear() for _ in said]
+        heard = [theirs.receive() for _ in said]
         speaker.join()
     assert heard[0] == said[0]
     assert heard[1]["large"].tobytes() == said[1]["large"].tobytes()
@@ -44,21 +44,21 @@ def test_who_hangs_up_is_noticed_by_both_ends() -> None:
     ours, theirs = Pipe.pair()
     ours.close()
     with theirs:
-        assert theirs.is_spoken_to()
+        assert theirs.has_message()
         with pytest.raises(EOFError):
-            theirs.hear()
+            theirs.receive()
         with pytest.raises(OSError):
-            theirs.say("anybody?")
+            theirs.send("anybody?")
 
 
 def test_error_of_what_is_understood_is_not_taken_for_the_end() -> None:
     ours, theirs = Pipe.pair()
     with ours, theirs:
-        ours.say(Path("/nowhere"))
-        ours.say(_Missing())
-        assert theirs.hear() == Path("/nowhere")
+        ours.send(Path("/nowhere"))
+        ours.send(_Missing())
+        assert theirs.receive() == Path("/nowhere")
         with pytest.raises(FileNotFoundError):
-            theirs.hear()
+            theirs.receive()
 
 
 class _Missing:

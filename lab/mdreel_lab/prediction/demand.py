@@ -1,13 +1,13 @@
 """Demand: ranks that take the next blocks when they are free, and copies of those that are late.
 
-The rules are those of `mdreel.execution.executors.batches`, in the time of the simulation.
+The rules are those of `mdreel.execution.executors.tasks`, in the time of the simulation.
 """
 
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mdreel.execution.executors.batches import LATE, ticket_size
+from mdreel.execution.executors.tasks import LATE, task_size
 from mdreel_lab.prediction.communication import connect_to_root
 from mdreel_lab.prediction.fluid import Flow
 from mdreel_lab.prediction.opening import Steps
@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 0.005
 
 
 @dataclass(eq=False)
-class Ticket:
+class Task:
     """Blocks that somebody does.
 
     Attributes
@@ -54,7 +54,7 @@ class Demand:
     Attributes
     ----------
     n_copies : int
-        Tickets that were handed out once more.
+        TaskScheduler that were handed out once more.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -62,7 +62,7 @@ class Demand:
         n_frames = stage.workload.n_frames
         self._n_blocks = min(BLOCKS_PER_RANK * stage.n_ranks, n_frames)
         self._next = 0
-        self._running: dict[Ticket, int] = {}
+        self._running: dict[Task, int] = {}
         self._idle: list[Event] = []
         self._all_done = stage.environment.event()
         self._block_seconds, self._n_finished = 0.0, 0
@@ -77,10 +77,10 @@ class Demand:
         yield from connect_to_root(stage, rank)
         stage.ledger.waited_in_loop[rank] = environment.now - stage.ledger.loop_began[rank]
         asking_s = 2 * stage.cluster.interconnect.latency_s if stage.is_away(rank) else 0.0
-        while (ticket := self._take()) is not None:
+        while (task := self._take()) is not None:
             yield environment.timeout(asking_s)
             stage.ledger.waited_in_loop[rank] += asking_s
-            yield from self._do(rank, ticket)
+            yield from self._do(rank, task)
         while not self._all_done.triggered:
             began = environment.now
             late = yield from self._wait_for_late()
@@ -95,64 +95,64 @@ class Demand:
             self._all_opened.succeed()
         yield self._all_opened
 
-    def _take(self) -> Ticket | None:
+    def _take(self) -> Task | None:
         """Take the next blocks."""
         stage = self._stage
         if self._next >= self._n_blocks:
             return None
         pace = self._block_seconds / self._n_finished if self._n_finished else None
-        n_blocks = min(ticket_size(pace, self._n_blocks - self._next, stage.n_ranks), self._n_blocks - self._next)
+        n_blocks = min(task_size(pace, self._n_blocks - self._next, stage.n_ranks), self._n_blocks - self._next)
         first, end = (stage.workload.n_frames * at // self._n_blocks for at in (self._next, self._next + n_blocks))
         self._next += n_blocks
-        ticket = Ticket(n_blocks, end - first, stage.environment.now, stage.environment.event())
-        self._running[ticket] = 1
+        task = Task(n_blocks, end - first, stage.environment.now, stage.environment.event())
+        self._running[task] = 1
         if self._next >= self._n_blocks and stage.scheme.has_copies:
             for running in self._running:
                 stage.environment.process(self._watch(running))
-        return ticket
+        return task
 
-    def _do(self, rank: int, ticket: Ticket) -> Steps:
-        """Do a ticket, or give it up when somebody else has done it first."""
+    def _do(self, rank: int, task: Task) -> Steps:
+        """Do a task, or give it up when somebody else has done it first."""
         stage, began = self._stage, self._stage.environment.now
         cost = frame_cost(stage, rank)
-        seconds = ticket.n_frames * (cost.read_s + cost.rest_s)
-        flow: Flow = stage.network.start(stage.cluster.node_of(rank), seconds, ticket.n_frames * cost.n_bytes)
-        yield flow.done | ticket.done
-        if flow.is_over and not ticket.done.triggered:
-            enter(stage, rank, cost, ticket.n_frames, stage.environment.now - began)
-            self._finish(ticket, stage.environment.now - began)
+        seconds = task.n_frames * (cost.read_s + cost.rest_s)
+        flow: Flow = stage.network.start(stage.cluster.node_of(rank), seconds, task.n_frames * cost.n_bytes)
+        yield flow.done | task.done
+        if flow.is_over and not task.done.triggered:
+            enter(stage, rank, cost, task.n_frames, stage.environment.now - began)
+            self._finish(task, stage.environment.now - began)
         else:
             stage.network.stop(flow)
             stage.ledger.waited_in_loop[rank] += stage.environment.now - began
 
-    def _finish(self, ticket: Ticket, seconds: float) -> None:
+    def _finish(self, task: Task, seconds: float) -> None:
         self._block_seconds += seconds
-        self._n_finished += ticket.n_blocks
-        del self._running[ticket]
-        ticket.done.succeed()
+        self._n_finished += task.n_blocks
+        del self._running[task]
+        task.done.succeed()
         if not self._running and self._next >= self._n_blocks:
             self._all_done.succeed()
 
-    def _watch(self, ticket: Ticket) -> Steps:
-        """Hand out a ticket once more when it is late, as soon as a rank has nothing to do."""
+    def _watch(self, task: Task) -> Steps:
+        """Hand out a task once more when it is late, as soon as a rank has nothing to do."""
         environment = self._stage.environment
-        while ticket in self._running and self._running[ticket] == 1:
+        while task in self._running and self._running[task] == 1:
             pace = self._block_seconds / self._n_finished if self._n_finished else None
-            due = environment.now if pace is None else ticket.since + LATE * pace * ticket.n_blocks
+            due = environment.now if pace is None else task.since + LATE * pace * task.n_blocks
             if pace is not None and due <= environment.now and self._idle:
-                self._running[ticket] += 1
+                self._running[task] += 1
                 self.n_copies += 1
-                self._idle.pop(0).succeed(ticket)
+                self._idle.pop(0).succeed(task)
                 return
             # Nobody is idle, or it is early: ranks look again every few milliseconds.
             yield environment.timeout(max(due - environment.now, _PAUSE_SECONDS))
 
-    def _wait_for_late(self) -> "Generator[Event, Any, Ticket | None]":
-        """Wait until a ticket is late, or all is done; give the ticket."""
+    def _wait_for_late(self) -> "Generator[Event, Any, Task | None]":
+        """Wait until a task is late, or all is done; give the task."""
         called = self._stage.environment.event()
         self._idle.append(called)
         yield called | self._all_done
         if called.triggered:
-            late: Ticket | None = called.value
+            late: Task | None = called.value
             return late
         return None

@@ -40,7 +40,7 @@ class Simulated:
     n_bytes : float
         What went over the links: frames and messages, bytes.
     n_copies : int
-        Tickets that were handed out once more.
+        TaskScheduler that were handed out once more.
     """
 
     observables: Observables

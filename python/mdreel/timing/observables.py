@@ -61,7 +61,7 @@ class Observables:
     ranks : ndarray, shape (n_ranks,), uint32
         Their numbers, ascending: the workers of the spans.
     t_open : ndarray, shape (n_ranks,), float64, s
-        Opening: up to the first frame, and again for each ticket where that is done.
+        Opening: up to the first frame, and again for each task where that is done.
     t_io : ndarray, shape (n_ranks,), float64, s
         Bringing frames from storage into memory, `t_decompress` among it.
     t_decompress : ndarray, shape (n_ranks,), float64, s

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mdreel.errors import FormatError, MdreelError, WorkerError
-from mdreel.execution.executors.batches import Ticket, Tickets
 from mdreel.execution.executors.ordered_merge import Gathering
 from mdreel.execution.executors.remote_errors import Failure
+from mdreel.execution.executors.tasks import Task, TaskScheduler
 from mdreel.execution.span_log import SpanLog
 from mdreel.timing.spans import COORDINATOR
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from mdreel.timing.workers import Member
 
 BYTES_AHEAD = 256 << 20
-"""What results may take that wait for those of a frame before them, unless memory is given."""
+"""Memory limit of results that wait for the results of earlier frames, unless the user gives a limit."""
 
 BYTES_PER_FRAME = 40
-"""What a waiting frame takes beside its row: its share of spans."""
+"""Memory of a waiting frame in addition to its row, for spans."""
 
 
-class BlocksDidNotJoin(Exception):  # noqa: N818 (it is no error: the run is planned anew)
-    """A block of bytes met what is no frame."""
+class BlocksDidNotJoin(Exception):  # noqa: N818 (not an error: the run is planned again)
+    """A block of bytes did not begin at a frame."""
 
 
 @dataclass(frozen=True)
-class Worked:
-    """When a ticket was done, and by whom; times are of the coordinator's `time.perf_counter_ns`.
+class TaskTimes:
+    """Times of a task, and the process that computed it; times are of the coordinator's `time.perf_counter_ns`.
 
     Attributes
     ----------
     begun_ns, ended_ns : int
-        From when to when the worker worked on it.
+        Start and end of the computation.
     arrived_ns : int
-        When what it became was here.
+        Arrival of the result at the coordinator.
     member : Member
-        The worker's process.
+        Process of the worker.
     turn_ns : int
-        Since when nothing else was on its way in its place, where results come one after another.
+        Time at which the transfer of the result could start, if results are transferred one after another.
     """
 
     begun_ns: int
@@ -58,21 +58,21 @@ class Worked:
 
 
 class Coordinator:
-    """Hands out the blocks of a run and gathers what comes back.
+    """Coordinator that gives the blocks of a run to workers and merges the results.
 
     Parameters
     ----------
     work : Work
         The run.
     n_workers : int
-        How many workers there are, numbered from 0.
+        Number of workers, which are numbered from 0.
     schedule : {"demand", "static"}
-        Who takes which block.
+        Distribution of the blocks: to the next free worker, or one share for each worker.
 
     Attributes
     ----------
     begun_ns : int
-        When the run began, by `time.perf_counter_ns`.
+        Start of the run, by `time.perf_counter_ns`.
     """
 
     def __init__(self, work: Work, n_workers: int, schedule: Schedule) -> None:
@@ -81,10 +81,10 @@ class Coordinator:
         self._gathering = Gathering(work)
         missing = list(self._gathering.missing())
         edges = work.blocks.shares(missing, n_workers) if schedule == "static" else None
-        self._tickets = Tickets(missing, n_workers, edges, work.one_by_one)
+        self._tasks = TaskScheduler(missing, n_workers, edges, work.one_by_one)
         self._under_way: dict[int, int] = {}
         self._log = SpanLog()
-        self._travelling: dict[int, tuple[Worked, int]] = {}
+        self._travelling: dict[int, tuple[TaskTimes, int]] = {}
         self._free_since_ns: dict[int, int] = {}
         self._lost_ns: dict[int, int] = {}
         self._crew: dict[int, Member] = {}
@@ -94,108 +94,109 @@ class Coordinator:
 
     @property
     def is_done(self) -> bool:
-        """Whether all blocks that are needed have come."""
+        """Whether the results of all needed blocks have arrived."""
         return self._gathering.is_complete
 
-    def take(self, worker: int) -> Ticket | None:
-        """Hand a worker its next ticket; None when there is nothing for it now."""
-        return self._tickets.take(worker, self._gathering.n_waiting_frames < self._frames_ahead)
+    def take(self, worker: int) -> Task | None:
+        """Return the next task of a worker, or None if there is none for it now."""
+        return self._tasks.take(worker, self._gathering.n_waiting_frames < self._frames_ahead)
 
-    def is_wanted(self, ticket: Ticket) -> bool:
-        """Whether what a worker does is still needed."""
-        return self._tickets.is_running(ticket.number)
+    def is_wanted(self, task: Task) -> bool:
+        """Return whether the result of a task is still needed."""
+        return self._tasks.is_running(task.number)
 
     def ready(self, worker: int, at_ns: int, since_ns: int | None = None) -> None:
-        """Say that a worker has opened the trajectory, and since when, if not since the run began or one was lost.
+        """Record that a worker has opened the trajectory.
 
+        `since_ns` is when it started to do so; by default, the start of the run, or the loss of the worker before it.
         Times are of this process's `time.perf_counter_ns`.
         """
         since_ns = self._lost_ns.get(worker, self.begun_ns) if since_ns is None else since_ns
         self._free_since_ns[worker] = self._log.record("open", worker, since_ns, at_ns)
 
     def all_ready(self) -> None:
-        """Say that nothing was handed out before all workers were ready: those who were first waited for the last."""
+        """Record that all workers waited until the last of them was ready."""
         last_ns = max(self._free_since_ns.values(), default=0)
         for worker, since_ns in self._free_since_ns.items():
             self._free_since_ns[worker] = self._log.record("wait", worker, since_ns, last_ns)
 
     def progress(self, worker: int, n_frames: int) -> None:
-        """Say how many frames of its ticket a worker has done."""
+        """Record how many frames of its task a worker has analysed."""
         self._under_way[worker] = n_frames
 
-    def came(self, worker: int, ticket: Ticket, part: Part, worked: Worked) -> None:
-        """Take the part that a ticket became."""
+    def came(self, worker: int, task: Task, part: Part, worked: TaskTimes) -> None:
+        """Merge the result of a task."""
         self._under_way.pop(worker, None)
         known = self._crew.get(worker, worked.member)
         self._crew[worker] = worked.member if known.peak_bytes <= worked.member.peak_bytes else known
-        if not self._tickets.came(ticket.number):
-            return  # a copy of it came before
+        if not self._tasks.came(task.number):
+            return  # a copy of the task was complete before
         self._arrived(worker, worked.begun_ns)
         free_since_ns = self._free_since_ns.get(worker, worked.begun_ns)
-        self._log.record("wait", worker, free_since_ns, worked.begun_ns, block=ticket.first)
+        self._log.record("wait", worker, free_since_ns, worked.begun_ns, block=task.first)
         self._free_since_ns[worker] = worked.ended_ns
         self._travelling[worker] = (worked, part.n_frames)
         part.shift(worked.begun_ns - self.begun_ns)
         if part.is_last:
-            self._tickets.end_at(part.end)
+            self._tasks.end_at(part.end)
         since_ns, n_frames = perf_counter_ns(), part.n_frames
         self._gathering.add(part)
         self._log.record("reduce", COORDINATOR, since_ns, n_frames=n_frames)
 
-    def failed(self, worker: int, ticket: Ticket, failure: Failure, where: str) -> None:
-        """Take the error that a ticket met.
+    def failed(self, worker: int, task: Task, failure: Failure, where: str) -> None:
+        """Handle the error of a task.
 
-        What mdreel says of the data is the same wherever it is said: it is raised, once all blocks before it are done.
-        Anything else may be the fault of the place: the blocks are tried once more.
+        An error of mdreel describes the data, so every worker would raise it: the run raises it after all earlier
+        blocks are complete. Any other error may be the fault of the worker, so the blocks are tried once more.
 
         Raises
         ------
         WorkerError
             If a block has failed too often.
         BlocksDidNotJoin
-            If the blocks are ranges of bytes, and one met what is no frame.
+            If the blocks are ranges of bytes, and one did not begin at a frame.
         """
         self._under_way.pop(worker, None)
-        if not self._tickets.is_running(ticket.number):
+        if not self._tasks.is_running(task.number):
             return
         if isinstance(failure.error, MdreelError):
             if isinstance(failure.error, FormatError) and self._work.blocks.are_of_bytes:
                 raise BlocksDidNotJoin
-            self._tickets.end_at(ticket.first)
-            self._gathering.fail(ticket.first, failure.error)
+            self._tasks.end_at(task.first)
+            self._gathering.fail(task.first, failure.error)
             return
-        block = self._tickets.failed(ticket.number)
+        block = self._tasks.failed(task.number)
         if block is not None:
             last = f"block {block} failed twice, the last time on worker {worker} ({where})"
             raise failure.blamed_on(last) from failure.error
 
-    def lost(self, worker: int, tickets: Sequence[Ticket], where: str, why: str) -> None:
-        """Take the loss of a worker and of the tickets that it had, of which it had begun the first alone.
+    def lost(self, worker: int, tasks: Sequence[Task], where: str, why: str) -> None:
+        """Handle the loss of a worker and of its tasks, of which it had started only the first.
 
         Raises
         ------
         WorkerError
-            If a block has taken a worker with it before.
+            If another worker was lost with the same block before.
         """
         self._under_way.pop(worker, None)
         self._arrived(worker)
         self._free_since_ns.pop(worker, None)
         self._lost_ns[worker] = perf_counter_ns()
-        for ticket in tickets[1:]:
-            self._tickets.returned(ticket.number)
-        block = self._tickets.failed(tickets[0].number) if tickets else None
+        for task in tasks[1:]:
+            self._tasks.returned(task.number)
+        block = self._tasks.failed(tasks[0].number) if tasks else None
         if block is not None:
             raise WorkerError(
                 f"block {block} was lost twice, the last time with worker {worker} ({where}), which {why}"
             )
 
     def report(self) -> None:
-        """Tell the monitor how far the run is."""
+        """Report the number of analysed frames to the monitor."""
         if self._work.monitor is not None:
             self._work.monitor(self._gathering.n_frames + sum(self._under_way.values()))
 
     def finish(self) -> Outcome | None:
-        """Return the outcome; None when blocks of bytes did not join."""
+        """Return the outcome, or None if blocks of bytes did not join."""
         outcome = self._gathering.finish()
         if outcome is None:
             return None
@@ -205,7 +206,7 @@ class Coordinator:
         return replace(outcome, spans=spans, crew=self._crew)
 
     def _arrived(self, worker: int, until_ns: int | None = None) -> None:
-        """Record the way of a worker's last result, as far as the worker had nothing else to do meanwhile."""
+        """Record the transfer of a worker's last result, up to the time at which the worker started another task."""
         if worker not in self._travelling:
             return
         worked, n_frames = self._travelling.pop(worker)

@@ -12,48 +12,48 @@ T = TypeVar("T")
 
 @runtime_checkable
 class Executor(Protocol):
-    """Who runs the blocks of a job.
+    """Interface of the classes that run the blocks of a job.
 
-    Whoever runs them, with however many workers, in whatever order they finish: the same blocks give the same bits.
+    The same blocks give the same bits with every executor, any number of workers and any order of completion.
     """
 
     @property
     def name(self) -> str:
-        """The name by which users ask for it."""
+        """Name of the backend."""
 
     @property
     def n_workers(self) -> int:
-        """How many blocks are run at a time; plans are made for it."""
+        """Number of blocks that run at the same time."""
 
     @property
     def schedule(self) -> Schedule:
-        """Whether whoever is free takes the next blocks, or each worker has one share of all."""
+        """Distribution of the blocks: to the next free worker ("demand"), or one share for each worker ("static")."""
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Have one process of the run compute something, in which it calls `run`, and all return it.
+        """Call a function in one process of the run, and return its value in all processes.
 
         Parameters
         ----------
         compute : callable
-            Opens, plans and runs. It is called in one process; the others of the run, if there are any, work for it
-            meanwhile.
+            Function that opens the trajectory, plans and calls `run`. One process calls it; the other processes of the
+            run, if there are any, compute blocks meanwhile.
 
         Returns
         -------
         object
-            What it returned, in every process.
+            Value of the function, in every process.
         """
 
     def run(self, work: Work) -> Outcome | None:
-        """Run all blocks and merge in their order.
+        """Run all blocks and merge their results in order.
 
         Parameters
         ----------
         work : Work
-            The job, the blocks, and how they are to be done.
+            The job, the blocks and the options of the run.
 
         Returns
         -------
         Outcome or None
-            None when blocks of bytes did not join; the run is then planned anew by frames.
+            None if blocks of bytes did not join; the run is then planned again, by frames.
         """

@@ -1,8 +1,8 @@
 """Reraising of exceptions from signal handlers that a library has suppressed.
 
-An exception that a signal handler raises while an object is destroyed goes no further than that, and libraries that
-talk to servers do much when objects are destroyed. And what must not be cut in two, since others take part in it, has
-signals wait for its end.
+Python suppresses an exception that a signal handler raises while an object is destroyed, which happens often in
+libraries that talk to servers. Steps that several ranks take together must not be interrupted, so signals wait until
+the end of the step.
 """
 
 import signal
@@ -16,61 +16,61 @@ _Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 
 @contextmanager
-def insisting() -> Iterator[Callable[[], None]]:
-    """Remember Ctrl-C and the request to end.
+def reraise_suppressed() -> Iterator[Callable[[], None]]:
+    """Record SIGINT and SIGTERM, so that their handlers can be called again.
 
     Yields
     ------
     callable
-        To be called every now and then: calls the signal's handler again if there was one.
+        Function that calls the handler of a recorded signal again. Call it regularly.
     """
-    came: list[tuple[_Handler, int]] = []
+    received: list[tuple[_Handler, int]] = []
 
     def remember(handler: _Handler, number: int, frame: FrameType | None) -> None:
-        came.append((handler, number))
+        received.append((handler, number))
         handler(number, frame)
 
-    def insist() -> None:
-        if came:
-            handler, number = came[0]
+    def reraise() -> None:
+        if received:
+            handler, number = received[0]
             handler(number, None)
 
-    with _heard_by(remember):
-        yield insist
+    with _replaced_handlers(remember):
+        yield reraise
 
 
 @contextmanager
-def postponing() -> Iterator[Callable[[], None]]:
-    """Keep Ctrl-C and the request to end from raising anything, but where it is asked for and at the end.
+def postpone_signals() -> Iterator[Callable[[], None]]:
+    """Postpone the handlers of SIGINT and SIGTERM.
 
     Yields
     ------
     callable
-        Calls the handlers of the signals that came.
+        Function that calls the postponed handlers. They are also called at the end of the context.
     """
-    came: list[tuple[_Handler, int]] = []
+    received: list[tuple[_Handler, int]] = []
 
     def remember(handler: _Handler, number: int, frame: FrameType | None) -> None:
-        came.append((handler, number))
+        received.append((handler, number))
         del frame
 
-    def let() -> None:
-        while came:
-            handler, number = came.pop(0)
+    def handle_signals() -> None:
+        while received:
+            handler, number = received.pop(0)
             handler(number, None)
 
-    with _heard_by(remember):
-        yield let
-    let()
+    with _replaced_handlers(remember):
+        yield handle_signals
+    handle_signals()
 
 
 @contextmanager
-def _heard_by(hear: Callable[[_Handler, int, FrameType | None], None]) -> Iterator[None]:
-    """Have something hear Ctrl-C and the request to end, with the handler that would have heard it."""
+def _replaced_handlers(replacement: Callable[[_Handler, int, FrameType | None], None]) -> Iterator[None]:
+    """Call `replacement` on SIGINT and SIGTERM, with the handler that it replaces."""
     handlers: dict[int, _Handler] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        hear(handlers[number], number, frame)
+        replacement(handlers[number], number, frame)
 
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -86,7 +86,7 @@ def find_executor(backend: str | Executor, n_workers: int | None = None) -> Exec
     if isinstance(backend, str):
         return executor_class(backend)(n_workers)
     if not isinstance(backend, Executor):
-        raise UnsupportedError(f"a backend is a name or an Executor, not {type(backend).__name__}")
+        raise UnsupportedError(f"backend must be a name or an Executor, not {type(backend).__name__}")
     if n_workers not in (None, backend.n_workers):
-        raise MismatchError(f"{n_workers} workers were asked for, but {backend!r} has {backend.n_workers}")
+        raise MismatchError(f"n_workers is {n_workers}, but {backend!r} has {backend.n_workers} workers")
     return backend

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
-from mdreel.execution.executors.batches import Ticket
-from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
+from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, TaskTimes
 from mdreel.execution.executors.dask.cluster import START_SECONDS, connected, is_reached, n_threads
-from mdreel.execution.executors.local.single_process import Alone
+from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.reraise_signals import insisting
+from mdreel.execution.executors.reraise_signals import reraise_suppressed
+from mdreel.execution.executors.tasks import Task
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
@@ -40,24 +40,24 @@ _QUIET_SECONDS = 2.0
 _N_CLOCK_LOOKS = 3
 
 
-class Dask(Alone):
-    """Runs blocks as tasks of `dask.distributed`.
+class Dask(SingleProcess):
+    """Executor that runs blocks as tasks of `dask.distributed`.
 
     Parameters
     ----------
     n_workers : int, optional
         Number of worker processes of a cluster on this machine, with one thread each; by default one for each
-        processor. With a client it is the number of threads of the client's cluster, and need not be given.
+        processor. With a client, the number of threads of its cluster, which is also the default.
     schedule : {"demand", "static"}
-        Whether whoever is free takes the next blocks, or each worker has one share of all.
+        Distribution of the blocks: to the next free worker, or one share for each worker.
     client : distributed.Client or str, optional
-        A client, or the address of a scheduler. By default a cluster is started for each run, and ended with it.
+        A client, or the address of a scheduler. By default, each run starts a cluster and ends it.
 
     Notes
     -----
-    The job goes to each worker once, with the places of the frames; workers open the trajectory and nothing else, so
-    that all must see it under the same path. A thread has one task, and the next one shortly before it is done with
-    that. What is lost with a worker is done again by another.
+    Each worker receives the job and the frame index once and opens the trajectory, which must have the same path on
+    all hosts. A thread gets its next task shortly before it completes the current one. Another worker computes the
+    blocks of a lost worker again.
     """
 
     name = "dask"
@@ -67,26 +67,26 @@ class Dask(Alone):
     ) -> None:
         _refuse_without_dask()
         if n_workers is not None and n_workers < 1:
-            raise MismatchError(f"at least 1 worker is needed, {n_workers} were asked for")
+            raise MismatchError(f"n_workers must be at least 1, not {n_workers}")
         self.schedule = schedule
         self._client = client
         self._n_workers = n_workers
 
     @property
     def n_workers(self) -> int:
-        """How many blocks are run at a time."""
+        """Number of blocks that run at the same time."""
         if self._client is None:
             return available_processors() if self._n_workers is None else self._n_workers
         with connected(self._client, 0) as client:
             found = n_threads(client)
         if self._n_workers not in (None, found):
-            raise MismatchError(f"{self._n_workers} workers were asked for, the cluster has {found} threads")
+            raise MismatchError(f"n_workers is {self._n_workers}, but the cluster has {found} threads")
         return found
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""
         if work.job.source.is_growing:
-            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+            raise UnsupportedError("only one process can read a growing trajectory: use the backend threads or serial")
         n_workers = self.n_workers
         check_budget(work, n_workers)
         coordinator = Coordinator(work, n_workers, self.schedule)
@@ -94,8 +94,8 @@ class Dask(Alone):
         if not coordinator.is_done:
             payload = pickle.dumps((work.job, work.blocks), protocol=pickle.HIGHEST_PROTOCOL)
             try:
-                with insisting() as insist, connected(self._client, n_workers) as client:
-                    tasks = _Session(client, payload, coordinator, n_workers).run(insist)
+                with reraise_suppressed() as reraise, connected(self._client, n_workers) as client:
+                    tasks = _Session(client, payload, coordinator, n_workers).run(reraise)
             except BlocksDidNotJoin:
                 return None
         outcome = coordinator.finish()
@@ -113,7 +113,7 @@ def _refuse_without_dask() -> None:
 
 
 class _Session:
-    """A run on a cluster."""
+    """Run of a job on a Dask cluster."""
 
     def __init__(self, client: Client, payload: bytes, coordinator: Coordinator, n_workers: int) -> None:
         self._client = client
@@ -127,19 +127,19 @@ class _Session:
         self._hosts: dict[str, str] = {}
         self._offsets_ns: dict[str, int] = {}
         self._numbers: dict[tuple[str, int], int] = {}
-        self._done_by: dict[str, tuple[Ticket, int]] = {}
+        self._done_by: dict[str, tuple[Task, int]] = {}
         self._scheduler = f"the Dask scheduler {client.scheduler_info()['address']}"
         self._heard_at = self._looked_at = perf_counter()
         self._is_direct = False
         self._turn_ns = 0
 
-    def run(self, insist: Callable[[], None]) -> NDArray[np.void]:
-        """Run until all blocks are there; ``insist`` is called every now and then.
+    def run(self, reraise: Callable[[], None]) -> NDArray[np.void]:
+        """Run until the results of all blocks have arrived, and call ``reraise`` regularly.
 
         Returns
         -------
         ndarray, shape (n_tasks,), TASK
-            What the scheduler has recorded.
+            Tasks as the scheduler has recorded them.
         """
         from distributed.comm.core import CommClosedError
 
@@ -147,10 +147,10 @@ class _Session:
             self._meet()
             self._open()
             while not self._coordinator.is_done:
-                insist()
+                reraise()
                 self._hand_out()
                 self._take_in()
-                self._look_around()
+                self._check_cluster()
                 self._coordinator.report()
             return self._recorded()
         except CommClosedError as error:
@@ -163,7 +163,7 @@ class _Session:
                 self._client.unregister_scheduler_plugin(self._name)
 
     def _meet(self) -> None:
-        """Learn where the workers are, and what time it is there; a host that has no mdreel is an error."""
+        """Record the host and the clock of each worker; raise an error for a host without mdreel."""
         from mdreel.execution.executors.dask.worker import Host
 
         try:
@@ -176,27 +176,27 @@ class _Session:
         self._is_direct = all(is_reached(address) for address in answers)
         for address, answer in answers.items():
             if isinstance(answer, Host):
-                self._learn(address, answer, asked_ns, answer.now_ns, answered_ns)
-            elif not isinstance(answer, OSError):  # who is gone is not needed
+                self._add_worker(address, answer, asked_ns, answer.now_ns, answered_ns)
+            elif not isinstance(answer, OSError):  # an OSError means that the worker has left
                 raise Failure.of(answer).blamed_on(f"worker {address} cannot begin") from answer
 
-    def _learn(self, address: str, host: Host, asked_ns: int, begun_ns: int, answered_ns: int) -> None:
-        """Learn the name and the clock of a worker, which began when it was asked and has answered when it was done."""
+    def _add_worker(self, address: str, host: Host, asked_ns: int, begun_ns: int, answered_ns: int) -> None:
+        """Record the host name and the clock offset of a worker from the times of a request and of its answer."""
         from mdreel.execution.executors.dask.worker import Host
 
         here = Host.here()
         is_here = (host.name, host.boot) == (here.name, here.boot)
         self._hosts[address] = host.name
-        # An answer has been on its way for as long as the question was, for all one knows.
+        # The request and the answer are assumed to take the same time.
         self._offsets_ns[address] = 0 if is_here else (asked_ns + answered_ns - begun_ns - host.now_ns) // 2
 
     def _open(self) -> None:
-        """Have every worker open the trajectory."""
+        """Open the trajectory on every worker."""
         from mdreel.execution.executors.dask.scheduler import TaskPlugin
         from mdreel.execution.executors.dask.worker import JobPlugin, open_job
 
         self._client.register_plugin(JobPlugin(self._name, self._payload))
-        with suppress(ValueError):  # a scheduler may be told to take no plugins: it records nothing then
+        with suppress(ValueError):  # the scheduler does not allow plug-ins and records nothing
             self._client.register_plugin(TaskPlugin(self._name))
         workers = list(self._hosts)
         answers = self._client.run(open_job, self._name, workers=workers, on_error="ignore")
@@ -214,41 +214,41 @@ class _Session:
 
     def _hand_out(self) -> None:
         for number in range(self._n_workers):
-            if (ticket := self._coordinator.take(number)) is not None:
+            if (task := self._coordinator.take(number)) is not None:
                 near = self._addresses[number] if number < len(self._addresses) else None
-                self._submit(number, ticket, f"{self._name}-{ticket.number}", near)
+                self._submit(number, task, f"{self._name}-{task.number}", near)
 
-    def _submit(self, number: int, ticket: Ticket, key: str, near: str | None) -> None:
-        from mdreel.execution.executors.dask.worker import do_ticket
+    def _submit(self, number: int, task: Task, key: str, near: str | None) -> None:
+        from mdreel.execution.executors.dask.worker import run_task
 
         future = self._client.submit(
-            do_ticket,
+            run_task,
             self._name,
-            ticket.first,
-            ticket.end,
+            task.first,
+            task.end,
             key=key,
             workers=None if near is None else [near],
             allow_other_workers=near is not None,
             pure=False,
         )
-        self._slots.append(_Slot(number, ticket, future, perf_counter_ns(), near))
+        self._slots.append(_Slot(number, task, future, perf_counter_ns(), near))
         future.add_done_callback(self._inbox.put)
 
     def _take_in(self) -> None:
-        """Wait a moment for what is under way, and take in what has come."""
+        """Wait a moment for results, and handle those that have arrived."""
         with suppress(queue.Empty):
-            came = [self._inbox.get(timeout=_POLL_SECONDS)]
+            arrived = [self._inbox.get(timeout=_POLL_SECONDS)]
             while not self._inbox.empty():
-                came.append(self._inbox.get_nowait())
-            for slot in [slot for slot in self._slots if slot.future in came]:
+                arrived.append(self._inbox.get_nowait())
+            for slot in [slot for slot in self._slots if slot.future in arrived]:
                 self._slots.remove(slot)
                 self._end(slot)
-        for slot in [slot for slot in self._slots if not self._coordinator.is_wanted(slot.ticket)]:
-            slot.future.cancel()  # what runs runs on, and nobody listens
+        for slot in [slot for slot in self._slots if not self._coordinator.is_wanted(slot.task)]:
+            slot.future.cancel()  # a running task continues without effect
             self._slots.remove(slot)
 
-    def _look_around(self) -> None:
-        """See that there is a cluster left: Dask would wait for one for ever."""
+    def _check_cluster(self) -> None:
+        """Raise an error if the cluster is lost; Dask itself would wait for ever."""
         if self._client.status == "closed":
             raise self._scheduler_lost()
         now = perf_counter()
@@ -257,16 +257,15 @@ class _Session:
             there = self._client.nthreads()
             if there:
                 self._heard_at = now
-                self._free_the_forgotten(there)
+                self._resubmit_forgotten(there)
             elif now - self._heard_at > START_SECONDS:
-                how_long = f"none came in {START_SECONDS:.0f} s"
-                raise WorkerError(f"all workers of {self._scheduler} were lost, and {how_long}")
+                message = f"all workers of {self._scheduler} were lost, and none has joined for {START_SECONDS:.0f} s"
+                raise WorkerError(message)
 
-    def _free_the_forgotten(self, there: Collection[str]) -> None:
-        """Ask once more for tasks that Dask has forgotten, now for any of the workers that are there.
+    def _resubmit_forgotten(self, there: Collection[str]) -> None:
+        """Submit tasks again that Dask has forgotten, without a preferred worker.
 
-        A task that is meant for one worker, others allowed, is done by another when that one is lost; but when none was
-        there at that moment, those that come later are not given it.
+        Dask gives the task of a lost worker to another one, but only if there is one at that moment.
         """
         under_way = {key for keys in self._client.processing().values() for key in keys}
         for slot in self._slots.copy():
@@ -274,22 +273,22 @@ class _Session:
             if is_pending and slot.near is not None and slot.near not in there:
                 self._slots.remove(slot)
                 slot.future.cancel()
-                self._submit(slot.worker, slot.ticket, f"{slot.future.key}-again", None)
+                self._submit(slot.worker, slot.task, f"{slot.future.key}-again", None)
 
     def _scheduler_lost(self) -> WorkerError:
         return WorkerError(f"{self._scheduler} was lost")
 
     def _end(self, slot: _Slot) -> None:
-        """Take in what a task became."""
+        """Handle a task that has ended."""
         self._heard_at = perf_counter()
         if slot.future.status == "error":
             error = slot.future.exception()
             failure = Failure.of(error if isinstance(error, Exception) else RuntimeError(str(error)))
-            self._coordinator.failed(slot.worker, slot.ticket, failure, "Dask cluster")
+            self._coordinator.failed(slot.worker, slot.task, failure, "Dask cluster")
         elif slot.future.status in ("cancelled", "lost"):
             if self._client.status != "running":
                 raise self._scheduler_lost()
-            self._coordinator.lost(slot.worker, [slot.ticket], "Dask cluster", "was lost")
+            self._coordinator.lost(slot.worker, [slot.task], "Dask cluster", "was lost")
         else:
             done = self._fetched(slot)
             if done is None:
@@ -300,11 +299,11 @@ class _Session:
             self._turn_ns = perf_counter_ns()
 
     def _take(self, slot: _Slot, done: Done, arrived_ns: int) -> None:
-        """Take in what a task gave back."""
-        if done.address not in self._hosts:  # it has come late, or in the place of one that is lost
-            self._learn(done.address, done.host, slot.asked_ns, done.begun_ns, arrived_ns)
+        """Handle the return value of a task."""
+        if done.address not in self._hosts:  # a worker that joined during the run
+            self._add_worker(done.address, done.host, slot.asked_ns, done.begun_ns, arrived_ns)
         if isinstance(done.part, Failure):
-            self._coordinator.failed(slot.worker, slot.ticket, done.part, self._where(done.address))
+            self._coordinator.failed(slot.worker, slot.task, done.part, self._where(done.address))
             return
         n_known = len(self._addresses)
         worker = self._number(done.address, done.thread)
@@ -314,13 +313,13 @@ class _Session:
         if worker >= n_known:
             self._coordinator.ready(worker, opened_ns, begun_ns)
         done.part.done_by(worker)
-        self._done_by[str(slot.future.key)] = (slot.ticket, worker)
-        worked = Worked(opened_ns, ended_ns, arrived_ns, done.member, self._turn_ns)
-        self._coordinator.came(worker, slot.ticket, done.part, worked)
+        self._done_by[str(slot.future.key)] = (slot.task, worker)
+        worked = TaskTimes(opened_ns, ended_ns, arrived_ns, done.member, self._turn_ns)
+        self._coordinator.came(worker, slot.task, done.part, worked)
 
     def _fetched(self, slot: _Slot) -> Done | None:
-        """Fetch what a task gave back; None while it is done again, as its worker was lost before it was asked."""
-        # From where it is, if that can be reached from here: the scheduler would receive and send all of it.
+        """Fetch the return value of a task; return None if its worker was lost, so that the task runs again."""
+        # Directly from the worker if this process can reach it; otherwise through the scheduler.
         gathering = self._client.gather(slot.future, direct=self._is_direct, asynchronous=True)
         loop: Any = self._client.loop
         fetching = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
@@ -332,7 +331,7 @@ class _Session:
         return done
 
     def _number(self, address: str, thread: int) -> int:
-        """Number a thread of a worker: as was said when it was ready, or anew where it came later."""
+        """Return the number of a worker thread; a thread that joined during the run gets a new number."""
         if (address, thread) not in self._numbers:
             taken = set(self._numbers.values())
             free = [n for n, own in enumerate(self._addresses) if own == address and n not in taken]
@@ -343,32 +342,32 @@ class _Session:
         return self._numbers[address, thread]
 
     def _recorded(self) -> NDArray[np.void]:
-        """Ask the scheduler for its record of our tasks, and tell its clock from ours."""
+        """Fetch the scheduler's record of the tasks, with times converted to the clock of this process."""
         from mdreel.execution.executors.dask.scheduler import Record, record_of
 
         answers = []
-        with suppress(Exception):  # it had no plugin to begin with
+        with suppress(Exception):  # the scheduler has no plug-in
             for _ in range(_N_CLOCK_LOOKS):
                 asked_ns, record = perf_counter_ns(), self._client.run_on_scheduler(record_of, self._name)
                 answers.append((perf_counter_ns() - asked_ns, asked_ns, record))
-        # The quickest answer tells most of the time there.
+        # The quickest answer gives the most accurate clock offset.
         taken_ns, asked_ns, record = min(answers, key=lambda answer: answer[0], default=(0, 0, Record()))
         offset_ns = asked_ns + taken_ns // 2 - record.now_ns - self._coordinator.begun_ns
         rows = []
         for key, _, start, stop in record.tasks:
             if key in self._done_by:
-                ticket, worker = self._done_by[key]
+                task, worker = self._done_by[key]
                 begun, ended = (max(round(1e9 * at) + offset_ns, 0) for at in (start, stop))
-                rows.append((ticket.first, ticket.end, worker, begun, ended))
+                rows.append((task.first, task.end, worker, begun, ended))
         return np.array(rows, TASK)
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A task that is under way, and for which worker it is meant."""
+    """A submitted task and its preferred worker."""
 
     worker: int
-    ticket: Ticket
+    task: Task
     future: Future[Any]
     asked_ns: int
     near: str | None

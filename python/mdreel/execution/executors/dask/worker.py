@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Host:
-    """Where a worker runs, and what time it is there.
+    """Host of a worker, and its clock.
 
     Attributes
     ----------
     name : str
-        Of the host.
+        Name of the host.
     boot : str
-        Differs from one start of a system to another; where name and boot are the same, clocks are the same.
+        Identifier of the boot of the system. Processes with the same name and boot have the same clock.
     now_ns : int
-        Its `time.perf_counter_ns`.
+        `time.perf_counter_ns` of the worker.
     """
 
     name: str
@@ -51,24 +51,24 @@ class Host:
 
 @dataclass(frozen=True)
 class Done:
-    """What a task gives back.
+    """Return value of a task.
 
     Attributes
     ----------
     part : Part or Failure
-        What the blocks became, or why they did not.
+        Result of the blocks, or the error.
     address : str
-        The worker.
+        Address of the worker.
     thread : int
-        Its thread.
+        Thread of the worker.
     member : Member
-        Its process.
+        Process of the worker.
     begun_ns : int
-        When, by the `time.perf_counter_ns` of the worker.
+        Start of the task, by the `time.perf_counter_ns` of the worker.
     opened_ns : int
-        When it had opened the trajectory, if it had not before.
+        Time after the trajectory was opened; `begun_ns` if it was open before.
     host : Host
-        The worker's, at the end.
+        Host of the worker, at the end of the task.
     """
 
     part: Part | Failure
@@ -81,14 +81,14 @@ class Done:
 
 
 class JobPlugin(WorkerPlugin):
-    """The job of a run, sent once to every worker, also to those that come later.
+    """Job of a run, which Dask sends once to every worker, including workers that join later.
 
     Parameters
     ----------
     name : str
-        Under which tasks find it.
+        Name by which tasks find the plug-in.
     payload : bytes
-        The pickled job and blocks.
+        Pickled job and blocks.
     """
 
     def __init__(self, name: str, payload: bytes) -> None:
@@ -98,11 +98,11 @@ class JobPlugin(WorkerPlugin):
         self._lock: Any = None
 
     def setup(self, worker: Worker) -> None:
-        """Be brought to a worker; nothing is opened yet."""
+        """Prepare the plug-in on a worker, without opening the trajectory."""
         self._lock = threading.Lock()
 
     def opened(self) -> Any:
-        """Return job and blocks; who comes first opens the trajectory."""
+        """Return the job and the blocks; the first call opens the trajectory."""
         with self._lock:
             if self._opened is None:
                 self._opened = pickle.loads(self._payload)  # noqa: S301 (from the client)
@@ -110,15 +110,15 @@ class JobPlugin(WorkerPlugin):
 
 
 def open_job(name: str, dask_worker: Worker) -> int | Failure:
-    """Open the trajectory on a worker; return when that was done there, or why it cannot be."""
+    """Open the trajectory on a worker; return the time when it was open, or the error."""
     try:
         _plugin(name, dask_worker).opened()
-    except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
+    except Exception as error:  # noqa: BLE001 (the client must know of every error)
         return Failure.of(error)
     return perf_counter_ns()
 
 
-def do_ticket(name: str, first: int, end: int) -> Done:
+def run_task(name: str, first: int, end: int) -> Done:
     """Run some blocks on a worker."""
     begun_ns = opened_ns = perf_counter_ns()
     part: Part | Failure
@@ -127,7 +127,7 @@ def do_ticket(name: str, first: int, end: int) -> Done:
         job, blocks = _opened(name)
         opened_ns = perf_counter_ns()
         part = job.map(blocks, first, end, monitor=lambda _: watch.look())
-    except Exception as error:  # noqa: BLE001 (whatever it is, the client must be told)
+    except Exception as error:  # noqa: BLE001 (the client must know of every error)
         part = Failure.of(error)
     address, thread, member = get_worker().address, threading.get_ident(), watch.look().member
     return Done(part, address, thread, member, begun_ns, opened_ns, Host.here())
@@ -137,7 +137,7 @@ def _opened(name: str) -> Any:
     try:
         return _plugin(name, get_worker()).opened()
     except Exception as error:
-        # Of a worker that has come late. Also mdreel's own errors say something of its host here, not of the data.
+        # A worker that joined late. Even an error of mdreel describes its host here, not the data.
         message = f"cannot begin: {type(error).__name__}: {error}"
         raise RuntimeError(message) from error
 

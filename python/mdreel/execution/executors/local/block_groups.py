@@ -9,39 +9,39 @@ from mdreel.execution.job import Monitor, Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
 
-STRETCH_SECONDS = 2.0
-"""How much of a run may be lost when it is killed, about; all threads wait for each other at the end of a stretch."""
+GROUP_SECONDS = 2.0
+"""Approximate loss of a run that is killed. All threads wait for each other at the end of a group."""
 
 
 def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
-    """Run blocks on threads of this process; with a checkpoint, some after others.
+    """Run blocks on threads of this process; with a checkpoint, one group of blocks after another.
 
     Parameters
     ----------
     work : Work
         The run.
     n_threads : int
-        How many threads; with 1 the calling thread does everything.
+        Number of threads; with 1, the calling thread computes everything.
     schedule : {"demand", "static"}
-        Which thread takes which block.
+        Distribution of the blocks: to the next free thread, or one share for each thread.
 
     Returns
     -------
     Outcome or None
-        None when blocks of bytes did not join.
+        None if blocks of bytes did not join.
     """
     check_budget(work, 0)
     if work.checkpoint is None:
         return work.job.run(work.blocks, n_threads, work.monitor, schedule)
     if work.job.source.is_growing:
         raise UnsupportedError(
-            "a trajectory that grows cannot have a checkpoint: it may be another when it is read again"
+            "a growing trajectory cannot have a checkpoint, because the file may have changed when it is read again"
         )
     gathering = Gathering(work)
     begun_ns = perf_counter_ns()
     n_blocks = n_threads
-    while (stretch := next(gathering.missing(), None)) is not None:
-        first, end = stretch[0], min(stretch[1], stretch[0] + n_blocks)
+    while (missing := next(gathering.missing(), None)) is not None:
+        first, end = missing[0], min(missing[1], missing[0] + n_blocks)
         before, began, began_ns = gathering.n_frames, monotonic(), perf_counter_ns()
         monitor = None if work.monitor is None else _Counting(work.monitor, before)
         try:
@@ -53,12 +53,12 @@ def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
         part.shift(began_ns - begun_ns)
         gathering.add(part)
         pace = (monotonic() - began) / (end - first)
-        n_blocks = max(n_threads, min(2 * n_blocks, int(STRETCH_SECONDS / max(pace, 1e-9))))
+        n_blocks = max(n_threads, min(2 * n_blocks, int(GROUP_SECONDS / max(pace, 1e-9))))
     return gathering.finish()
 
 
 class _Counting:
-    """Adds the frames that were done before."""
+    """Monitor that adds the frames of earlier groups."""
 
     def __init__(self, monitor: Monitor, n_before: int) -> None:
         self._monitor = monitor

@@ -15,12 +15,12 @@ _N_PIECES = struct.Struct("<Q")
 
 
 class Pipe:
-    """An end of a pipe.
+    """One end of a pipe for pickled objects.
 
     Parameters
     ----------
     end : socket
-        The stream: what one end says, the other hears, in that order.
+        Connected stream socket.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -28,53 +28,53 @@ class Pipe:
 
     @classmethod
     def pair(cls) -> tuple[Self, Self]:
-        """Make a pipe; return its ends."""
+        """Create a pipe and return its two ends."""
         ours, theirs = socket.socketpair()
         return cls(ours), cls(theirs)
 
     @classmethod
     def of(cls, descriptor: int) -> Self:
-        """Return the end that this process was started with."""
+        """Return the end whose descriptor this process has inherited."""
         return cls(socket.socket(fileno=descriptor))
 
     def fileno(self) -> int:
-        """Return its file descriptor."""
+        """Return the file descriptor."""
         return self._end.fileno()
 
-    def say(self, what: object) -> None:
-        """Send something; wait until the other end has heard most of it.
+    def send(self, value: object) -> None:
+        """Send an object; wait until the other end has received most of it.
 
         Raises
         ------
         OSError
-            If nobody listens any more.
+            If the other end is closed.
         """
-        pieces = in_pieces(what)
+        pieces = in_pieces(value)
         sizes = np.array([piece.nbytes for piece in pieces], "<u8")
         self._end.sendall(_N_PIECES.pack(len(pieces)) + sizes.tobytes() + pieces[0].tobytes())
         for piece in pieces[1:]:
             self._end.sendall(piece.data)
 
-    def hear(self) -> Any:
-        """Wait for what the other end says next.
+    def receive(self) -> Any:
+        """Wait for the next object and return it.
 
         Raises
         ------
         EOFError
-            If nobody speaks any more.
+            If the other end is closed.
         Exception
-            What arose when it was understood.
+            Any error of unpickling.
         """
-        (n_pieces,) = _N_PIECES.unpack(self._heard(_N_PIECES.size))
-        sizes = np.frombuffer(self._heard(8 * n_pieces), "<u8")
-        return from_pieces([np.frombuffer(self._heard(size), np.uint8) for size in sizes.tolist()])
+        (n_pieces,) = _N_PIECES.unpack(self._read(_N_PIECES.size))
+        sizes = np.frombuffer(self._read(8 * n_pieces), "<u8")
+        return from_pieces([np.frombuffer(self._read(size), np.uint8) for size in sizes.tolist()])
 
-    def is_spoken_to(self) -> bool:
-        """Whether there is something to be heard, if only that nobody speaks any more."""
+    def has_message(self) -> bool:
+        """Return whether `receive` would return or raise at once."""
         return bool(select.select([self._end], [], [], 0)[0])
 
     def close(self) -> None:
-        """Hang up."""
+        """Close this end."""
         self._end.close()
 
     def __enter__(self) -> Self:
@@ -83,7 +83,7 @@ class Pipe:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _heard(self, size: int) -> memoryview:
+    def _read(self, size: int) -> memoryview:
         content = np.empty(size, np.uint8).data
         at = 0
         while at < size:
@@ -92,6 +92,6 @@ class Pipe:
             except OSError as error:
                 raise EOFError(f"the pipe broke: {error}") from error
             if n_bytes == 0:
-                raise EOFError("nobody speaks any more")
+                raise EOFError("the other end of the pipe is closed")
             at += n_bytes
         return content

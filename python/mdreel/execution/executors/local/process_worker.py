@@ -13,17 +13,17 @@ from mdreel.timing.workers import Member, Watch
 _PROGRESS_SECONDS = 0.2
 
 
-class _Dropped(BaseException):
-    """Nobody needs what is being done."""
+class _Cancelled(BaseException):
+    """The current task is no longer needed."""
 
 
-class _Tickets:
-    """The tickets of this worker: what it is told comes while it works.
+class _Tasks:
+    """Tasks of this worker; messages arrive while it computes.
 
     Parameters
     ----------
     pipe : Pipe
-        To the process that hands them out.
+        Pipe to the coordinator.
     """
 
     def __init__(self, pipe: Pipe) -> None:
@@ -31,79 +31,79 @@ class _Tickets:
         self._waiting: deque[tuple[int, int, int]] = deque()
         self._watch = Watch()
         self._number: int | None = None
-        self._said = monotonic()
+        self._reported = monotonic()
 
     def next(self) -> tuple[int, int, int]:
-        """Wait for a ticket; return its number, first block and end."""
+        """Wait for a task; return its number, first block and end."""
         while not self._waiting:
-            self._hear()
-        ticket = self._waiting.popleft()
-        self._number = ticket[0]
-        return ticket
+            self._receive()
+        task = self._waiting.popleft()
+        self._number = task[0]
+        return task
 
     def look(self, n_frames: int) -> None:
-        """Be called every few milliseconds, with the number of frames of a ticket that are done."""
+        """Read messages and report progress; the computation calls this every few milliseconds."""
         self._watch.look()
-        while self._pipe.is_spoken_to():
-            self._hear()
-        if monotonic() - self._said > _PROGRESS_SECONDS:
-            self._said = monotonic()
-            self._pipe.say(("progress", n_frames))
+        while self._pipe.has_message():
+            self._receive()
+        if monotonic() - self._reported > _PROGRESS_SECONDS:
+            self._reported = monotonic()
+            self._pipe.send(("progress", n_frames))
 
     def member(self) -> Member:
-        """Say what this process has taken."""
+        """Return the memory and processor time of this process."""
         return self._watch.look().member
 
-    def _hear(self) -> None:
-        match self._pipe.hear():
+    def _receive(self) -> None:
+        match self._pipe.receive():
             case ("do", number, first, end):
                 self._waiting.append((number, first, end))
             case ("drop", number) if number == self._number:
-                raise _Dropped
+                raise _Cancelled
             case ("drop", number):
-                kept = [ticket for ticket in self._waiting if ticket[0] != number]
-                if len(kept) < len(self._waiting):  # it may be done
+                kept = [task for task in self._waiting if task[0] != number]
+                if len(kept) < len(self._waiting):  # otherwise the task is complete
                     self._waiting = deque(kept)
-                    self._pipe.say(("dropped", number))
+                    self._pipe.send(("dropped", number))
 
 
 def serve(pipe: Pipe, worker: int) -> None:
-    """Do tickets until the pipe is closed.
+    """Compute tasks until the pipe is closed.
 
     Parameters
     ----------
     pipe : Pipe
-        To the process that hands out tickets; the job comes first.
+        Pipe to the coordinator, which sends the job first.
     worker : int
-        Which worker this is.
+        Number of this worker.
     """
     from mdreel.execution.executors.remote_errors import Failure
 
     try:
-        job, blocks = pipe.hear()
+        job, blocks = pipe.receive()
     except EOFError:
         raise
-    except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
-        pipe.say(("failed", None, Failure.of(error)))
+    except Exception as error:  # noqa: BLE001 (the parent must know of every error)
+        pipe.send(("failed", None, Failure.of(error)))
         return
-    tickets = _Tickets(pipe)
-    pipe.say(("ready", perf_counter_ns()))
+    tasks = _Tasks(pipe)
+    pipe.send(("ready", perf_counter_ns()))
     while True:
-        number, first, end = tickets.next()
+        number, first, end = tasks.next()
         begun_ns = perf_counter_ns()
         try:
-            part = job.map(blocks, first, end, monitor=tickets.look, worker=worker)
-        except _Dropped:
-            pipe.say(("dropped", number))
-        except Exception as error:  # noqa: BLE001 (whatever it is, the parent must be told)
-            pipe.say(("failed", number, Failure.of(error)))
+            part = job.map(blocks, first, end, monitor=tasks.look, worker=worker)
+        except _Cancelled:
+            pipe.send(("dropped", number))
+        except Exception as error:  # noqa: BLE001 (the parent must know of every error)
+            pipe.send(("failed", number, Failure.of(error)))
         else:
-            pipe.say(("done", number, part, begun_ns, perf_counter_ns(), tickets.member()))
+            pipe.send(("done", number, part, begun_ns, perf_counter_ns(), tasks.member()))
 
 
 def main() -> None:
     """Serve the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     with Pipe.of(int(sys.argv[1])) as pipe:
         try:
             serve(pipe, int(sys.argv[2]))

@@ -16,11 +16,11 @@ from typing import Any
 from mdreel.errors import MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
-from mdreel.execution.executors.batches import Ticket
-from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, Worked
+from mdreel.execution.executors.coordinator import BlocksDidNotJoin, Coordinator, TaskTimes
 from mdreel.execution.executors.local.pipe import Pipe
-from mdreel.execution.executors.local.single_process import Alone
+from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.executors.remote_errors import Failure
+from mdreel.execution.executors.tasks import Task
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
@@ -40,21 +40,21 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-class Processes(Alone):
-    """Runs blocks in processes of this machine: what is lost with one is done again by another.
+class Processes(SingleProcess):
+    """Executor with worker processes on this machine; the blocks of a lost process are computed again.
 
     Parameters
     ----------
     n_workers : int, optional
         Number of processes; by default one for each processor that this process may use.
     schedule : {"demand", "static"}
-        Whether whoever is free takes the next blocks, or each process has one share of all.
+        Distribution of the blocks: to the next free process, or one share for each process.
 
     Notes
     -----
-    The processes are started for each run, as programs of their own: the caller's script needs no guard, and is not
-    imported again. Each has one thread. They get the job and the places of the frames, and open the trajectory; the
-    topology stays here. They end with this process, however that ends.
+    Each run starts its own processes. They do not import the caller's script, which therefore needs no
+    ``if __name__ == "__main__"``. Each process has one thread, receives the job and the frame index, and opens the
+    trajectory; the topology stays in the calling process. The processes end with the calling process, however it ends.
     """
 
     name = "processes"
@@ -62,19 +62,19 @@ class Processes(Alone):
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:
-            raise MismatchError(f"at least 1 worker is needed, {n_workers} were asked for")
+            raise MismatchError(f"n_workers must be at least 1, not {n_workers}")
         self.schedule = schedule
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""
         if work.job.source.is_growing:
-            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+            raise UnsupportedError("only one process can read a growing trajectory: use the backend threads or serial")
         check_budget(work, self.n_workers)
         coordinator = Coordinator(work, self.n_workers, self.schedule)
         if not coordinator.is_done:
             n_workers = min(self.n_workers, len(work.blocks))
             try:
-                _Crew(work, coordinator, n_workers).run()
+                _WorkerPool(work, coordinator, n_workers).run()
             except BlocksDidNotJoin:
                 return None
         return coordinator.finish()
@@ -85,13 +85,13 @@ class Processes(Alone):
 
 @dataclass
 class _Worker:
-    """A process, and what it is doing."""
+    """A process and its tasks."""
 
     number: int
     process: subprocess.Popen[bytes]
     pipe: Pipe
-    tickets: dict[int, Ticket] = field(default_factory=dict)  # by their numbers, in the order in which it does them
-    told: set[int] = field(default_factory=set)  # which of them nobody needs any more
+    tasks: dict[int, Task] = field(default_factory=dict)  # by number, in the order of computation
+    cancelled: set[int] = field(default_factory=set)  # numbers of tasks that are no longer needed
     is_ready: bool = False
 
     @property
@@ -100,18 +100,19 @@ class _Worker:
 
 
 @dataclass(frozen=True)
-class _Heard:
-    """What a worker has said, and when that was here; None if nothing more will be heard of it."""
+class _Received:
+    """Message of a worker and its time of arrival; the message is None after the worker has ended."""
 
     worker: _Worker
     message: tuple[Any, ...] | None
     at_ns: int = field(default_factory=perf_counter_ns)
 
 
-class _Crew:
+class _WorkerPool:
     """The processes of a run.
 
-    Each has a thread here that listens to it: a process that stops in the middle of what it says keeps nobody waiting.
+    A thread for each process receives its messages, so that a process that stops in the middle of a message blocks
+    nothing else.
     """
 
     def __init__(self, work: Work, coordinator: Coordinator, n_workers: int) -> None:
@@ -119,11 +120,11 @@ class _Crew:
         self._coordinator = coordinator
         self._n_workers = n_workers
         self._workers: dict[int, _Worker] = {}
-        self._inbox: queue.SimpleQueue[_Heard] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Received] = queue.SimpleQueue()
         self._false_starts = 0
 
     def run(self) -> None:
-        """Run until all blocks are there."""
+        """Run until the results of all blocks have arrived."""
         try:
             for number in range(self._n_workers):
                 self._start(number)
@@ -158,30 +159,30 @@ class _Crew:
         threading.Thread(target=self._listen, args=(worker,), name=f"mdreel-listener-{number}", daemon=True).start()
 
     def _listen(self, worker: _Worker) -> None:
-        """Send the job to a worker, and pass on what it says, on a thread of its own."""
+        """Send the job to a worker and put its messages into the inbox; a thread for each worker runs this."""
         try:
-            worker.pipe.say((self._work.job, self._work.blocks))
+            worker.pipe.send((self._work.job, self._work.blocks))
             while True:
-                self._inbox.put(_Heard(worker, worker.pipe.hear()))
+                self._inbox.put(_Received(worker, worker.pipe.receive()))
         except (EOFError, OSError):
-            self._inbox.put(_Heard(worker, None))
-        except Exception as error:  # noqa: BLE001 (nobody else would hear of it)
-            self._inbox.put(_Heard(worker, ("failed", None, Failure.of(error))))
+            self._inbox.put(_Received(worker, None))
+        except Exception as error:  # noqa: BLE001 (the main thread must know of every error)
+            self._inbox.put(_Received(worker, ("failed", None, Failure.of(error))))
 
     def _hand_out(self) -> None:
-        """Give work to who soon has none, and say so to those whose work is no longer needed."""
+        """Send tasks to workers that need one, and cancel tasks that are no longer needed."""
         for worker in self._workers.values():
-            for number, ticket in worker.tickets.items():
-                if number not in worker.told and not self._coordinator.is_wanted(ticket):
-                    worker.told.add(number)
-                    _say(worker, ("drop", number))
+            for number, task in worker.tasks.items():
+                if number not in worker.cancelled and not self._coordinator.is_wanted(task):
+                    worker.cancelled.add(number)
+                    _send(worker, ("drop", number))
             if worker.is_ready and (new := self._coordinator.take(worker.number)) is not None:
-                worker.tickets[new.number] = new
-                _say(worker, ("do", new.number, new.first, new.end))
+                worker.tasks[new.number] = new
+                _send(worker, ("do", new.number, new.first, new.end))
 
-    def _take_in(self, heard: _Heard) -> None:
-        """Act on what a worker said, or on its loss."""
-        worker, message = heard.worker, heard.message
+    def _take_in(self, received: _Received) -> None:
+        """Handle a message of a worker, or its loss."""
+        worker, message = received.worker, received.message
         if self._workers.get(worker.number) is not worker:
             return
         match message:
@@ -193,33 +194,33 @@ class _Crew:
             case ("progress", n_frames):
                 self._coordinator.progress(worker.number, n_frames)
             case ("dropped", number):
-                del worker.tickets[number]
-            case ("done", number, part, begun_ns, ended_ns, member) if number in worker.tickets:
-                ticket = worker.tickets.pop(number)
-                worked = Worked(begun_ns, ended_ns, heard.at_ns, member)
-                self._coordinator.came(worker.number, ticket, part, worked)
-            case ("failed", number, failure) if number in worker.tickets:
-                ticket = worker.tickets.pop(number)
-                self._coordinator.failed(worker.number, ticket, failure, worker.where)
+                del worker.tasks[number]
+            case ("done", number, part, begun_ns, ended_ns, member) if number in worker.tasks:
+                task = worker.tasks.pop(number)
+                worked = TaskTimes(begun_ns, ended_ns, received.at_ns, member)
+                self._coordinator.came(worker.number, task, part, worked)
+            case ("failed", number, failure) if number in worker.tasks:
+                task = worker.tasks.pop(number)
+                self._coordinator.failed(worker.number, task, failure, worker.where)
             case ("failed", _, failure):
                 raise failure.error
             case _:
-                raise WorkerError(f"worker {worker.number} ({worker.where}) said what nobody understands: {message}")
+                raise WorkerError(f"worker {worker.number} ({worker.where}) sent an unknown message: {message}")
 
     def _lose(self, worker: _Worker) -> None:
-        """Go on without a worker, and start another in its place."""
+        """Replace a worker that has ended."""
         worker.pipe.close()
         status = worker.process.wait()
-        why = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        why = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         if not worker.is_ready:
             self._false_starts += 1
             if self._false_starts >= _MOST_FALSE_STARTS:
-                raise WorkerError(f"processes do not start: worker {worker.number} ({worker.where}) {why}")
-        self._coordinator.lost(worker.number, [*worker.tickets.values()], worker.where, why)
+                raise WorkerError(f"worker processes do not start: worker {worker.number} ({worker.where}) {why}")
+        self._coordinator.lost(worker.number, [*worker.tasks.values()], worker.where, why)
         self._start(worker.number)
 
     def _end(self) -> None:
-        """End all processes; they hold nothing that is needed."""
+        """Kill all processes; they hold nothing that is needed."""
         for worker in self._workers.values():
             worker.process.kill()
         for worker in self._workers.values():
@@ -227,7 +228,7 @@ class _Crew:
             worker.pipe.close()
 
 
-def _say(worker: _Worker, message: tuple[Any, ...]) -> None:
-    """Tell a worker something; that it is lost will be heard."""
+def _send(worker: _Worker, message: tuple[Any, ...]) -> None:
+    """Send a message to a worker; if the worker has ended, its thread reports that."""
     with suppress(OSError):
-        worker.pipe.say(message)
+        worker.pipe.send(message)

@@ -3,20 +3,20 @@
 from mdreel.errors import MismatchError
 from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.local.block_groups import run_here
-from mdreel.execution.executors.local.single_process import Alone
+from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
 
 
-class Serial(Alone):
-    """Runs one block after another on the calling thread.
+class Serial(SingleProcess):
+    """Executor that runs one block after another on the calling thread.
 
     Parameters
     ----------
     n_workers : int, optional
-        There is one; anything else is an error.
+        Number of workers, which must be 1.
     schedule : {"demand", "static"}
-        With one worker they are the same.
+        Without effect, because there is one worker.
     """
 
     name = "serial"
@@ -24,7 +24,7 @@ class Serial(Alone):
 
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         if n_workers not in (None, 1):
-            raise MismatchError(f"the serial executor has 1 worker, {n_workers} were asked for")
+            raise MismatchError(f"the serial executor has 1 worker, not {n_workers}")
         self.schedule = schedule
 
     def run(self, work: Work) -> Outcome | None:

@@ -6,9 +6,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Alone:
-    """What executors have in common whose caller is one process."""
+class SingleProcess:
+    """Base class of executors that a single process calls."""
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Compute, here; see `Executor.share`."""
+        """Call `compute`; see `Executor.share`."""
         return compute()

@@ -4,20 +4,20 @@ from mdreel.errors import MismatchError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.local.block_groups import run_here
-from mdreel.execution.executors.local.single_process import Alone
+from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
 
 
-class Threads(Alone):
-    """Runs blocks on threads of the core, which take the next block when they are free.
+class Threads(SingleProcess):
+    """Executor that runs blocks on threads of this process.
 
     Parameters
     ----------
     n_workers : int, optional
         Number of threads; by default one for each processor that this process may use.
     schedule : {"demand", "static"}
-        Whether whoever is free takes the next block, or each thread has one share of all.
+        Distribution of the blocks: to the next free thread, or one share for each thread.
     """
 
     name = "threads"
@@ -25,7 +25,7 @@ class Threads(Alone):
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:
-            raise MismatchError(f"at least 1 worker is needed, {n_workers} were asked for")
+            raise MismatchError(f"n_workers must be at least 1, not {n_workers}")
         self.schedule = schedule
 
     def run(self, work: Work) -> Outcome | None:

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What rank 0 tells the others at the beginning of a round.
+    """Blocks and options of a round, which rank 0 sends to the other ranks.
 
     Attributes
     ----------
     ranges : sequence of (int, int)
-        The blocks to be done: first and end of consecutive ones, ascending. Within a round they are numbered from 0.
+        Ranges of blocks: first block and end, ascending. Within a round, the blocks are numbered from 0.
     schedule : {"demand", "static"}
-        Who takes which.
+        Distribution of the blocks over the ranks.
     one_by_one : bool
-        Whether each block is a ticket of its own, of which no copy is made.
+        Whether each block is a task of its own that is never repeated.
     communication : {"gather", "window", "global-arrays"} or None
-        How results come to rank 0; None for what suits.
+        Transfer of results to rank 0; None to choose it by the hosts.
     """
 
     ranges: Sequence[tuple[int, int]]
@@ -37,7 +37,7 @@ class Assignment:
         return sum(end - first for first, end in self.ranges)
 
     def within(self, first: int, end: int) -> list[tuple[int, int, int]]:
-        """Return the stretches of consecutive blocks among those of the round: number in the round, first and end."""
+        """Convert a range of numbers of the round to ranges of blocks: number in the round, first block and end."""
         found, begun = [], 0
         for low, high in self.ranges:
             a, b = max(first - begun, 0), min(end - begun, high - low)

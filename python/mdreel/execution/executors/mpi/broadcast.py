@@ -13,47 +13,47 @@ from mdreel.execution.executors.pickle_buffers import from_pieces, in_pieces
 
 _PAUSE_SECONDS = 0.002
 _AT_ONCE = 1 << 30
-"""Bytes of one call: before MPI-4, libraries count with 31 bits."""
+"""Most bytes of one call: before MPI-4, counts have 31 bits."""
 
 
 class Kind(IntEnum):
-    """What a message is about."""
+    """Kind of a message."""
 
     ROUND = 0
-    """Blocks are to be done, together."""
+    """All ranks compute a round of blocks."""
     END = 1
-    """What was shared has ended."""
+    """A shared computation has ended."""
     LEAVE = 2
     """The program ends."""
 
 
 class Message:
-    """A message as it was heard; understood when it is read.
+    """Received message, which `read` unpickles.
 
     Parameters
     ----------
     pieces : list of ndarray, shape (n_bytes,), uint8
-        A pickle, and the arrays in it.
+        A pickle and the buffers of its arrays.
     """
 
     def __init__(self, pieces: list[NDArray[np.uint8]]) -> None:
         self._pieces = pieces
 
     def read(self) -> Any:
-        """Return what was told; its arrays are those that were received."""
+        """Return the object that was sent; its arrays use the received buffers."""
         return from_pieces(self._pieces)
 
 
-def tell(communicator: Any, kind: Kind, what: object) -> None:
-    """Tell all other ranks something, on rank 0. Arrays are sent from where they are."""
-    pieces = in_pieces(what)
+def send(communicator: Any, kind: Kind, value: object) -> None:
+    """Send an object from rank 0 to all other ranks, without copies of its arrays."""
+    pieces = in_pieces(value)
     communicator.Ibcast(np.array([kind, len(pieces)], np.int64)).Wait()
     communicator.Bcast(np.array([len(piece) for piece in pieces], np.int64))
     _broadcast(communicator, pieces)
 
 
-def hear(communicator: Any) -> tuple[Kind, Message]:
-    """Hear what rank 0 tells; wait for it without keeping a core busy."""
+def receive(communicator: Any) -> tuple[Kind, Message]:
+    """Wait for a message of rank 0, without keeping a core busy, and return it."""
     head = np.zeros(2, np.int64)
     request = communicator.Ibcast(head)
     while not request.Test():

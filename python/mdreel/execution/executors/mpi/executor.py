@@ -22,13 +22,13 @@ from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
 from mdreel.execution.choices import Communication, Schedule
 from mdreel.execution.executors.mpi.assignment import Assignment
-from mdreel.execution.executors.mpi.broadcast import Kind, Message, hear, tell
+from mdreel.execution.executors.mpi.broadcast import Kind, Message, receive, send
 from mdreel.execution.executors.mpi.launcher import launched
-from mdreel.execution.executors.mpi.progress_thread import attending
-from mdreel.execution.executors.mpi.rank_readers import JobTogether, reading_of
+from mdreel.execution.executors.mpi.progress_thread import progress_thread
+from mdreel.execution.executors.mpi.rank_readers import JobTogether, open_reading
 from mdreel.execution.executors.mpi.result_transfer import (
-    carrier_of,
     check_communication,
+    open_transfer,
     suitable_communication,
 )
 from mdreel.execution.executors.mpi.results import Results
@@ -52,34 +52,33 @@ _SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ran
 
 
 class Mpi:
-    """Runs blocks on the ranks of an MPI launcher, rank 0 among them.
+    """Executor that runs blocks on all MPI ranks, including rank 0.
 
     Parameters
     ----------
     n_workers : int, optional
-        Number of ranks; need not be given, and must be right if it is.
+        Number of ranks. If given, it must be the size of the communicator.
     schedule : {"demand", "static"}
-        Whether whoever is free takes the next blocks, or each rank has one share of all.
+        Distribution of the blocks: to the next free rank, or one share for each rank.
     communication : {"gather", "window", "global-arrays"}
-        How results come to rank 0: with Gatherv when all is done, by one-sided puts into an array there, or into one
-        that Global Arrays spreads over all ranks, for which an interpreter must have been built. By default
-        ``"window"`` on one node, where it is known where frames are, and ``"gather"`` otherwise.
+        Transfer of results to rank 0: with Gatherv at the end, with one-sided puts into an array of rank 0, or with a
+        global array that is distributed over all ranks. The last needs an interpreter with Global Arrays. The default
+        is ``"window"`` on a single node if the frame index is known, and ``"gather"`` otherwise.
     communicator : mpi4py.MPI.Comm, optional
-        The ranks; all of them by default.
+        The ranks; by default all ranks.
 
     Raises
     ------
     UnsupportedError
-        If no launcher has started this process, or mpi4py is not installed.
+        If no MPI launcher has started this process, or mpi4py is not installed.
     WorkerError
-        If launcher and MPI library are not of the same MPI.
+        If the launcher and the MPI library belong to different MPI implementations.
 
     Notes
     -----
-    All ranks call ``run`` of an analysis, and all get its results; rank 0 alone opens the trajectory to plan, and tells
-    the others the job and where the frames are. Whatever else one rank should do for all, such as reading the topology,
-    is given to `share`. Blocks are taken from a counter in rank 0's memory, which needs nobody to hand them out. Each
-    rank works with one thread.
+    All ranks call ``run`` of an analysis, and all get its results. Only rank 0 plans the run; it sends the job and the
+    frame index to the other ranks. Pass other work that one rank should do for all, such as reading the topology, to
+    `share`. Ranks take blocks from a counter in the memory of rank 0. Each rank uses one thread.
     """
 
     name = "mpi"
@@ -97,12 +96,12 @@ class Mpi:
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):
-            raise MismatchError(f"{n_workers} workers were asked for, the launcher has started {self.n_workers} ranks")
+            raise MismatchError(f"n_workers is {n_workers}, but the launcher has started {self.n_workers} ranks")
         self.schedule = schedule
         self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Let rank 0 compute, the others serve it meanwhile, and all return what it did; see `Executor.share`."""
+        """Call a function on rank 0, which the other ranks serve, and return its value on all; see `Executor.share`."""
         if self._communicator.rank != 0:
             result, failure = self._serve(Kind.END).read()
             if failure is not None:
@@ -110,44 +109,44 @@ class Mpi:
             shared: T = result
             return shared
         if self._communicator in _SERVED.get():
-            return compute()  # within what is shared: the others serve that
+            return compute()  # a nested call: the other ranks already serve
         token = _SERVED.set((*_SERVED.get(), self._communicator))
         try:
             result = compute()
         except Exception as error:
-            tell(self._communicator, Kind.END, (None, Failure.of(error)))
+            send(self._communicator, Kind.END, (None, Failure.of(error)))
             raise
         except BaseException:
-            tell(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
+            send(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
         finally:
             _SERVED.reset(token)
-        tell(self._communicator, Kind.END, (result, None))
+        send(self._communicator, Kind.END, (result, None))
         return result
 
     def serve(self) -> NoReturn:
-        """Serve rank 0, run after run, until it leaves; then leave with its exit code."""
+        """Serve the runs of rank 0 until it calls `leave`; then exit with its exit code."""
         sys.exit(self._serve(Kind.LEAVE).read())
 
     def leave(self, code: int) -> None:
-        """Let all ranks that serve leave."""
-        tell(self._communicator, Kind.LEAVE, code)
+        """End `serve` on all other ranks."""
+        send(self._communicator, Kind.LEAVE, code)
 
     def run(self, work: Work) -> Outcome | None:
-        """Run all blocks, on rank 0, while the others are in `share` or `serve`; see `Executor.run`."""
+        """Run all blocks; rank 0 calls this while the other ranks are in `share` or `serve`. See `Executor.run`."""
         if work.job.source.is_growing:
-            raise UnsupportedError("a trajectory that grows is read by one process: use the backend threads or serial")
+            raise UnsupportedError("only one process can read a growing trajectory: use the backend threads or serial")
         check_communication(self.communication, self._communicator)
         check_budget(work, self.n_workers)
         if self.communication not in (None, "gather") and work.blocks.are_of_bytes:
-            return None  # the place of a result must be known before it is there
+            return None  # the number of each frame must be known in advance
         together = work.access in PARALLEL_HDF5
         job = JobTogether.of(work.job, work.access == "hdf5-collective") if together else work.job
         results = Results(work)
         while results.is_of_use and (ranges := results.missing()):
             assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)
             kept = None if work.checkpoint is None else (work.checkpoint.path, work.checkpoint.identity)
-            tell(self._communicator, Kind.ROUND, (job, work.blocks, assignment, kept))
+            send(self._communicator, Kind.ROUND, (job, work.blocks, assignment, kept))
             monitor = None if work.monitor is None else _counting(work.monitor, results.n_frames)
             self._round(job, work.blocks, assignment, work.checkpoint, monitor, results, perf_counter_ns())
         return results.finish()
@@ -156,11 +155,11 @@ class Mpi:
         return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
 
     def _serve(self, until: Kind) -> Message:
-        """Do what rank 0 says until it says this; Ctrl-C is for rank 0, which says so."""
-        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Follow the messages of rank 0 until one of this kind; rank 0 handles Ctrl-C for all ranks."""
+        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             while True:
-                kind, message = hear(self._communicator)
+                kind, message = receive(self._communicator)
                 if kind is until:
                     return message
                 if kind is Kind.ROUND:
@@ -172,15 +171,15 @@ class Mpi:
                         checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
                     with nullcontext() if checkpoint is None else closing(checkpoint):
                         self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
-        except SystemExit as error:  # a scheduler's SIGTERM, which goes to all ranks: nothing is wrong here
+        except SystemExit as error:  # a scheduler sends SIGTERM to all ranks
             self._communicator.Abort(int(error.code or 0))
             raise
-        except BaseException:  # the others would wait for ever
+        except BaseException:  # the other ranks would wait for ever
             traceback.print_exc()
             self._communicator.Abort(1)
             raise
         finally:
-            signal.signal(signal.SIGINT, heard)
+            signal.signal(signal.SIGINT, previous)
 
     def _round(
         self,
@@ -192,7 +191,7 @@ class Mpi:
         results: Results | None,
         since_ns: int,
     ) -> None:
-        """Do a round, together, of which this rank was told at a moment; rank 0 has the results."""
+        """Compute a round together with the other ranks; rank 0 passes `results`, which receives the results."""
         ranks = self._communicator
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         log = handed_in.log
@@ -202,7 +201,7 @@ class Mpi:
         stopped: BaseException | None = None
         with ExitStack() as stack:
             since_ns = perf_counter_ns()
-            reading = stack.enter_context(reading_of(job, ranks, blocks, assignment))
+            reading = stack.enter_context(open_reading(job, ranks, blocks, assignment))
             log.record("open", ranks.rank, since_ns)
             hosts = self._hosts(reading.failure, log)
             if not hosts:
@@ -210,39 +209,39 @@ class Mpi:
             since_ns = perf_counter_ns()
             communication = assignment.communication or suitable_communication(hosts, blocks)
             width = job.kernel.row_width
-            carrier = stack.enter_context(carrier_of(communication, ranks, blocks, width))
+            transfer = stack.enter_context(open_transfer(communication, ranks, blocks, width))
 
             def keep(part: Part) -> int:
                 if checkpoint is not None:
                     checkpoint.add(part)
                 put_ns = perf_counter_ns()
-                n_rows = carrier.put(part)
+                n_rows = transfer.put(part)
                 log.record("communicate", ranks.rank, put_ns, n_frames=n_rows, n_bytes=8 * width * n_rows)
                 return n_rows
 
             round_ = Round(ranks, reading, blocks, assignment, handed_in, keep, monitor)
             log.record("communicate", ranks.rank, since_ns, round_.begun_ns)
-            with attending(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
+            with progress_thread(ranks) if ranks.rank == 0 and len(set(hosts)) > 1 else nullcontext():
                 try:
                     if results is not None:
                         results.make_room()
                         round_.free_since_ns = log.record("communicate", ranks.rank, round_.begun_ns)
                     round_.run()
-                except BaseException as error:  # noqa: BLE001 (all meet before it is raised)
+                except BaseException as error:  # noqa: BLE001 (raised after all ranks have met)
                     stopped = error
                 reading.join()
                 stopped = self._meet() or stopped
             met_ns = log.record("wait", ranks.rank, round_.free_since_ns)
             round_.close()
-            carrier.settle()
+            transfer.settle()
             gathered = self._gather(handed_in, met_ns)
             if stopped is not None:
                 raise stopped
-            if results is not None:  # while what carries them is there
-                results.take_in(round_.begun_ns, gathered, carrier)
+            if results is not None:  # while the transfer is open
+                results.take_in(round_.begun_ns, gathered, transfer)
 
     def _hosts(self, failure: Failure | None, log: SpanLog) -> list[str]:
-        """Return the host of each rank; none if one of them cannot begin, which is raised on rank 0."""
+        """Return the host of each rank, or an empty list if a rank cannot begin; rank 0 then raises its error."""
         since_ns = perf_counter_ns()
         answers = self._communicator.allgather((socket.gethostname(), failure))
         log.record("wait", self._communicator.rank, since_ns)
@@ -254,7 +253,7 @@ class Mpi:
         return [host for host, _ in answers]
 
     def _meet(self) -> BaseException | None:
-        """Wait for the others without keeping a core busy; return what has interrupted that: they meet first."""
+        """Wait for the other ranks without keeping a core busy; return the interrupt that came meanwhile, if any."""
         request, interrupted = self._communicator.Ibarrier(), None
         while not request.Test():
             try:
@@ -264,7 +263,7 @@ class Mpi:
         return interrupted
 
     def _gather(self, handed_in: HandedIn, since_ns: int) -> list[HandedIn]:
-        """Bring what ranks hand in to rank 0, and say how long that, and their results, have taken since a moment."""
+        """Gather the records of all ranks on rank 0, and record the time that all transfers took since `since_ns`."""
         from mpi4py import MPI
 
         ranks = self._communicator
@@ -287,14 +286,14 @@ class Mpi:
 
 
 def world() -> Any:
-    """Return all ranks that the launcher has started.
+    """Return the communicator of all ranks that the launcher has started.
 
     Raises
     ------
     UnsupportedError
-        If no launcher has started this process, or mpi4py is not installed.
+        If no MPI launcher has started this process, or mpi4py is not installed.
     WorkerError
-        If launcher and MPI library are not of the same MPI.
+        If the launcher and the MPI library belong to different MPI implementations.
     """
     expected = launched()
     if expected is None:
@@ -307,8 +306,8 @@ def world() -> Any:
     if expected.size != MPI.COMM_WORLD.size:
         library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
         raise WorkerError(
-            f"the launcher has started {expected.size} ranks, the MPI library sees {MPI.COMM_WORLD.size}: "
-            f"they are not of the same MPI; the library is {library}"
+            f"the launcher has started {expected.size} ranks, but the MPI library sees {MPI.COMM_WORLD.size}: "
+            f"use the launcher of the same MPI; the library is {library}"
         )
     return MPI.COMM_WORLD
 
@@ -318,12 +317,12 @@ def _counting(monitor: Monitor, n_before: int) -> Monitor:
 
 
 def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
-    """Return what rank 0 says is to be done; as job a failure, if it cannot be understood, or done, here."""
+    """Return the job, blocks, assignment and checkpoint of a message; a `Failure` as job if this rank cannot run it."""
     try:
         job, blocks, assignment, kept = message.read()
         check_communication(assignment.communication, communicator)
         if isinstance(job, JobTogether):
             job.file.check()
-    except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+    except Exception as error:  # noqa: BLE001 (rank 0 must know of every error)
         return Failure.of(error), None, None, None
     return job, blocks, assignment, kept

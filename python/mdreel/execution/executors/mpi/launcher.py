@@ -1,6 +1,7 @@
 """Detection of an MPI launcher without importing MPI.
 
-Without a working MPI its import can end the process, so that it is imported only where a launcher has left its mark.
+Importing mpi4py can end the process if the MPI does not work. mdreel therefore imports it only if the environment shows
+that a launcher has started the process.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ _MARKS = (
 
 
 class Launched(NamedTuple):
-    """What a launcher says of this process.
+    """Rank of this process, as its launcher gives it.
 
     Attributes
     ----------
     rank : int
-        Which of the processes this is.
+        Number of this process.
     size : int
-        How many it has started.
+        Number of processes that the launcher has started.
     """
 
     rank: int
@@ -32,7 +33,7 @@ class Launched(NamedTuple):
 
 
 def launched(environment: Mapping[str, str] = os.environ) -> Launched | None:
-    """Return what a launcher says of this process; None if none has started it."""
+    """Return the rank that a launcher gave to this process, or None if no launcher has started it."""
     for rank, size in _MARKS:
         if environment.get(rank, "").isdecimal() and environment.get(size, "").isdecimal():
             return Launched(int(environment[rank]), int(environment[size]))

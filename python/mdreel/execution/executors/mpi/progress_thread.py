@@ -11,14 +11,14 @@ _PAUSE_SECONDS = 0.0002
 
 
 @contextmanager
-def attending(communicator: Any) -> Iterator[None]:
-    """Have a thread of this rank look, all the time, at what other ranks ask of its memory.
+def progress_thread(communicator: Any) -> Iterator[None]:
+    """Run a thread that calls MPI, so that one-sided requests of other ranks are answered at once.
 
     Notes
     -----
-    Networks that read and write memory by themselves need none. Over TCP a rank is answered when this one calls MPI,
-    which is every 50 ms while it computes; a rank asks several times for each ticket, and some libraries make several
-    questions of one. The thread takes about a tenth of a core.
+    Networks with remote memory access need no such thread. Over TCP, a request is answered when this rank calls MPI,
+    which happens every 50 ms while it computes, and a rank makes several requests for each task. The thread takes about
+    a tenth of a core.
     """
     from mpi4py import MPI
 
@@ -27,11 +27,11 @@ def attending(communicator: Any) -> Iterator[None]:
         return
     is_over = threading.Event()
 
-    def attend() -> None:
+    def make_progress() -> None:
         while not is_over.wait(_PAUSE_SECONDS):
             communicator.Iprobe()
 
-    thread = threading.Thread(target=attend, name="mdreel-attendant")
+    thread = threading.Thread(target=make_progress, name="mdreel-mpi-progress")
     thread.start()
     try:
         yield

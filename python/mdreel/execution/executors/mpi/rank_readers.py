@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.executors.reraise_signals import postponing
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.execution.job import FileTogether, Job
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobTogether:
-    """A job over a file that all ranks open together: what a rank is told of it.
+    """Job over a file that all ranks open together.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class JobTogether:
     atoms, kernel
         As of `Job`.
     on_error : str
-        What is done where a frame is damaged.
+        Handling of damaged frames.
     is_collective : bool
-        Whether ranks also read together.
+        Whether the ranks also read collectively.
     """
 
     file: FileTogether
@@ -44,12 +44,12 @@ class JobTogether:
 
     @classmethod
     def of(cls, job: Job, is_collective: bool) -> Self:
-        """Describe a job, on the rank that has opened its trajectory."""
+        """Describe a job on the rank that has opened its trajectory."""
         assert job.together is not None  # analyses declare how their file is opened
         return cls(job.together(job.source, is_collective), job.atoms, job.kernel, job.source.on_error, is_collective)
 
     def n_reads(self, blocks: Blocks, assignment: Assignment, n_ranks: int, n_batch_frames: int) -> int:
-        """Return how often each rank reads in a round: as often as the one that has most to read."""
+        """Return the number of collective reads of each rank in a round: that of the rank with most to read."""
         if not self.is_collective:
             return 0
         edges = blocks.shares(assignment.ranges, n_ranks)
@@ -62,30 +62,30 @@ class JobTogether:
 
 
 class Reading(Protocol):
-    """How a rank comes to the frames in a round."""
+    """Access of a rank to the frames of a round."""
 
     @property
     def job(self) -> Job:
-        """What to do with a block."""
+        """Job that computes a block."""
 
     @property
     def failure(self) -> Failure | None:
-        """Why it cannot; all ranks must then go on without it."""
+        """Error that prevents the rank from reading, if there is one."""
 
     def look(self) -> None:
-        """Be called every few milliseconds; raises what has to be raised between two blocks."""
+        """Raise postponed signals; the computation calls this every few milliseconds."""
 
     def join(self) -> None:
-        """Do what the others need of this rank, which has nothing more to read."""
+        """Take part in the collective reads of the other ranks after the last block of this rank."""
 
 
-class Alone:
-    """Each rank has opened the trajectory on its own.
+class Independent:
+    """Access of a rank that has opened the trajectory by itself.
 
     Parameters
     ----------
     job : Job
-        What to do with a block.
+        Job that computes a block.
     """
 
     failure = None
@@ -94,14 +94,14 @@ class Alone:
         self.job = job
 
     def look(self) -> None:
-        """Raise nothing."""
+        """Do nothing, because no signal is postponed."""
 
     def join(self) -> None:
         """Do nothing."""
 
 
-class Together:
-    """All ranks have opened one file together; see `Reading`."""
+class Collective:
+    """Access to a file that all ranks have opened together; see `Reading`."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class Together:
         communicator: Any,
         blocks: Blocks,
         assignment: Assignment,
-        let_signals: Callable[[], None],
+        handle_signals: Callable[[], None],
     ) -> None:
-        self.look = let_signals
+        self.look = handle_signals
         self.failure: Failure | None = None
         self._positions: Any = None
         self._n_reads = 0
@@ -121,28 +121,30 @@ class Together:
             self._n_reads = job.n_reads(blocks, assignment, communicator.size, n_batch_frames)
             source = self._positions.source().with_on_error(job.on_error)
             self.job = Job(source, job.atoms, job.kernel)
-        except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+        except Exception as error:  # noqa: BLE001 (rank 0 must know of every error)
             self.failure = Failure.of(error)
 
     def join(self) -> None:
-        """Take part in what is still to be read together."""
+        """Take part in the remaining collective reads."""
         if self._positions is not None:
             self._positions.join(self._n_reads)
 
     def close(self) -> None:
-        """Close the file, together."""
+        """Close the file, collectively."""
         if self._positions is not None:
             self._positions.close()
 
 
 @contextmanager
-def reading_of(job: Job | JobTogether, communicator: Any, blocks: Blocks, assignment: Assignment) -> Iterator[Reading]:
-    """Have a rank come to the frames of a round; with a `JobTogether` all ranks at once."""
+def open_reading(
+    job: Job | JobTogether, communicator: Any, blocks: Blocks, assignment: Assignment
+) -> Iterator[Reading]:
+    """Open the frames of a round on this rank; collectively for a `JobTogether`."""
     if isinstance(job, Job):
-        yield Alone(job)
+        yield Independent(job)
         return
-    with postponing() as let_signals:
-        together = Together(job, communicator, blocks, assignment, let_signals)
+    with postpone_signals() as handle_signals:
+        together = Collective(job, communicator, blocks, assignment, handle_signals)
         try:
             yield together
         finally:

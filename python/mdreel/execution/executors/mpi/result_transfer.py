@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
 
 
-class Carrier(Protocol):
-    """Brings the rows of parts to rank 0.
+class ResultTransfer(Protocol):
+    """Interface of the classes that transfer the result rows of parts to rank 0.
 
     Attributes
     ----------
     fetches : bool
-        Whether the rows lie elsewhere until rank 0 gives them back to their part.
+        Whether `get` fetches the rows from other ranks.
     """
 
     fetches: bool
 
     def put(self, part: Part) -> int:
-        """Be given a part where it was made; return how many rows were taken from it."""
+        """Take the rows of a part on the rank that has computed it; return their number."""
 
     def settle(self) -> None:
-        """Have what was put arrive, together, when all ranks have met."""
+        """Complete the transfer, collectively, after all ranks have met."""
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, when all has arrived."""
+        """Give a part its rows back, on rank 0, after `settle`."""
 
     def close(self) -> None:
-        """Give the carrier up, together."""
+        """Release the transfer, collectively."""
 
 
-class InHand:
-    """Keeps the rows until all is done; they are gathered then, from where they are.
+class Gather:
+    """Transfer that gathers all rows at the end of the round, without copying them before.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks.
     width : int
-        Numbers in a row.
+        Number of values in a row.
     """
 
     fetches = False
@@ -77,18 +77,18 @@ class InHand:
             self._others = np.empty((sum(counts), self._width))
             ranks.Gatherv([np.empty(0), 0, row], [self._others, counts, row])
         else:
-            # Where they lie: copied together they would take as much memory again.
+            # A datatype describes the rows where they are; a contiguous copy would double the memory.
             lengths, places = [len(rows) for rows in self._rows], [MPI.Get_address(rows) for rows in self._rows]
             scattered = row.Create_hindexed(lengths, places)
             scattered.Commit()
-            # One piece of nothing would be sent, and not be received by who expects no pieces.
+            # Without rows, send no element: the receiver expects none.
             ranks.Gatherv([MPI.BOTTOM, 1 if sum(lengths) else 0, scattered], None)
             scattered.Free()
             self._rows.clear()
         row.Free()
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0: those of its own parts come first, then those of the others in turn."""
+        """Give a part its rows back, on rank 0: first the parts of rank 0, then those of the other ranks in order."""
         if self._rows:
             part.give_rows(self._rows.pop(0))
         else:
@@ -96,11 +96,11 @@ class InHand:
             self._n_given += n_rows
 
     def close(self) -> None:
-        """Give nothing up."""
+        """Do nothing: there is nothing to release."""
 
 
 class Window:
-    """An array in the memory of rank 0, into which all ranks put rows, one for each frame.
+    """Transfer into an array in the memory of rank 0, with a row for each frame.
 
     Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
     communication).
@@ -108,11 +108,11 @@ class Window:
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
-        The ranks; all of them make the window together.
+        The ranks, which create the window collectively.
     blocks : Blocks
-        All blocks, of frames that are known.
+        All blocks; the frame index must be known.
     width : int
-        Numbers in a row.
+        Number of values in a row.
     """
 
     fetches = False
@@ -139,7 +139,7 @@ class Window:
         self._window.Lock_all()
 
     def put(self, part: Part) -> int:
-        """Put the rows of a part where they belong, and take them from it."""
+        """Move the rows of a part to their places in the array."""
         rows, at = part.take_rows(), self._blocks.frames_before(part.first)
         if self._rows is None:
             flat = np.ascontiguousarray(rows).reshape(-1)
@@ -151,43 +151,45 @@ class Window:
         return len(rows)
 
     def settle(self) -> None:
-        """See what others have put."""
+        """Make the rows of all ranks visible to this rank."""
         self._window.Sync()
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, when all has arrived."""
+        """Give a part its rows back, on rank 0, after `settle`."""
         assert self._rows is not None, "rank 0 has the window"
         at = self._blocks.frames_before(part.first)
         part.give_rows(self._rows[at : at + n_rows])
 
     def close(self) -> None:
-        """Give the window up, together."""
+        """Free the window, collectively."""
         self._rows = None
         self._window.Unlock_all()
         self._window.Free()
 
 
 def suitable_communication(hosts: Sequence[str], blocks: Blocks) -> Communication:
-    """Say how results come to rank 0 where nobody has: through memory that all see, if there is such."""
+    """Return the default transfer: a window if all ranks share memory and the frame index is known, else a gather."""
     return "window" if len(set(hosts)) == 1 and not blocks.are_of_bytes else "gather"
 
 
 def check_communication(communication: Communication | None, communicator: Any) -> None:
-    """Raise an `UnsupportedError` if this rank cannot communicate so."""
+    """Raise an `UnsupportedError` if this rank does not support the communication."""
     if communication == "global-arrays":
         check_global_arrays(communicator)
 
 
 @contextmanager
-def carrier_of(communication: Communication, communicator: Any, blocks: Blocks, width: int) -> Iterator[Carrier]:
-    """Make the carrier of a round, together; `width` is how many numbers a row has."""
+def open_transfer(
+    communication: Communication, communicator: Any, blocks: Blocks, width: int
+) -> Iterator[ResultTransfer]:
+    """Create the transfer of a round, collectively; a row has `width` values."""
     if communication == "gather":
-        carrier: Carrier = InHand(communicator, width)
+        transfer: ResultTransfer = Gather(communicator, width)
     elif communication == "window":
-        carrier = Window(communicator, blocks, width)
+        transfer = Window(communicator, blocks, width)
     else:
-        carrier = GlobalArray(blocks, width)
+        transfer = GlobalArray(blocks, width)
     try:
-        yield carrier
+        yield transfer
     finally:
-        carrier.close()
+        transfer.close()

@@ -17,7 +17,7 @@ from mdreel.timing.spans import COORDINATOR
 
 if TYPE_CHECKING:
     from mdreel._core import Part
-    from mdreel.execution.executors.mpi.result_transfer import Carrier
+    from mdreel.execution.executors.mpi.result_transfer import ResultTransfer
     from mdreel.execution.executors.mpi.round import HandedIn
     from mdreel.execution.job import Outcome
     from mdreel.execution.work import Work
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """What the ranks of a run have done.
+    """Results of the rounds of a run.
 
     Parameters
     ----------
     work : Work
-        The run, which begins now.
+        The run, which starts now.
 
     Attributes
     ----------
     n_frames : int
-        Frames that are done.
+        Number of analysed frames.
     is_of_use : bool
-        Whether the run can go on so; if not, blocks of bytes have met what is no frame.
+        False if a block of bytes did not begin at a frame, so that the run must be planned again.
     """
 
     def __init__(self, work: Work) -> None:
@@ -53,21 +53,21 @@ class Results:
 
     @property
     def n_frames(self) -> int:
-        """Frames that are done."""
+        """Number of analysed frames."""
         return self._gathering.n_frames
 
     def make_room(self) -> None:
-        """Have the system give the memory for all that will come: it takes time, in which others work."""
+        """Allocate the memory of all results while other ranks compute."""
         self._gathering.make_room()
 
     def missing(self) -> list[tuple[int, int]]:
         """Say which blocks are to be done: first and end of consecutive ones, ascending."""
         return list(self._gathering.missing())
 
-    def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], carrier: Carrier) -> None:
+    def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], transfer: ResultTransfer) -> None:
         """Take in what ranks have handed in of a round that began at a moment of rank 0's `time.perf_counter_ns`.
 
-        What rows went another way come with the carrier.
+        What rows went another way come with the transfer.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Results:
             self._crew[number] = rank.watch.member
             self._spans.append(rank.log.spans(rank.begun_ns - offset_ns))
             for part, n_rows in rank.parts:
-                self._get(carrier, part, n_rows)
+                self._get(transfer, part, n_rows)
                 part.shift(offset_ns)
                 merging_ns, n_frames = perf_counter_ns(), part.n_frames
                 self._gathering.take(part)
@@ -100,17 +100,17 @@ class Results:
                     self._gathering.fail(first, failure.error)
 
     def finish(self) -> Outcome | None:
-        """Return the outcome; None when blocks of bytes did not join."""
+        """Return the outcome, or None if blocks of bytes did not join."""
         outcome = self._gathering.finish() if self.is_of_use else None
         if outcome is None:
             return None
         spans = np.concatenate([outcome.spans, *self._spans, self._log.spans(self._begun_ns)])
         return replace(outcome, spans=spans, crew=self._crew)
 
-    def _get(self, carrier: Carrier, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, and say how long rank 0 took for those that lay elsewhere."""
+    def _get(self, transfer: ResultTransfer, part: Part, n_rows: int) -> None:
+        """Give a part its rows back, and record the time for fetching them."""
         since_ns = perf_counter_ns()
-        carrier.get(part, n_rows)
-        if carrier.fetches:
+        transfer.get(part, n_rows)
+        if transfer.fetches:
             n_bytes = 8 * self._row_width * n_rows
             self._log.record("communicate", 0, since_ns, n_frames=n_rows, n_bytes=n_bytes)

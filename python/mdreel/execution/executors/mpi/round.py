@@ -10,10 +10,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import MdreelError
-from mdreel.execution.executors.batches import LATE, ticket_size
 from mdreel.execution.executors.mpi.assignment import Assignment
-from mdreel.execution.executors.mpi.shared_counters import Board
+from mdreel.execution.executors.mpi.shared_counters import SharedCounters
 from mdreel.execution.executors.remote_errors import Failure
+from mdreel.execution.executors.tasks import LATE, task_size
 from mdreel.execution.span_log import SpanLog
 from mdreel.timing.workers import Watch
 
@@ -27,22 +27,22 @@ _PAUSE_SECONDS = 0.005
 
 @dataclass
 class HandedIn:
-    """What a rank hands in at the end of a round.
+    """Record of a rank, which rank 0 gathers at the end of a round.
 
     Attributes
     ----------
     parts : list of (Part, int)
-        What it has done, and how many rows of it have gone to rank 0 on another way.
+        Results, and the number of their rows that a `ResultTransfer` has taken.
     failures : list of (int, Failure)
-        Where it failed: the first block of the ticket, and why.
+        Errors, each with the first block of its task.
     log : SpanLog
-        What it did besides, by its own clock.
+        Spans of everything else, by the clock of the rank.
     begun_ns : int
-        When the round began, by that.
+        Start of the round, by the same clock.
     where : str
-        The rank and its host.
+        Rank and host.
     watch : Watch
-        What it keeps of itself.
+        Memory and processor time of the rank.
     """
 
     where: str
@@ -53,29 +53,29 @@ class HandedIn:
     begun_ns: int = 0
 
 
-class _Dropped(BaseException):
-    """Nobody needs what is being done."""
+class _Cancelled(BaseException):
+    """The current task is no longer needed."""
 
 
 class Round:
-    """A rank's part in a round.
+    """Computation of a rank in a round.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks.
     reading : Reading
-        What to do with a block, and how the trajectory is read.
+        Access to the frames, with the job.
     blocks : Blocks
         All blocks of the run.
     assignment : Assignment
-        Which of them are done in this round.
+        Blocks of this round.
     handed_in : HandedIn
-        Where what is done is put.
+        Record that receives the results of this rank.
     keep : callable
-        Called with each part that is done; returns how many rows it has taken from it.
+        Function that is called with each complete part and returns the number of rows that it has taken.
     monitor : callable, optional
-        Called with the number of frames that all ranks have done.
+        Function that is called with the number of frames that all ranks have analysed.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Round:
         self._handed_in = handed_in
         self._keep = keep
         self._monitor = monitor
-        self._board = Board(communicator, assignment.n_blocks)
+        self._counters = SharedCounters(communicator, assignment.n_blocks)
         communicator.Barrier()
-        # All ranks count from here: no clock of one host is compared with that of another.
+        # All ranks count time from here, so that no clocks of different hosts are compared.
         handed_in.begun_ns = self.begun_ns = perf_counter_ns()
         self.free_since_ns = self.begun_ns
         self._paces: list[float] = []
@@ -106,23 +106,23 @@ class Round:
         self._number = 0
 
     def run(self) -> None:
-        """Do blocks until all are done, here or by others."""
+        """Compute blocks until all ranks have completed all blocks."""
         try:
-            for first, end in self._tickets():
+            for first, end in self._tasks():
                 for number, low, high in self._assignment.within(first, end):
                     self._do(number, low, high)
-        except _Dropped:
+        except _Cancelled:
             pass
         except BaseException:
-            self._board.stop()
+            self._counters.stop()
             raise
 
     def close(self) -> None:
-        """Give up what the ranks have in common, together."""
-        self._board.close()
+        """Free the shared counters, collectively."""
+        self._counters.close()
 
-    def _tickets(self) -> Iterator[tuple[int, int]]:
-        """Give tickets, in numbers of the round."""
+    def _tasks(self) -> Iterator[tuple[int, int]]:
+        """Yield tasks as first block and end, numbered within the round."""
         n_blocks, size = self._assignment.n_blocks, self._communicator.size
         if self._assignment.schedule == "static":
             edges = self._blocks.shares(self._assignment.ranges, size)
@@ -131,10 +131,10 @@ class Round:
             self._wait()
             return
         seen = 0
-        while not self._board.is_stopped():
+        while not self._counters.is_stopped():
             pace = median(self._paces) if self._paces else None
-            n = 1 if self._assignment.one_by_one else ticket_size(pace, n_blocks - seen, size)
-            first = self._board.take(n)
+            n = 1 if self._assignment.one_by_one else task_size(pace, n_blocks - seen, size)
+            first = self._counters.take(n)
             seen = first + n
             if first >= min(n_blocks, self._first_useless()):
                 break
@@ -146,12 +146,12 @@ class Round:
             yield late
 
     def _late(self) -> tuple[int, int] | None:
-        """Wait for a ticket that is late; None when all is done."""
-        while not self._board.is_stopped():
+        """Wait for a late task; return None when all blocks are complete."""
+        while not self._counters.is_stopped():
             self._look(0)
             useless = self._first_useless()
-            there = [row for row in self._board.under_way().tolist() if row[0] < useless]
-            waiting = [row for row in there if not self._board.is_finished(row[0])]
+            there = [row for row in self._counters.under_way().tolist() if row[0] < useless]
+            waiting = [row for row in there if not self._counters.is_finished(row[0])]
             if not waiting:
                 return None
             held = [(first, end) for first, end, _ in waiting]
@@ -165,15 +165,15 @@ class Round:
         return None
 
     def _wait(self) -> None:
-        """Wait for the others without keeping a core busy."""
-        self._board.begin(0, 0, 0)
-        while self._board.under_way().size and not self._board.is_stopped():
+        """Wait for the other ranks without keeping a core busy."""
+        self._counters.begin(0, 0, 0)
+        while self._counters.under_way().size and not self._counters.is_stopped():
             self._look(0)
             time.sleep(_PAUSE_SECONDS)
 
     def _first_useless(self) -> int:
-        """Return the first block, in numbers of the round, that nobody needs."""
-        end, begun = self._board.end(), 0
+        """Return the first block, numbered within the round, that is not needed."""
+        end, begun = self._counters.end(), 0
         for low, high in self._assignment.ranges:
             if end < high:
                 return begun + max(end - low, 0)
@@ -183,42 +183,42 @@ class Round:
     def _do(self, number: int, first: int, end: int) -> None:
         begun_ns = perf_counter_ns()
         self._number = number
-        self._board.begin(number, number + end - first, begun_ns - self.begun_ns)
+        self._counters.begin(number, number + end - first, begun_ns - self.begun_ns)
         self._handed_in.log.record("wait", self._rank, self.free_since_ns, begun_ns, block=first)
         try:
             part = self._reading.job.map(self._blocks, first, end, monitor=self._look, worker=self._rank)
             self._hand_in(part, begun_ns)
-        except _Dropped:
-            if self._board.is_stopped():
+        except _Cancelled:
+            if self._counters.is_stopped():
                 raise
-        except Exception as error:  # noqa: BLE001 (whatever it is, rank 0 must be told)
+        except Exception as error:  # noqa: BLE001 (rank 0 must know of every error)
             self._handed_in.failures.append((first, Failure.of(error)))
             if isinstance(error, MdreelError):
-                self._board.end_at(first)
-            self._board.finish(number, number + end - first)
+                self._counters.end_at(first)
+            self._counters.finish(number, number + end - first)
         else:
-            self._board.finish(number, number + end - first)
+            self._counters.finish(number, number + end - first)
             self._paces.append((perf_counter_ns() - begun_ns) * 1e-9 / (end - first))
-        self._board.begin(0, 0, 0)
+        self._counters.begin(0, 0, 0)
         self.free_since_ns = perf_counter_ns()
 
     def _hand_in(self, part: Part, begun_ns: int) -> None:
         part.shift(begun_ns - self.begun_ns)
         if part.is_last:
-            self._board.end_at(part.end)
+            self._counters.end_at(part.end)
         n_frames = part.n_frames
         self._handed_in.watch.look()
         self._handed_in.parts.append((part, self._keep(part)))
         self._n_frames += n_frames
 
     def _look(self, n_frames: int) -> None:
-        """Look up from work, every few milliseconds."""
+        """Report progress and check for cancellation; the computation calls this every few milliseconds."""
         self._reading.look()
         self._handed_in.watch.look()
-        # Somebody must call MPI here now and then, or what others ask of this rank's memory may have to wait.
+        # Calling MPI lets one-sided requests of other ranks make progress.
         self._communicator.Iprobe()
-        self._board.report(self._n_frames + n_frames)
+        self._counters.report(self._n_frames + n_frames)
         if self._monitor is not None:
-            self._monitor(self._board.n_frames())
-        if n_frames and (self._board.is_stopped() or self._board.is_finished(self._number)):
-            raise _Dropped
+            self._monitor(self._counters.n_frames())
+        if n_frames and (self._counters.is_stopped() or self._counters.is_finished(self._number)):
+            raise _Cancelled

@@ -1,7 +1,7 @@
 """Counters on rank 0 that all ranks update by one-sided communication.
 
-It holds the counter from which ranks take tickets, what each rank is doing, and which blocks are done. Rank 0 has no
-more to say than any other.
+The counters hold the next block, the current task of each rank, and a flag for each complete block. All ranks use them
+in the same way, including rank 0.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _FIRST, _LAST, _SINCE, _FRAMES, _N_FACTS = range(5)
 _NO_END = np.int64(2**62)
 
 
-class Board:
-    """What ranks tell each other during a round.
+class SharedCounters:
+    """Counters of a round, shared by all ranks.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
-        The ranks; all of them make the board together.
+        The ranks, which create the counters collectively.
     n_blocks : int
-        Blocks of the round.
+        Number of blocks of the round.
     """
 
     def __init__(self, communicator: Any, n_blocks: int) -> None:
@@ -46,62 +46,62 @@ class Board:
             self._window.Sync()
 
     def take(self, n: int) -> int:
-        """Take the next ``n`` blocks; return the first of them, which may lie behind the last."""
+        """Take the next ``n`` blocks; return the first, which may be beyond the last block."""
         number, before = np.array([n], np.int64), np.zeros(1, np.int64)
         self._window.Fetch_and_op(number, before, 0, _NEXT, self._mpi.SUM)
         self._window.Flush(0)
         return int(before[0])
 
     def next(self) -> int:
-        """Return the first block that nobody has taken."""
+        """Return the first block that no rank has taken."""
         return int(self._read(_NEXT, 1)[0])
 
     def end_at(self, block: int) -> None:
-        """Say that no block from this one on is needed."""
+        """Cancel all blocks from this one on."""
         self._write(_END, np.array([block], np.int64), self._mpi.MIN)
 
     def end(self) -> int:
-        """Return the first block that is not needed, and all behind it; large if nobody has said so."""
+        """Return the first cancelled block; a large number if no block is cancelled."""
         return int(self._read(_END, 1)[0])
 
     def stop(self) -> None:
-        """Say that all shall stop."""
+        """Ask all ranks to stop."""
         self._write(_STOP, np.ones(1, np.int64), self._mpi.MAX)
 
     def is_stopped(self) -> bool:
-        """Whether somebody has said that all shall stop."""
+        """Return whether a rank has called `stop`."""
         return bool(self._read(_STOP, 1)[0])
 
     def begin(self, first: int, end: int, since_ns: int) -> None:
-        """Say that this rank does some blocks, since when; 0, 0 for none."""
+        """Record the blocks that this rank computes and their start; 0, 0 for none."""
         self._write(self._facts_at(self._rank), np.array([first, end, since_ns], np.int64), self._mpi.REPLACE)
 
     def report(self, n_frames: int) -> None:
-        """Say how many frames this rank has done in all."""
+        """Record the number of frames that this rank has analysed in all."""
         at = self._facts_at(self._rank) + _FRAMES
         self._write(at, np.array([n_frames], np.int64), self._mpi.REPLACE)
 
     def n_frames(self) -> int:
-        """Return how many frames all ranks have done."""
+        """Return the number of frames that all ranks have analysed."""
         return int(self._table()[:, _FRAMES].sum())
 
     def under_way(self) -> NDArray[np.int64]:
-        """Return what each other rank does, shape (n, 3): first block, end, since when (ns)."""
+        """Return the current task of each other rank, shape (n, 3): first block, end, start (ns)."""
         table = self._table()
         table[self._rank, _LAST] = 0
         return table[table[:, _LAST] > 0, : _SINCE + 1]
 
     def finish(self, first: int, end: int) -> None:
-        """Say that blocks are done."""
+        """Record that blocks are complete."""
         at = _N_WORDS + _N_FACTS * self._size + first
         self._write(at, np.ones(end - first, np.int64), self._mpi.REPLACE)
 
     def is_finished(self, block: int) -> bool:
-        """Whether a block is done."""
+        """Return whether a block is complete."""
         return bool(self._read(_N_WORDS + _N_FACTS * self._size + block, 1)[0])
 
     def close(self) -> None:
-        """Give the board up, together."""
+        """Free the counters, collectively."""
         self._window.Unlock_all()
         self._window.Free()
 
@@ -112,7 +112,7 @@ class Board:
         return self._read(_N_WORDS, _N_FACTS * self._size).reshape(self._size, _N_FACTS)
 
     def _read(self, at: int, n: int) -> NDArray[np.int64]:
-        # As an accumulation that changes nothing: then each number is whole, whoever writes meanwhile.
+        # An accumulation without effect reads each number atomically.
         nothing, found = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._window.Get_accumulate(nothing, found, 0, at, self._mpi.NO_OP)
         self._window.Flush(0)

@@ -1,9 +1,9 @@
-"""Scheduling of batches of blocks on workers.
+"""Scheduling of tasks, which are groups of consecutive blocks, on workers.
 
-Blocks are small, and fixed by the plan. A ticket is some consecutive blocks, as many as a worker does in a fraction of
-a second: how many that are is learned from the tickets that came back, for each worker, so that a slow one gets less.
-The tickets get smaller towards the end. When there are none left, those that are late are handed out once more, and the
-copy that comes back first counts. Where the user has said how many blocks there are, each is done once.
+The plan fixes the blocks, which are small. A task has as many of them as its worker completes in about a second. The
+scheduler measures the pace of each worker, so that slow workers get smaller tasks. All tasks become smaller towards the
+end of the run. When no blocks are left, free workers repeat late tasks; the first copy to complete counts. If the user
+chose the number of blocks, each block is a task that one worker computes once.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from itertools import pairwise
 from statistics import median
 from time import monotonic
 
-TICKET_SECONDS = 0.9
-"""How long a ticket should take: long against what handing it out costs, short against a run."""
+TASK_SECONDS = 0.9
+"""Intended duration of a task: long compared with the cost of sending it, short compared with a run."""
 
 LEAD_SECONDS = 0.1
-"""So long before a worker is expected to be done with a ticket it is handed the next: it need not wait then."""
+"""Time before the expected end of a task at which its worker gets the next one, so that the worker never waits."""
 
 LATE = 1.5
-"""A ticket is late when it takes more than this many times the median time for so many blocks."""
+"""A task is late after this multiple of the median time for its number of blocks."""
 
 MOST_FAILURES = 2
-"""A block that fails so often is not tried again."""
+"""Number of failures of a block after which it is not tried again."""
 
 
 @dataclass(frozen=True, order=True)
-class Ticket:
-    """Consecutive blocks, done in one go.
+class Task:
+    """Consecutive blocks that a worker computes in one call.
 
     Attributes
     ----------
     first, end : int
-        The first block, and the first behind them.
+        The first block, and the end of the range.
     number : int
-        Its number; a copy has another.
+        Number of the task. A copy of the task has another number.
     """
 
     first: int
@@ -51,27 +51,27 @@ class Ticket:
 
 @dataclass
 class _Running:
-    ticket: Ticket
+    task: Task
     worker: int
     since: float
 
 
-class Tickets:
-    """Hands out blocks.
+class TaskScheduler:
+    """Scheduler that gives the blocks of a run to workers.
 
     Parameters
     ----------
     ranges : iterable of (int, int)
-        The blocks to be done: first and end of consecutive ones, ascending.
+        Ranges of missing blocks: first block and end, ascending.
     n_workers : int
-        How many workers there are; they are numbered from 0.
+        Number of workers, which are numbered from 0.
     edges : sequence of int, optional
-        Where the share of each worker begins, and behind them where the last one ends, as `Blocks.shares` gives them.
-        By default whoever is free takes the next ones.
+        Start of the share of each worker, and the end of the last share, as `Blocks.shares` returns them. By default
+        the next free worker takes the next blocks.
     one_by_one : bool
-        Whether each block is a ticket of its own, of which no copy is handed out.
+        Whether each block is a task of its own that is never repeated.
     clock : callable
-        Gives seconds that never run backwards.
+        Monotonic clock in seconds.
     """
 
     def __init__(
@@ -98,23 +98,23 @@ class Tickets:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left to hand out, and nothing is being done."""
+        """Whether no block is waiting and no task is running."""
         return not self._running and not any(self._waiting)
 
-    def take(self, worker: int, may_go_ahead: bool = True) -> Ticket | None:
-        """Hand a worker its next ticket, if it has none, or will soon be done with the one that it has.
+    def take(self, worker: int, may_go_ahead: bool = True) -> Task | None:
+        """Return the next task of a worker that is idle or about to complete its task.
 
         Parameters
         ----------
         worker : int
-            Who asks.
+            The worker.
         may_go_ahead : bool
-            Whether more may be begun; if not, only what others wait for.
+            Whether new blocks may start. If not, only the block that the ordered merge needs next may start.
 
         Returns
         -------
-        Ticket or None
-            None when there is nothing for it now; there may be later, as long as not `is_empty`.
+        Task or None
+            None if there is no task for this worker now. There may be one later, unless `is_empty`.
         """
         held = [running for running in self._running.values() if running.worker == worker]
         if held and not self._is_nearly_done(held):
@@ -130,128 +130,128 @@ class Tickets:
         return None if late is None else self._begin(late.first, late.end, worker)
 
     def came(self, number: int) -> bool:
-        """Say that a ticket came back; return whether it counts, or a copy of it came before."""
+        """Record that a task is complete; return whether it counts, which it does not if a copy was complete before."""
         done = self._running.pop(number, None)
         if done is None:
             return False
-        taken = (self._clock() - done.since) / len(done.ticket)
+        taken = (self._clock() - done.since) / len(done.task)
         self._seconds_per_block[done.worker] = taken
         self._finished.append(taken)
-        for copy in self._copies(done.ticket):
+        for copy in self._copies(done.task):
             del self._running[copy]
         for running in self._running.values():
             if running.worker == done.worker:
-                running.since = self._clock()  # it begins with it now
+                running.since = self._clock()  # the worker starts its next task now
         return True
 
     def failed(self, number: int) -> int | None:
-        """Say that a ticket failed, or was lost with its worker.
+        """Record that a task failed or was lost with its worker, and schedule its blocks again, one by one.
 
         Returns
         -------
         int or None
-            The block that has failed too often, if one has; its blocks are handed out again otherwise, each alone.
+            The block that has failed too often, if there is one.
         """
         lost = self._running.pop(number, None)
-        if lost is None or self._copies(lost.ticket):
+        if lost is None or self._copies(lost.task):
             return None
-        ticket = lost.ticket
+        task = lost.task
         waiting = self._waiting[lost.worker if self._is_static else 0]
-        for block in range(ticket.first, ticket.end):
+        for block in range(task.first, task.end):
             self._failures[block] = self._failures.get(block, 0) + 1
-            if self._failures[block] >= MOST_FAILURES and len(ticket) == 1:
+            if self._failures[block] >= MOST_FAILURES and len(task) == 1:
                 return block
             if self._end is None or block < self._end:
                 heapq.heappush(waiting, (block, block + 1))
         return None
 
     def returned(self, number: int) -> None:
-        """Say that a ticket will not be done by who has it, and was not begun."""
+        """Schedule the blocks of a task again that its worker did not start."""
         back = self._running.pop(number, None)
-        if back is not None and not self._copies(back.ticket):
+        if back is not None and not self._copies(back.task):
             waiting = self._waiting[back.worker if self._is_static else 0]
-            end = back.ticket.end if self._end is None else min(back.ticket.end, self._end)
-            if back.ticket.first < end:
-                heapq.heappush(waiting, (back.ticket.first, end))
+            end = back.task.end if self._end is None else min(back.task.end, self._end)
+            if back.task.first < end:
+                heapq.heappush(waiting, (back.task.first, end))
 
     def end_at(self, end: int) -> None:
-        """Say that no block from ``end`` on is needed."""
+        """Cancel all blocks from ``end`` on."""
         self._end = end if self._end is None else min(end, self._end)
         for waiting in self._waiting:
             waiting[:] = [(first, min(last, end)) for first, last in waiting if first < end]
             heapq.heapify(waiting)
-        for number in [number for number, running in self._running.items() if running.ticket.first >= end]:
+        for number in [number for number, running in self._running.items() if running.task.first >= end]:
             del self._running[number]
 
     def is_running(self, number: int) -> bool:
-        """Whether somebody is needed to do a ticket, and does."""
+        """Return whether a task is running and still needed."""
         return number in self._running
 
-    def _begin(self, first: int, end: int, worker: int) -> Ticket:
-        ticket = Ticket(first, end, self._n_numbers)
+    def _begin(self, first: int, end: int, worker: int) -> Task:
+        task = Task(first, end, self._n_numbers)
         self._n_numbers += 1
-        self._running[ticket.number] = _Running(ticket, worker, self._clock())
-        return ticket
+        self._running[task.number] = _Running(task, worker, self._clock())
+        return task
 
     def _n_blocks(self, worker: int, waiting: list[tuple[int, int]], available: int) -> int:
-        """How many blocks a worker should take."""
+        """Return the number of blocks of the next task of a worker."""
         if self._one_by_one:
             return 1
         if self._is_static:
             return available
-        return ticket_size(self._pace(worker), available + sum(end - first for first, end in waiting), self._n_workers)
+        return task_size(self._pace(worker), available + sum(end - first for first, end in waiting), self._n_workers)
 
     def _is_nearly_done(self, held: list[_Running]) -> bool:
-        """Whether a worker has one ticket, of which little is left."""
+        """Return whether a worker has a single task and is about to complete it."""
         pace = self._pace(held[0].worker)
         if len(held) > 1 or pace is None:
             return False
-        return self._clock() - held[0].since > pace * len(held[0].ticket) - LEAD_SECONDS
+        return self._clock() - held[0].since > pace * len(held[0].task) - LEAD_SECONDS
 
     def _pace(self, worker: int) -> float | None:
-        """How many seconds a worker takes for a block, if that is known."""
+        """Return the seconds that a worker takes for a block, or None if there is no measurement yet."""
         return self._seconds_per_block.get(worker) or (median(self._finished) if self._finished else None)
 
     def _is_first(self, block: int) -> bool:
-        return all(block < running.ticket.first for running in self._running.values())
+        return all(block < running.task.first for running in self._running.values())
 
-    def _copies(self, ticket: Ticket) -> list[int]:
-        same = (ticket.first, ticket.end)
-        return [n for n, running in self._running.items() if (running.ticket.first, running.ticket.end) == same]
+    def _copies(self, task: Task) -> list[int]:
+        same = (task.first, task.end)
+        return [n for n, running in self._running.items() if (running.task.first, running.task.end) == same]
 
-    def _late(self, worker: int) -> Ticket | None:
-        """Return the ticket that is late by most, of those that only one other worker has."""
+    def _late(self, worker: int) -> Task | None:
+        """Return the latest of the late tasks that a single other worker is running."""
         if not self._finished:
             return None
         now, pace = self._clock(), median(self._finished)
-        late, ticket = LATE, None
+        late, task = LATE, None
         for running in self._running.values():
-            lateness = (now - running.since) / (pace * len(running.ticket))
-            if lateness > late and running.worker != worker and len(self._copies(running.ticket)) == 1:
-                late, ticket = lateness, running.ticket
-        return ticket
+            lateness = (now - running.since) / (pace * len(running.task))
+            if lateness > late and running.worker != worker and len(self._copies(running.task)) == 1:
+                late, task = lateness, running.task
+        return task
 
 
-def ticket_size(pace: float | None, n_left: int, n_workers: int) -> int:
-    """How many blocks a ticket should have.
+def task_size(pace: float | None, n_left: int, n_workers: int) -> int:
+    """Return the number of blocks of the next task.
 
     Parameters
     ----------
     pace : float or None
-        Seconds that a block takes, if that is known.
+        Seconds for each block; None before the first measurement.
     n_left : int
-        Blocks that nobody has begun.
+        Number of blocks that no worker has started.
     n_workers : int
-        How many workers there are.
+        Number of workers.
     """
     if pace is None:
         return 1
-    # What is left when the last tickets are handed out is done by all workers, in ever smaller pieces.
-    return max(1, min(int(TICKET_SECONDS / max(pace, 1e-9)), math.ceil(n_left / (2 * n_workers))))
+    # The remaining blocks are shared by all workers, in tasks that become smaller and smaller.
+    return max(1, min(int(TASK_SECONDS / max(pace, 1e-9)), math.ceil(n_left / (2 * n_workers))))
 
 
 def _shares(ranges: list[tuple[int, int]], edges: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """Cut ranges of blocks where shares end, which are counted among these blocks."""
+    """Split the ranges of missing blocks at the edges of the shares, which count missing blocks only."""
     shares: list[list[tuple[int, int]]] = [[] for _ in edges[1:]]
     begun = 0
     for first, end in ranges:
