@@ -157,7 +157,7 @@ def test_rmsd_of_frames_in_memory_is_that_of_the_file(ca: Any, adk_positions: np
     [
         ({"start": 98}, "98 frames"),
         ({"start": 5, "stop": 5}, "98 frames"),
-        ({"step": 0}, "step of 0"),
+        ({"step": 0}, "step must not be 0"),
         ({"frames": [0, 98]}, "frame 98 does not exist: the trajectory has 98 frames"),
         ({"frames": [-99]}, "frame -99 does not exist"),
         ({"frames": []}, r"shape \(0,\)"),

@@ -132,8 +132,8 @@ def test_access_that_does_not_suit_is_refused(segments: list[str], adk_xtc: Path
         return str(caught.value)
 
     assert refused("lustre", segments).startswith("unknown access 'lustre'; known: shared, chain, segments")
-    assert refused("shared", segments) == "access='shared' is for one file, there are 4: use 'chain' or 'segments'"
-    assert refused("chain", [str(adk_xtc)]) == "access='chain' is for several files, there is 1: use 'shared'"
+    assert refused("shared", segments) == "access='shared' is for one file, not 4: use 'chain' or 'segments'"
+    assert refused("chain", [str(adk_xtc)]) == "access='chain' is for several files, not 1: use 'shared'"
     one = run(job_of(read(adk_xtc)), None, Serial(), access="shared")
     assert bits_of(one).tobytes() == expected_of(Wanted([str(adk_xtc)]))
 

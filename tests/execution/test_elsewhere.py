@@ -212,5 +212,5 @@ def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
 
 
 def test_dask_scheduler_that_is_not_there_is_named() -> None:
-    with pytest.raises(UnsupportedError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:1"):
+    with pytest.raises(UnsupportedError, match=r"connect to a Dask scheduler at tcp://127\.0\.0\.1:1"):
         _ = Dask(client="tcp://127.0.0.1:1").n_workers

@@ -150,7 +150,7 @@ def test_tampered_record_is_refused_and_named(
     path.write_bytes(written(tampered))
     loaded: list[bytes] = []
     monkeypatch.setattr(Fold, "unpack", lambda self, content: loaded.append(content))
-    with pytest.raises(FormatError, match=r"kept: byte \d+: record \d+ was not written with your key, or not in this"):
+    with pytest.raises(FormatError, match=r"kept: byte \d+: record \d+ is not authenticated with your key for this"):
         run(universe, adk_xtc, path)
     assert len(loaded) <= (how == "one repeated")  # whose first is genuine
 
@@ -160,7 +160,7 @@ def test_record_of_another_checkpoint_is_refused(universe: mda.Universe, adk_xtc
         run(universe, adk_xtc, tmp_path / name)
     one, other = (records_of((tmp_path / name).read_bytes()) for name in ("one", "other"))
     (tmp_path / "one").write_bytes(written([*one[:2], other[2], *one[3:]]))
-    with pytest.raises(FormatError, match="record 2 was not written with your key"):
+    with pytest.raises(FormatError, match="record 2 is not authenticated with your key"):
         run(universe, adk_xtc, tmp_path / "one")
 
 
@@ -201,5 +201,5 @@ def test_checkpoint_of_another_user_is_refused(universe: mda.Universe, adk_xtc: 
 
 def test_checkpoint_of_an_earlier_mdreel_is_refused(universe: mda.Universe, adk_xtc: Path, tmp_path: Path) -> None:
     (tmp_path / "kept").write_bytes(b"mdreelC1" + bytes(100))
-    with pytest.raises(FormatError, match="an earlier mdreel has written this checkpoint"):
+    with pytest.raises(FormatError, match="an earlier version of mdreel wrote this checkpoint"):
         run(universe, adk_xtc, tmp_path / "kept")

@@ -40,7 +40,7 @@ def run_with(executor: Executor, trajectory: Path, look: Callable[[], None]) -> 
             look()
 
     job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
-    executor.share(lambda: run(job, FRAMES, executor, n_parts=60, heard=heard))
+    executor.share(lambda: run(job, FRAMES, executor, n_parts=60, on_progress=heard))
     assert looked
 
 

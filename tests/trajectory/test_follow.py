@@ -256,7 +256,7 @@ def test_follow_needs_an_end_and_a_first_frame(tmp_path: Path, whole: dict[str, 
 def test_follow_refuses_what_needs_the_number_of_frames(tmp_path: Path, whole: dict[str, Path], atoms: Any) -> None:
     source = mdreel.follow(whole["xtc"], idle=0.05)
     for window in ({"frames": [1, 2]}, {"start": -5}, {"stop": -1}, {"step": -1}):
-        with pytest.raises(UnsupportedError, match="need the number of frames, which nobody knows"):
+        with pytest.raises(UnsupportedError, match="need the number of frames, which is unknown"):
             rmsd(atoms, source, **window)
     with pytest.raises(UnsupportedError, match="cannot be cut into 3 blocks"):
         rmsd(atoms, source, n_parts=3)

@@ -18,33 +18,33 @@ PARALLEL_HDF5 = ("hdf5-independent", "hdf5-collective")
 
 
 def check_access(access: str | None, source: Source, backend: str, schedule: Schedule) -> None:
-    """Refuse a way of access that is unknown, or does not suit a trajectory or an executor.
+    """Refuse an access that is unknown, or that does not suit the trajectory or the executor.
 
     Parameters
     ----------
     access : str or None
-        The way; None for the one that suits.
+        The access; None for the default.
     source : Source
         The trajectory.
     backend : str
-        The name of the executor.
+        Name of the executor.
     schedule : {"demand", "static"}
-        Its schedule.
+        Schedule of the executor.
 
     Raises
     ------
     UnsupportedError
-        If the name is unknown, or the executor cannot do it.
+        If the name is unknown, or the executor does not support the access.
     MismatchError
-        If it does not suit the number of files, the schedule, or what is done where a frame is damaged.
+        If the access does not suit the number of files, the schedule, or the handling of damaged frames.
     """
     if access is not None and access not in ACCESSES:
         raise UnsupportedError(f"unknown access {access!r}; known: {', '.join(ACCESSES)}")
     n_files = source.n_segments
     if access == "shared" and n_files > 1:
-        raise MismatchError(f"access='shared' is for one file, there are {n_files}: use 'chain' or 'segments'")
+        raise MismatchError(f"access='shared' is for one file, not {n_files}: use 'chain' or 'segments'")
     if access == "chain" and n_files == 1:
-        raise MismatchError("access='chain' is for several files, there is 1: use 'shared'")
+        raise MismatchError("access='chain' is for several files, not 1: use 'shared'")
     if access in PARALLEL_HDF5 and backend != "mpi":
         raise UnsupportedError(f"access={access!r} is for the backend mpi, not {backend}: use 'shared'")
     if access in PARALLEL_HDF5 and source.transformations:
@@ -56,6 +56,6 @@ def check_access(access: str | None, source: Source, backend: str, schedule: Sch
         )
     if access == "hdf5-collective" and source.on_error != "raise":
         raise MismatchError(
-            f"access='hdf5-collective' needs on_error='raise', not {source.on_error!r}: who looks for what is whole "
-            "reads more often than the others; use 'hdf5-independent'"
+            f"access='hdf5-collective' needs on_error='raise', not {source.on_error!r}, because a rank that "
+            "looks for undamaged frames reads more often than the other ranks; use 'hdf5-independent'"
         )

@@ -5,7 +5,7 @@ import sys
 
 
 def available_processors() -> int:
-    """Processors that this process may use, which a batch system can have made fewer than there are."""
+    """Return the number of processors that this process may use, which a batch system can limit."""
     if sys.version_info >= (3, 13):
         return os.process_cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):

@@ -1,4 +1,4 @@
-"""Choice of frames, and blocks of them."""
+"""Selection of frames."""
 
 from collections.abc import Sequence
 from operator import index
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError, UnsupportedError
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
-"""Frame numbers, or a mask with one value for each frame."""
+"""Frame numbers, or a boolean mask with a value for each frame."""
 
 
 def select_frames(
@@ -22,22 +22,22 @@ def select_frames(
     step: int | None = None,
     frames: Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | None = None,
 ) -> FrameSet | None:
-    """Say which frames of a trajectory are meant.
+    """Return the selected frames of a trajectory.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     start, stop, step : int, optional
-        As of a Python slice: 0-based, half-open, counted from the end where negative.
+        As in a Python slice: 0-based, half-open; negative numbers count from the end.
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
-        Frame numbers in any order (counted from the end where negative), or which frames are wanted.
+        Frame numbers in any order (negative numbers count from the end), or a boolean mask.
 
     Returns
     -------
     FrameSet or None
-        The frames; None for all frames of a trajectory whose frames have not been located, which is then read in the
-        same pass. Of a trajectory that grows, those that may come.
+        The frames. None for all frames of a trajectory without a frame index, which is made in the same pass. For a
+        growing trajectory, including future frames.
 
     Raises
     ------
@@ -46,9 +46,9 @@ def select_frames(
     MismatchError
         If frames are given in both ways, or a mask has another length than the trajectory.
     FormatError
-        If the frames reach the end of the trajectory, and there is a torn frame.
+        If the frames reach the end of the trajectory, and the last frame is torn.
     UnsupportedError
-        If the trajectory grows, and the frames depend on how many there will be.
+        If the trajectory grows, and the selection depends on the final number of frames.
     """
     if frames is not None:
         if any(limit is not None for limit in (start, stop, step)):
@@ -57,7 +57,7 @@ def select_frames(
         return _listed(source, np.asarray(frames))
     start, stop, step = (limit if limit is None else index(limit) for limit in (start, stop, step))
     if step == 0:
-        raise FrameIndexError("a step of 0 gives no frames")
+        raise FrameIndexError("step must not be 0")
     if source.is_growing:
         return _arriving(source, start or 0, stop, 1 if step is None else step)
     if start in (None, 0) and stop is None and step in (None, 1) and not source.is_located:
@@ -67,33 +67,34 @@ def select_frames(
         source.check_end()
     selected = range(*slice(start, stop, step).indices(n_frames))
     if n_frames == 0:
-        raise FrameIndexError(f"{name_of(source)}: the trajectory has 0 frames")
+        raise FrameIndexError(f"{source_name(source)}: the trajectory has 0 frames")
     if not selected:
         asked = f"start={start}, stop={stop}, step={step}"
-        raise FrameIndexError(f"{name_of(source)}: no frame is left of {asked}: the trajectory has {n_frames} frames")
+        message = f"no frame is left of {asked}: the trajectory has {n_frames} frames"
+        raise FrameIndexError(f"{source_name(source)}: {message}")
     if selected.step > 0:
         return FrameSet.range(selected.start, selected.step, len(selected))
     return FrameSet.list(np.arange(selected.start, selected.stop, selected.step).astype(np.uint64))
 
 
 def refuse_growing(source: Source, what: str) -> None:
-    """Refuse a trajectory that grows where it must be known how many frames there are.
+    """Refuse a growing trajectory for an option that needs the number of frames.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     what : str
-        What needs the number of frames.
+        Name of the option, in the plural, for the message.
 
     Raises
     ------
     UnsupportedError
-        If it grows.
+        If the trajectory grows.
     """
     if source.is_growing:
-        message = f"{what} need the number of frames, which nobody knows of a trajectory that grows"
-        raise UnsupportedError(f"{name_of(source)}: {message}")
+        message = f"{what} need the number of frames, which is unknown for a growing trajectory"
+        raise UnsupportedError(f"{source_name(source)}: {message}")
 
 
 def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameSet:
@@ -102,7 +103,7 @@ def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameS
     if stop is None:
         return FrameSet.endless(start, step)
     if start >= stop:
-        raise FrameIndexError(f"{name_of(source)}: no frame is left of start={start}, stop={stop}, step={step}")
+        raise FrameIndexError(f"{source_name(source)}: no frame is left of start={start}, stop={stop}, step={step}")
     return FrameSet.range(start, step, len(range(start, stop, step)))
 
 
@@ -115,7 +116,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         if len(frames) != n_frames:
             raise MismatchError(f"a mask of {len(frames)} frames was given, but the trajectory has {n_frames} frames")
         if not frames.any():
-            raise FrameIndexError(f"{name_of(source)}: the mask leaves no frame of the {n_frames} frames")
+            raise FrameIndexError(f"{source_name(source)}: the mask leaves no frame of the {n_frames} frames")
         return FrameSet.list(np.flatnonzero(frames).astype(np.uint64))
     if not np.issubdtype(frames.dtype, np.integer):
         raise TypeError(f"frame numbers must be integers, got {frames.dtype}")
@@ -125,5 +126,6 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         source.check_end()
     if outside.any():
         wrong = numbers[outside][0]
-        raise FrameIndexError(f"{name_of(source)}: frame {wrong} does not exist: the trajectory has {n_frames} frames")
+        message = f"frame {wrong} does not exist: the trajectory has {n_frames} frames"
+        raise FrameIndexError(f"{source_name(source)}: {message}")
     return FrameSet.list(np.where(numbers < 0, numbers + n_frames, numbers).astype(np.uint64))

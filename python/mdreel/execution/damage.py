@@ -13,18 +13,18 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class DamagedFrame:
-    """What of a trajectory could not be read.
+    """A damaged part of a trajectory.
 
     Attributes
     ----------
     frame : int or None
-        Number of the frame in the trajectory; None for what stands behind the last whole frame of a file.
+        Number of the frame in the trajectory; None for bytes behind the last complete frame of a file.
     path : Path
         The file.
     byte : int or None
-        Where in it something is wrong, if that is known.
+        Position of the damage in the file, if it is known.
     message : str
-        What the error would say: path, frame, byte, what was expected and what was found.
+        Text of the error: path, frame, byte, expected and found values.
     """
 
     frame: int | None
@@ -34,7 +34,7 @@ class DamagedFrame:
 
 
 def damaged_frames(records: Iterable[tuple[int | None, Path, int | None, str]]) -> tuple[DamagedFrame, ...]:
-    """Name the parts of the core's records.
+    """Convert records of the core.
 
     Parameters
     ----------
@@ -44,20 +44,20 @@ def damaged_frames(records: Iterable[tuple[int | None, Path, int | None, str]]) 
     Returns
     -------
     tuple of DamagedFrame
-        The same, in the same order.
+        The damaged frames, in the same order.
     """
     return tuple(DamagedFrame(frame, Path(path), byte, message) for frame, path, byte, message in records)
 
 
 def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
-    """Warn of what was left out: how much, and the first few by name, one on a line. The caller's line is named.
+    """Warn of frames that were left out, with their number and the first few messages, at the line of the caller.
 
     Parameters
     ----------
     damage : sequence of DamagedFrame
-        What was left out.
+        Frames that were left out.
     on_error : {"stop", "skip"}
-        Why.
+        Handling of damaged frames.
     """
     if not damage:
         return
@@ -69,21 +69,20 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
     warnings.warn(text, DamagedFrameWarning, stacklevel=caller_level())
 
 
-def facts_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> dict[str, str | int]:
-    """Say what was left out, for the metadata of a table.
+def damage_metadata(damage: Sequence[DamagedFrame], on_error: str) -> dict[str, str | int]:
+    """Return metadata of a table about the frames that were left out.
 
     Parameters
     ----------
     damage : sequence of DamagedFrame
-        What was left out.
+        Frames that were left out.
     on_error : {"raise", "stop", "skip"}
-        What was asked for.
+        Handling of damaged frames.
 
     Returns
     -------
     dict
-        ``on_error``, ``n_damaged`` and ``damage`` (the messages, with ``; `` between them); empty if nothing was left
-        out.
+        ``on_error``, ``n_damaged`` and ``damage`` (the messages, separated by ``; ``); empty if no frame was left out.
     """
     if not damage:
         return {}

@@ -15,33 +15,33 @@ from mdreel.timing.spans import TASK, spans_from_columns
 from mdreel.timing.workers import Member
 
 Monitor: TypeAlias = Callable[[int], object]
-"""Called with the number of frames done; what it raises stops the run."""
+"""Function that is called with the number of analysed frames. An exception that it raises stops the run."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What blocks became, merged in their order.
+    """Merged results of all blocks.
 
     Attributes
     ----------
     rows : ndarray, shape (n_frames, row_width), float64
-        Frame number, time (ps), and the kernel's values of each frame, in their units.
+        Frame number, time (ps), and the values of each frame, in the units of the kernel.
     sums : ndarray, shape (n_sums,), float64
-        The kernel's sums over all frames.
+        Sums over all frames.
     counts : ndarray, shape (n_counts,), uint64
-        The kernel's counts over all frames.
+        Counts over all frames.
     records : tuple of ndarray, shape (n_records, 1 + n_values), float64
-        Frame number and values of what happens any number of times in a frame, of each computation that looks for such.
+        Frame number and values of each event, for each computation that records events.
     spans : ndarray, shape (n_spans,), SPAN
-        What it cost.
+        Spans of the run.
     damage : tuple of DamagedFrame
-        What was left out, if the source goes on where a frame is damaged.
+        Frames that were left out.
     crew : dict of int to Member
-        Which process each worker was, and `COORDINATOR`.
+        Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK
-        What a scheduler that is not ours has recorded.
+        Tasks that an external scheduler has recorded.
     own : tuple
-        What only computations understand: one of each that leaves such a thing.
+        Values of computations in Python, one of each such computation.
     """
 
     rows: NDArray[np.float64]
@@ -56,7 +56,7 @@ class Outcome:
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:
-        """Return what the core's results say."""
+        """Return the outcome for results of the core."""
         (rows, sums, counts, records, own), columns, damage = results
         left = damaged_frames(damage)
         return cls(rows, sums, counts, tuple(records), spans_from_columns(columns), left, own=tuple(own))
@@ -84,22 +84,22 @@ class FileTogether(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel over a source; an executor sees no more of it than `run` and `map`.
+    """A kernel and the source that it reads; executors use only `run` and `map`.
 
-    A pickled job says where the frames are, as far as that is known: who gets it reads the first header of each file,
-    and looks for nothing.
+    A pickled job contains the frame index, as far as it is known. A process that unpickles it reads only the first
+    header of each file.
 
     Attributes
     ----------
     source : Source
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
-        The atoms that the kernel is given, ascending.
+        The atoms of the kernel, ascending.
     kernel : Pass
         The computations.
     together : callable, optional
-        Takes the source and whether ranks read collectively; returns the file that all MPI ranks open together. Only
-        rank 0 needs it.
+        Function that takes the source and whether ranks read collectively, and returns the file that all MPI ranks
+        open together. Only rank 0 needs it.
     """
 
     source: Source
@@ -115,18 +115,18 @@ class Job:
         Parameters
         ----------
         blocks : Blocks
-            What to run.
+            The blocks.
         n_threads : int
-            How many threads; with 1 the calling thread does everything.
+            Number of threads; with 1, the calling thread computes everything.
         monitor : callable, optional
-            Called with the number of frames done, about every 50 ms, on the calling thread.
+            Function that is called with the number of analysed frames, about every 50 ms, on the calling thread.
         schedule : {"demand", "static"}
-            Which thread takes which block.
+            Distribution of the blocks over the threads.
 
         Returns
         -------
         Outcome or None
-            None when blocks of bytes did not join, and the frames must be located first.
+            None if blocks of bytes did not join, so that the frames must be located first.
         """
         results = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor, schedule)
         return None if results is None else Outcome.of(results)
@@ -149,23 +149,23 @@ class Job:
         blocks : Blocks
             All blocks.
         first, end : int
-            The first of those that are run, and the first behind them that is not.
+            First block to run, and the end of the range.
         n_threads, monitor, schedule
-            As of `run`.
+            As in `run`.
         worker : int
-            The number of the first thread in the spans.
+            Number of the first thread in the spans.
 
         Returns
         -------
         Part
-            What they became; its spans begin at 0.
+            Result of the blocks; its spans begin at 0.
         """
         return map_blocks(
             self.source, self.atoms, self.kernel, blocks, first, end, n_threads, monitor, schedule, worker
         )
 
     def finish(self, whole: Part) -> Outcome | None:
-        """Return the outcome of a run of which all blocks are in one part; see `run`."""
+        """Return the outcome of the merged part of all blocks; see `run`."""
         results = whole.finish(self.source)
         return None if results is None else Outcome.of(results)
 

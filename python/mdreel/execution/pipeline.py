@@ -1,4 +1,4 @@
-"""The pipeline of a run: plan blocks, execute them, merge their results."""
+"""Pipeline of a run: plan blocks, execute them and merge their results."""
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -12,12 +12,12 @@ from mdreel._core import Blocks, FrameSet, Source, plan
 from mdreel.errors import FormatError, FrameIndexError, FunctionError, MismatchError
 from mdreel.execution.access import check_access
 from mdreel.execution.checkpoint.file import Checkpoint, remove_checkpoint
-from mdreel.execution.checkpoint.identity import identity_of
+from mdreel.execution.checkpoint.identity import run_identity
 from mdreel.execution.choices import Access
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.progress import Progress
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.execution.work import Work
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Member, Watch
@@ -35,7 +35,7 @@ def run(
     title: str = "",
     progress: bool = False,
     started_ns: int | None = None,
-    heard: Callable[[int], object] | None = None,
+    on_progress: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Run a job over frames.
 
@@ -44,44 +44,45 @@ def run(
     job : Job
         The source, the atoms and the kernel.
     frames : FrameSet or None
-        Which frames; None for the whole trajectory.
+        The frames; None for the whole trajectory.
     executor : Executor
-        Who runs the blocks.
+        Executor of the blocks.
     access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-        How workers come to the bytes; by default they read one file, or several as one.
+        Access of the workers to the files; by default they read one file, or several files as one.
     n_parts : int, optional
-        Number of blocks; by default as many as suit the file and the number of workers.
+        Number of blocks; by default a number that suits the file and the number of workers.
     checkpoint : path, optional
-        A file in which finished blocks are kept, so that a run that was killed goes on where it was.
+        File that stores the results of complete blocks, from which an interrupted run continues.
     memory : int, optional
-        Bytes that all processes together may take.
+        Memory limit of all processes together, bytes.
     title : str
-        What the progress bar is called.
+        Title of the progress bar.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress, on a terminal or in a notebook.
     started_ns : int, optional
-        `time.perf_counter_ns` of when the user's call began; what has passed since is recorded as opening.
-    heard : callable, optional
-        Called now and then with the number of frames done.
+        Start of the user's call, by `time.perf_counter_ns`. The time since then is recorded as opening.
+    on_progress : callable, optional
+        Function that is called regularly with the number of analysed frames.
 
     Returns
     -------
     Outcome
-        Values of each frame in the order asked for, and what everything cost.
+        Values of each frame in the requested order, and the spans of the run.
 
     Notes
     -----
-    The whole of a file whose frames nobody has located is cut by bytes, so that locating and reading are one pass.
-    Where that fails because bytes within a frame look like a frame, the frames are located first and read again.
+    If all frames of a file without a frame index are wanted, the file is cut into ranges of bytes, so that a single
+    pass locates and reads the frames. This fails if bytes within a frame look like the start of a frame; mdreel then
+    locates the frames before it reads them again.
 
-    Frames of a trajectory that grows are waited for; the run ends with them.
+    A run over a growing trajectory waits for its frames and ends when the trajectory ends.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     check_access(access, job.source, executor.name, executor.schedule)
     keep_to_segments = access == "segments"
     watch = Watch()
-    # What a run is about does not change when it is planned anew.
-    identity = {} if checkpoint is None else identity_of(job, frames, keep_to_segments)
+    # The identity of a run stays the same if the run is planned again.
+    identity = {} if checkpoint is None else run_identity(job, frames, keep_to_segments)
     while True:
         blocks = _plan(job, frames, n_parts, executor, keep_to_segments)
         kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
@@ -92,20 +93,20 @@ def run(
 
             def monitor(n_frames: int) -> None:
                 watch.look()
-                if heard is not None:
-                    heard(n_frames)
+                if on_progress is not None:
+                    on_progress(n_frames)
                 if progress:
                     bar.update(n_frames)
 
             work = Work(job, blocks, n_parts is not None, monitor, kept, memory, access)
-            outcome = _executed(executor, work, is_whole=frames is None)
+            outcome = _execute(executor, work, is_whole=frames is None)
             if progress and outcome is not None:
                 bar.update(len(outcome.rows))
         if outcome is not None:
             break
         if kept is not None:
             remove_checkpoint(kept.path)
-        job.source.check_end()  # nothing is gained by reading a torn file again
+        job.source.check_end()  # a torn file would fail again
         frames = FrameSet.range(0, 1, job.source.n_frames)
     if frames is None:
         job.source.check_end()
@@ -114,38 +115,38 @@ def run(
     return with_opening(outcome, begun_ns - started_ns, watch.look().member)
 
 
-def _executed(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
-    """Have work done; None where a run by frames must say what came of it."""
+def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
+    """Run the work; return None if it must run again by frames, so that the error can name the frame."""
     try:
         return executor.run(work)
     except FormatError:
         if is_whole:
-            _say_which_frame(work.job.source)
+            _raise_with_frame_number(work.job.source)
         raise
     except (MismatchError, FunctionError) as error:
         if is_whole:
-            return None  # a block of bytes does not know which frame this is: the run by frames says so
-        raise type(error)(f"{name_of(work.job.source)}: {error}") from None
+            return None  # a block of bytes does not know its frame numbers
+        raise type(error)(f"{source_name(work.job.source)}: {error}") from None
 
 
 def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool) -> Blocks:
     source = job.source
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
-        # A share is one block, or one of each segment in it.
+        # The share of a worker is one block, or one block for each segment.
         n_parts = 1 if keep_to_segments else executor.n_workers
     return plan(source, frames, n_parts, executor.n_workers, keep_to_segments, 8 * job.kernel.row_width)
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:
-    """Say why there is no result."""
+    """Return the error of a run without results."""
     if outcome.damage:
         return FormatError(outcome.damage[0].message)
     n_came = source.n_frames
-    return FrameIndexError(f"{name_of(source)}: no frame is left: the trajectory has ended with {n_came} frames")
+    return FrameIndexError(f"{source_name(source)}: no frame is left: the trajectory has ended with {n_came} frames")
 
 
-def _say_which_frame(source: Source) -> None:
-    """Raise what is wrong with a file once more, with the frame's number, which a block of bytes does not know."""
+def _raise_with_frame_number(source: Source) -> None:
+    """Raise the error of a damaged file with the frame number, which a block of bytes does not know."""
     try:
         source.check_end()
     except FormatError as error:
@@ -153,22 +154,22 @@ def _say_which_frame(source: Source) -> None:
 
 
 def with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
-    """Put what came before the core's clock began in front of what an executor recorded, and say who called.
+    """Add the time of opening to the spans of an outcome, and record the calling process.
 
     Parameters
     ----------
     outcome : Outcome
-        What was recorded; its tables are changed.
+        The outcome; its tables of spans and tasks are changed.
     opening_ns : int
-        How long opening took, ns.
+        Duration of opening, ns.
     caller : Member
-        Who called.
+        The calling process.
     """
     opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns, 0, 0)], SPAN)
     for table in (outcome.spans, outcome.tasks):
         for edge in ("start_ns", "stop_ns"):
             table[edge] += np.uint64(opening_ns)
-    # Workers of which nothing is said are threads of the caller.
+    # Workers without a process of their own are threads of the caller.
     workers = np.unique(outcome.spans["worker"]).tolist()
     crew = {**dict.fromkeys(workers, caller), **outcome.crew, COORDINATOR: caller}
     return replace(outcome, spans=np.concatenate([opening, outcome.spans]), crew=crew)

@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _REDRAW_SECONDS = 0.2
-_PATIENCE_SECONDS = 0.4  # what takes less needs no bar on a terminal
+_PATIENCE_SECONDS = 0.4  # shorter runs show no bar on a terminal
 
 
 class Progress:
-    """A progress bar with frames per second and the time that is left.
+    """Progress bar with frames per second and the remaining time.
 
-    On a terminal it is drawn on `stream`, in a notebook as a small HTML bar; in a pipe or a file it is silent.
+    The bar is drawn on `stream` if that is a terminal, and as HTML in a notebook. Otherwise nothing is shown.
 
     Parameters
     ----------
     description : str
-        What is running.
+        Title of the bar.
     n_frames : int, optional
-        How many frames there are; None while nobody knows, and then there is no time left to tell.
+        Number of frames. If it is unknown, the bar shows no remaining time.
     enabled : bool
-        Whether anything is shown at all.
+        Whether to show anything.
     stream : text file, optional
-        The terminal, if it is one; standard error if left out.
+        The terminal; by default standard error.
     clock : callable, optional
-        Gives seconds that never run backwards.
+        Monotonic clock in seconds.
 
     Notes
     -----
-    `update` may be called as often as one likes: it redraws at most five times a second.
+    `update` redraws the bar at most five times a second.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Progress:
         return self
 
     def update(self, frames_done: int) -> None:
-        """Say how many frames are done.
+        """Set the number of analysed frames.
 
         Parameters
         ----------
         frames_done : int
-            Frames since the beginning; not since the last call.
+            Number of frames since the beginning, not since the last call.
         """
         self._frames_done = frames_done
         now = self._clock()
@@ -99,10 +99,10 @@ class _Bar(Protocol):
 
 
 class _TerminalBar:
-    """A bar on a terminal, which vanishes when the run has ended: what stays is the result."""
+    """Bar on a terminal, which disappears at the end of the run."""
 
     def __init__(self, description: str, n_frames: int | None, stream: TextIO) -> None:
-        # Imported here, for it takes longer than a short run.
+        # Imported here because the import takes longer than a short run.
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -130,10 +130,10 @@ class _TerminalBar:
 
 
 class _NotebookBar:
-    """A bar in a notebook; plain HTML, so that no widgets need be installed."""
+    """Bar in a notebook, as plain HTML that needs no widgets."""
 
     def __init__(self, description: str, n_frames: int | None) -> None:
-        notebook: Any = import_module("IPython.display")  # optional, so that nothing is known of its types
+        notebook: Any = import_module("IPython.display")  # an optional package without types
 
         self._html = notebook.HTML
         self._description = description
@@ -144,7 +144,7 @@ class _NotebookBar:
         self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))
 
     def close(self, frames_done: int, seconds: float, failed: bool) -> None:
-        """Leave the last drawing in the notebook, as the record of the run."""
+        """Draw the final state, which stays in the notebook."""
         if failed:
             self._show(frames_done, self._n_frames or frames_done, f"stopped after {frames_done:,} frames")
         else:
@@ -153,7 +153,7 @@ class _NotebookBar:
     def _show(self, frames_done: int, n_frames: int | None, facts: str) -> None:
         from html import escape
 
-        # Without a value the bar moves to and fro.
+        # A progress element without a value is drawn as indeterminate.
         ending = f' max="{max(n_frames, 1)}" value="{frames_done}"' if n_frames is not None else ""
         self._display.update(
             self._html(
@@ -166,14 +166,14 @@ class _NotebookBar:
 
 
 def describe(frames_done: int, n_frames: int | None, seconds: float) -> str:
-    """Frames done, frames per second and the time that is left (or was taken), in one line.
+    """Return a line with analysed frames, frames per second, and the remaining or total time.
 
     Parameters
     ----------
     frames_done : int
-        Frames since the beginning.
+        Number of frames since the beginning.
     n_frames : int or None
-        How many frames there are, if known.
+        Number of all frames, if known.
     seconds : float
         Time since the beginning.
     """
@@ -198,7 +198,7 @@ def _duration(seconds: float) -> str:
 
 
 def _in_notebook() -> bool:
-    """Whether this is the kernel of a notebook; asked without importing IPython, which only a kernel has loaded."""
+    """Return whether this process is the kernel of a notebook, without importing IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")

@@ -3,8 +3,8 @@
 from mdreel._core import Source
 
 
-def name_of(source: Source) -> str:
-    """Name the files of a source for a message.
+def source_name(source: Source) -> str:
+    """Return a name of a source for messages.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ def name_of(source: Source) -> str:
     Returns
     -------
     str
-        The path, or the first of several and how many there are; or that it is in memory.
+        The path; the first path and the number of other files; or "the trajectory in memory".
     """
     paths = [str(facts["path"]) for facts in source.describe() if "path" in facts]
     if not paths:

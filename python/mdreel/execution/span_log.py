@@ -1,4 +1,4 @@
-"""Spans that executors record outside of the core."""
+"""Spans that executors record outside the core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mdreel.timing.spans import KINDS, NO_BLOCK, SPAN
 
 
 class SpanLog:
-    """Records spans by the `time.perf_counter_ns` of one process; they can be sent to another."""
+    """Picklable log of spans, by the `time.perf_counter_ns` of a process."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, int, int, int, int, int]] = []
@@ -27,20 +27,20 @@ class SpanLog:
         n_frames: int = 0,
         n_bytes: int = 0,
     ) -> int:
-        """Record what a worker did from one moment to another, by default to now.
+        """Record a span of a worker, which by default ends now.
 
         Returns
         -------
         int
-            When it ended, so that spans can follow each other without a gap. What would end before it has begun, as the
-            clocks of two hosts may say, takes no time.
+            End of the span, at which the next span can begin without a gap. A span that would end before it begins,
+            because the clocks of two hosts differ, gets the length 0.
         """
         ended_ns = max(begun_ns, perf_counter_ns() if ended_ns is None else ended_ns)
         self._rows.append((KINDS.index(kind), block, worker, begun_ns, ended_ns, n_frames, n_bytes))
         return ended_ns
 
     def spans(self, since_ns: int) -> NDArray[np.void]:
-        """Return what was recorded, with times since a moment; what came before that is cut off.
+        """Return the spans with times relative to `since_ns`; earlier times become 0.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Merged partial results, from which an analysis concludes its results."""
+"""Merged partial results, from which an analysis derives its results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _HEAD = 2
 
 @dataclass(frozen=True)
 class Tally:
-    """What the computation of an analysis has left.
+    """Merged partial results of a computation.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Tally:
     counts : ndarray, shape (n_counts,), uint64
         Counts over all frames.
     records : ndarray, shape (n_records, 1 + n_values), float64
-        Frame and values of what happens any number of times in a frame; of nothing, shape (0, 0).
+        Frame and values of each event; shape (0, 0) for computations without events.
     arguments : tuple
-        What the computation was made of.
+        Arguments of the computation.
     own : object
-        What only the computation understands, if it leaves such a thing.
+        Value of a computation in Python.
     """
 
     rows: NDArray[np.float64]
@@ -42,7 +42,7 @@ class Tally:
 
     @property
     def n_frames(self) -> int:
-        """Frames seen."""
+        """Number of analysed frames."""
         return len(self.rows)
 
     @property
@@ -52,10 +52,10 @@ class Tally:
 
     @classmethod
     def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
-        """Give each computation of a pass what it has left."""
+        """Yield the partial results of each computation of a pass."""
         for computation, places in zip(kernel.computations, kernel.places, strict=True):
             (first, end), of_sums, of_counts, of_records, of_own = places
-            # The widest stand first, and are not copied: they may be most of what the memory holds.
+            # The widest rows come first and are not copied, because they may fill most of the memory.
             rows = outcome.rows[:, : _HEAD + end]
             if first:
                 rows = np.concatenate([rows[:, :_HEAD], rows[:, _HEAD + first :]], axis=1)

@@ -10,25 +10,25 @@ from mdreel.execution.job import Job, Monitor
 
 @dataclass(frozen=True)
 class Work:
-    """A job, the blocks that it is done on, and how.
+    """A job, its blocks and the options of the run.
 
     Attributes
     ----------
     job : Job
-        What to do with a block.
+        The job.
     blocks : Blocks
         The blocks.
     one_by_one : bool
-        Whether each block is handed out alone, and once, because the user has said how many there are.
+        Whether each block is a task of its own that is never repeated, because the user chose the number of blocks.
     monitor : callable, optional
-        Called with the number of frames done every now and then, on the calling thread; what it raises stops the run
-        and is raised there.
+        Function that is called regularly with the number of analysed frames, on the calling thread. An exception that
+        it raises stops the run.
     checkpoint : Checkpoint, optional
-        What was done before, and where what is done now is kept.
+        Results of complete blocks, and the file that stores new ones.
     memory : int, optional
-        Bytes that all processes together may take.
+        Memory limit of all processes together, bytes.
     access : str, optional
-        How workers come to the bytes.
+        Access of the workers to the files.
     """
 
     job: Job

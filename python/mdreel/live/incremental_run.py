@@ -18,7 +18,7 @@ from mdreel.execution.blocks import select_frames
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import with_opening
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
 from mdreel.live.notices.timing import seconds_of, shares_of
@@ -75,7 +75,7 @@ class Turns:
         self._executor = Threads(n_workers)
         opened = transformed(leader_of(analyses).open(), transformations)
         if not opened.is_growing:
-            raise UnsupportedError(f"{name_of(opened)}: the trajectory does not grow; use run() instead")
+            raise UnsupportedError(f"{source_name(opened)}: the trajectory does not grow; use run() instead")
         if any(analysis.leaves_file for analysis in analyses):
             raise UnsupportedError("an analysis that writes a file has no results before its end; use run()")
         executor_in_order(opened, self._executor, None, has_checkpoint=False)
@@ -139,7 +139,7 @@ class Turns:
             self.n_frames += n_frames
             self.has_news = True
         self.is_over, self._ended_ns = is_ended or self.has_all, perf_counter_ns()
-        self.board.hear(self.n_frames, lambda: self.seconds)
+        self.board.report_progress(self.n_frames, lambda: self.seconds)
 
     def _look_at(self, frames: FrameSet) -> None:
         n_workers, begun_ns = self._executor.n_workers, perf_counter_ns()
@@ -204,6 +204,6 @@ class Turns:
         if not self.n_frames:
             n_came = self._job.source.n_frames
             message = f"no frame is left: the trajectory has ended with {n_came} frames"
-            raise FrameIndexError(f"{name_of(self._job.source)}: {message}")
+            raise FrameIndexError(f"{source_name(self._job.source)}: {message}")
         if not self.board.is_over:
             self.show(is_last=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source, output_formats
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.foundation.atomic_files import check_target
 
 H5MD = "H5MD"
@@ -167,7 +167,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
     if len(uneven):
         before, after = times[uneven[0]], times[uneven[0] + 1]
         warnings.warn(
-            f"{path}: the file will have a frame every {intervals[0]:g} ps, but in {name_of(source)} "
+            f"{path}: the file will have a frame every {intervals[0]:g} ps, but in {source_name(source)} "
             f"{after:g} ps comes after {before:g} ps",
             stacklevel=3,
         )
@@ -179,4 +179,4 @@ def naming(source: Source) -> Iterator[None]:
     try:
         yield
     except MismatchError as error:
-        raise MismatchError(f"{name_of(source)}: {error}") from None
+        raise MismatchError(f"{source_name(source)}: {error}") from None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source, foreign_source
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.trajectory.h5md import positions_in
 from mdreel.trajectory.hdf5 import import_h5py, open_hdf5
 from mdreel.trajectory.mdanalysis_source import Frame
@@ -71,7 +71,9 @@ class SharedPositions:
             h5py is not built with MPI.
         """
         if source.format != "H5MD":
-            raise UnsupportedError(f"{name_of(source)}: parallel HDF5 is for one file of H5MD, this is {source.format}")
+            raise UnsupportedError(
+                f"{source_name(source)}: parallel HDF5 is for one file of H5MD, this is {source.format}"
+            )
         facts = source.describe()[0]
         path = str(facts["path"])
         _check_h5py(path)

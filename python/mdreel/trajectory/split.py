@@ -12,7 +12,7 @@ from mdreel.errors import FrameIndexError, MismatchError
 from mdreel.execution.blocks import refuse_growing, select_frames
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.progress import Progress
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
@@ -95,7 +95,7 @@ def split(
     n_frames = stop - first
     if n_parts is not None:
         if n_parts > n_frames:
-            raise FrameIndexError(f"{name_of(source)}: {n_frames} frames cannot be split into {n_parts} parts")
+            raise FrameIndexError(f"{source_name(source)}: {n_frames} frames cannot be split into {n_parts} parts")
         edges = [first + n_frames * i // n_parts for i in range(n_parts + 1)]
     else:
         assert frames_per_part is not None

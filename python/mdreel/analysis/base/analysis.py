@@ -20,7 +20,7 @@ from mdreel.execution.choices import Access
 from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.results.results import Results
@@ -306,7 +306,7 @@ class Analysis:
             source = read(self._trajectory)
         if source.n_atoms != len(universe.atoms):
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
-            raise MismatchError(f"{name_of(source)}: {message}")
+            raise MismatchError(f"{source_name(source)}: {message}")
         return source
 
     def _done(self) -> Outcome:

@@ -29,7 +29,7 @@ class ResultsView:
 class Observer(Protocol):
     """An observer of a run. A run enters it, reports to it, and leaves it."""
 
-    def hear(self, n_frames: int) -> None:
+    def report_progress(self, n_frames: int) -> None:
         """Receive the number of frames done; called every few milliseconds."""
 
     def finish(self, n_frames: int, timing: Timing) -> None:

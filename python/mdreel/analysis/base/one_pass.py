@@ -17,7 +17,7 @@ from mdreel.execution.blocks import select_frames
 from mdreel.execution.damage import warn_of_damage
 from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
-from mdreel.execution.memory import bytes_of
+from mdreel.execution.memory import parse_memory
 from mdreel.execution.pipeline import run as run_job
 from mdreel.execution.tally import Tally
 
@@ -93,7 +93,7 @@ def run(
             analysis.read_from(source)
     leader = leader_of(analyses)
     executor = find_executor(backend, n_workers)
-    budget = None if memory is None else bytes_of(memory)
+    budget = None if memory is None else parse_memory(memory)
 
     leaving = [analysis for analysis in analyses if analysis.leaves_file]
     # Filled only in the computing process, which is the one that notifies observers and warns.
@@ -122,7 +122,7 @@ def run(
                 title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
                 progress=progress,
                 started_ns=started_ns,
-                heard=None if observer is None else observer.hear,
+                on_progress=None if observer is None else observer.report_progress,
             )
         observers.extend([] if observer is None else [observer])
         check.after(outcome, job.kernel)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, Source
 from mdreel.errors import MismatchError
 from mdreel.execution.blocks import select_frames
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))
     if wrong.size:
         found = f"atom {atoms[wrong[0]]} of the reference is at {positions[wrong[0]].tolist()}"
-        raise MismatchError(f"{name_of(source)}: frame {frame}: {found}: expected finite coordinates")
+        raise MismatchError(f"{source_name(source)}: frame {frame}: {found}: expected finite coordinates")
     return positions
 
 

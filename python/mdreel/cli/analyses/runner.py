@@ -205,7 +205,7 @@ def _executor(request: Request) -> "Executor":
 
 
 def _write(request: Request, one: AnalysisRequest, analysis: "Analysis", n_atoms: int) -> None:
-    from mdreel.execution.damage import facts_of_damage
+    from mdreel.execution.damage import damage_metadata
     from mdreel.results.figure import save
     from mdreel.results.files import write
 
@@ -217,7 +217,7 @@ def _write(request: Request, one: AnalysisRequest, analysis: "Analysis", n_atoms
         "selection": one.selection,
         "n_atoms": n_atoms,
         **one.spec.facts,
-        **facts_of_damage(analysis.damage, request.on_error),
+        **damage_metadata(analysis.damage, request.on_error),
     }
     with failing_with(ExitCode.OUTPUT):
         if one.output is not None:

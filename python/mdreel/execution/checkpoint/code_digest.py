@@ -38,7 +38,7 @@ _NOT_OF_A_CLASS = frozenset(
         "__type_params__",
     }
 )
-"""What a class keeps that decides nothing, or that its bases and other attributes say."""
+"""Attributes of a class that do not affect results, or that follow from its bases and other attributes."""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
 _IN_C = (
@@ -54,25 +54,25 @@ _IN_C = (
 
 
 class CodeDigest:
-    """Digests of objects; the code of users that these run has digests of its own, by name.
+    """Digests of objects, and of the user's code that they run.
 
     Attributes
     ----------
     parts : dict of str to str
-        The digest of each function, each class and each value that they refer to, by its description.
+        Digest of each function, class and value that the objects refer to, by its description.
     distributions : set of str
-        The installed distributions that this code refers to. Their versions stand for their code.
+        Installed distributions that the code refers to; their versions identify their code.
 
     Notes
     -----
-    A digest is made of values, and never of addresses, file names, line numbers or the order of sets. It does not see
-    what the code does by names that only exist at run time (``getattr``, ``eval``), in other processes, or with files.
+    A digest depends on values, and never on addresses, file names, line numbers or the order of sets. It does not cover
+    names that exist only at run time (``getattr``, ``eval``), other processes, or files.
     """
 
     def __init__(self) -> None:
         self.parts: dict[str, str] = {}
         self.distributions: set[str] = set()
-        self._known: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that no other has their address
+        self._known: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that none reuses an address
         self._under_way: dict[int, int] = {}
         self._names: dict[int, tuple[Any, str]] = {}
 
@@ -89,7 +89,7 @@ class CodeDigest:
             return self._class(what)
         if id(what) in self._known:
             return self._known[id(what)][1]
-        if id(what) in self._under_way:  # it refers to itself: say how far up
+        if id(what) in self._under_way:  # a reference to itself, by the number of levels
             return _hashed(b"cycle", str(len(self._under_way) - self._under_way[id(what)]).encode())
         self._under_way[id(what)] = len(self._under_way)
         try:
@@ -133,7 +133,7 @@ class CodeDigest:
         return self._all(f"in C {name}", (owner,))
 
     def _library(self, module: str | None, name: str) -> bytes:
-        """Name something that a version stands for, and remember whose."""
+        """Return a digest of a name in a library, and record the distribution."""
         origin = origin_of(module)
         if origin is OWN_CODE:
             compiled = file_of_compiled(module)
@@ -144,10 +144,10 @@ class CodeDigest:
         return _hashed(b"named", f"{module}.{name}".encode())
 
     def _function(self, function: types.FunctionType) -> bytes:
-        # Not its __module__, which decorators set to that of what they wrap.
+        # Not `__module__`, which decorators copy from the wrapped function.
         module = function.__globals__.get("__name__", "__main__")
         if origin_of(module) is not OWN_CODE:
-            # Its name stands for its code, but for what it closes over: a function that was made for some values.
+            # The name identifies the code; values in the closure are added.
             named = self._library(module, function.__qualname__)
             if function.__closure__ is None or id(function) in self._under_way:
                 return named
@@ -163,7 +163,7 @@ class CodeDigest:
 
     def _describe_function(self, name: str, function: types.FunctionType) -> None:
         code = function.__code__
-        self.parts[f"code of the {name}"] = ""  # in the order in which they are met
+        self.parts[f"code of the {name}"] = ""  # reserves the place, so that parts are in the order of discovery
         own = bytecode(code, self._of, function.__doc__)
         self.parts[f"code of the {name}"] = _short(own)
         if function.__defaults__ or function.__kwdefaults__:
@@ -182,7 +182,7 @@ class CodeDigest:
         module = space.get("__name__", "?")
         for variable in global_names(code):
             if variable not in space:
-                continue  # of the interpreter, or not there yet
+                continue  # a builtin, or not yet defined
             value = space[variable]
             label = f"global value `{variable}` of the module {module}"
             if label not in self.parts:
@@ -192,7 +192,7 @@ class CodeDigest:
                 self._describe_module(value, names_in(code))
 
     def _describe_module(self, module: types.ModuleType, names: set[str]) -> None:
-        """Take in what code can use of a module of the user's, which it names."""
+        """Add the values of a module of the user that code names."""
         self._library(module.__name__, module.__name__)
         if origin_of(module.__name__) is not OWN_CODE:
             return
@@ -219,7 +219,7 @@ class CodeDigest:
         return _hashed(b"named", name.encode())
 
     def _name(self, kind: str, what: Any) -> tuple[str, bool]:
-        """Name a function or class, each of those that have the same name by a number, and say whether it is new."""
+        """Return a unique name of a function or class, and whether it is new."""
         if id(what) in self._names:
             return self._names[id(what)][1], False
         taken = {name for _, name in self._names.values()}
@@ -236,17 +236,17 @@ class CodeDigest:
         if _is_ours(what) and dataclasses.is_dataclass(what):
             fields = [getattr(what, field.name) for field in dataclasses.fields(what)]
             return self._all("instance", (type(what), *fields))
-        for inner in ("__wrapped__", "py_func", "func"):  # of lru_cache, numba, cached_property
+        for inner in ("__wrapped__", "py_func", "func"):  # attributes of lru_cache, numba and cached_property
             function = getattr(what, inner, None)
             if isinstance(function, types.FunctionType) and origin_of(type(what).__module__) is not OWN_CODE:
                 return self._all("wrapped", (type(what), function))
         return self._all("instance", (type(what), *self._state(what)))
 
     def _state(self, what: Any) -> list[Any]:
-        """Return what an instance is made of, as for a pickle."""
+        """Return the state of an instance, as for a pickle."""
         try:
             reduced = what.__reduce_ex__(5)
-        except Exception:  # noqa: BLE001 (whatever an object raises that cannot be pickled)
+        except Exception:  # noqa: BLE001 (an object can raise any error)
             return [getattr(what, "__dict__", None)]
         if isinstance(reduced, str):
             return [reduced]
@@ -254,7 +254,7 @@ class CodeDigest:
 
 
 def _parts(what: Any) -> list[Any] | None:
-    """Return what a container, or one of Python's wrappers of functions, holds; None of anything else."""
+    """Return the content of a container or of a function wrapper of Python; None for any other object."""
     found: list[Any] | None
     match what:
         case types.MethodType():
@@ -283,7 +283,7 @@ def _is_ours(what: Any) -> bool:
 def _content(cell: types.CellType) -> list[Any]:
     try:
         return [cell.cell_contents]
-    except ValueError:  # nothing is in it yet
+    except ValueError:  # an empty cell
         return []
 
 

@@ -1,9 +1,9 @@
 """Checkpoint files, which let an interrupted run continue.
 
-The file is only ever appended to; `checkpoint_records` says what a record is. What a kill leaves of the last one is cut
-off when the run goes on. The first record says what the run is about, the second how it is cut into blocks, every other
-one is a part. Values of users' own code in a part are pickled. So mdreel reads no part unless the file is the user's
-alone, and the record carries a code that only the user's key makes.
+mdreel only appends to the file; see `records` for the format. If a kill left an incomplete record at the end, the next
+run cuts it off. The first record is the identity of the run, the second the blocks, and every other record a part.
+Parts can contain pickled values of the user's code. mdreel therefore reads a part only if no other user can write the
+file, and if the record is authenticated with the user's key.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ _SYNC_SECONDS = 5.0
 
 
 class Checkpoint:
-    """What a run has finished, kept in a file.
+    """Results of the complete blocks of a run, in a file.
 
     Parameters
     ----------
     path : path
-        The file. If it is there, it must be of the same run; it is made otherwise.
+        The file, which is created if it does not exist. An existing file must belong to the same run.
     identity : dict of str to str
-        What the run is about. A file in which something differs is refused.
+        Identity of the run, which must be that of an existing file.
     blocks : Blocks
-        How the run is cut into blocks, if it is a new one.
+        Blocks of a new run.
 
     Attributes
     ----------
     path, identity
-        As they were given.
+        The arguments.
     blocks : Blocks
-        How the run is cut into blocks: as it was when it was begun.
+        Blocks of the run, which are those of an existing file.
 
     Raises
     ------
     MismatchError
-        If the file is of a run over another trajectory, or of another analysis.
+        If the file belongs to another trajectory or another analysis.
     FormatError
-        If the file is no checkpoint, or if a record was not written with the user's key.
+        If the file is not a checkpoint, or a record is not authenticated with the user's key.
     UnsupportedError
-        If other users can have written the file, or if there is no place for the user's key.
+        If another user may have written the file, or the user's key cannot be stored.
     OSError
-        If it cannot be read or written.
+        If the file cannot be read or written.
 
     Notes
     -----
-    What is finished survives the end of the process at once, and that of the machine after a few seconds. A new file
-    can be read and written by its owner alone.
+    Complete blocks survive the end of the process at once, and the end of the machine after a few seconds. Only the
+    owner can read and write a new file.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], blocks: Blocks) -> None:
@@ -85,28 +85,28 @@ class Checkpoint:
 
     @classmethod
     def of_rank(cls, path: Path, identity: dict[str, str], rank: int, blocks: Blocks) -> Self:
-        """Open the file beside a checkpoint in which another rank keeps what it finishes."""
+        """Open the file of another rank, which lies beside the checkpoint."""
         own = cls(path.with_name(f"{path.name}.rank{rank}"), identity, blocks)
         own.check_blocks(blocks)
         for _ in own.own_parts():
-            pass  # to the end
+            pass  # move to the end of the file
         return own
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Check that its parts are of these blocks, as those of a checkpoint beside which it lies are."""
+        """Check that the file of a rank has the blocks of its checkpoint."""
         if self.blocks.to_bytes() != blocks.to_bytes():
-            message = "expected the blocks of the checkpoint that it lies beside, found those of another run"
+            message = "expected the blocks of the checkpoint beside it, found those of another run"
             raise MismatchError(f"{self.path}: {message}: remove it")
 
     def parts(self) -> Iterator[Part]:
-        """Read what was finished before, a part at a time, and make ready to add to it."""
+        """Yield all parts, and move to the end of the file, where `add` appends."""
         yield from self.own_parts()
         for path in _of_ranks(self.path):
             with closing(Checkpoint(path, self.identity, self.blocks)) as other:
                 yield from other.own_parts()
 
     def own_parts(self) -> Iterator[Part]:
-        """Read the parts of this file alone; see `parts`."""
+        """Yield the parts of this file alone; see `parts`."""
         end = self._records.rewind()
         while (content := self._records.read()) is not None:
             end = self._file.tell()
@@ -117,14 +117,14 @@ class Checkpoint:
         self._file.seek(end)
 
     def add(self, part: Part) -> None:
-        """Keep a part."""
+        """Append a part."""
         self._records.append(part.to_bytes())
         if monotonic() - self._synced > _SYNC_SECONDS:
             os.fdatasync(self._file.fileno())
             self._synced = monotonic()
 
     def close(self) -> None:
-        """Close the file, which stays."""
+        """Close the file, without removing it."""
         self._file.close()
 
     @contextmanager
@@ -138,7 +138,7 @@ class Checkpoint:
     def _checked(self, identity: dict[str, str]) -> Blocks:
         magic = self._file.read(len(_MAGIC))
         if magic == _EARLIER:
-            message = "an earlier mdreel has written this checkpoint, and nothing shows that no other user did"
+            message = "an earlier version of mdreel wrote this checkpoint without authentication"
             raise FormatError(f"{self.path}: {message}: remove it")
         if magic != _MAGIC:
             raise FormatError(f"{self.path}: byte 0: expected a checkpoint of mdreel")
@@ -146,7 +146,7 @@ class Checkpoint:
         head = self._records.first(self._named_key)
         blocks = None if head is None else self._records.read()
         if head is None or blocks is None:
-            raise FormatError(f"{self.path}: the checkpoint is torn within its head")
+            raise FormatError(f"{self.path}: the checkpoint is torn within its header")
         self._records.begin_here()
         found = json.loads(head)["identity"]
         changes = [
@@ -155,23 +155,23 @@ class Checkpoint:
             if found.get(name) != identity.get(name)
         ]
         if changes:
-            remedy = "to begin anew, remove the file or name another; to go on, undo the change"
+            remedy = "to start again, remove the file or name another; to continue, undo the change"
             raise MismatchError(f"{self.path}: the checkpoint is of another run: {'; '.join(changes)}: {remedy}")
         return Blocks.from_bytes(blocks)
 
     def _named_key(self, head: bytes) -> None:
-        """Refuse a head that says that another key was used; whether it says the truth is seen by its code."""
+        """Refuse a header that names another key, with a clear message; the authentication follows."""
         try:
             key = json.loads(head)["key"]
         except (ValueError, KeyError, TypeError):
-            raise FormatError(f"{self.path}: byte {len(_MAGIC)}: expected the head of a checkpoint") from None
+            raise FormatError(f"{self.path}: byte {len(_MAGIC)}: expected the header of a checkpoint") from None
         if key != name_of_key(self._key):
-            message = f"another user, or you with another key ({key}), have written this checkpoint"
+            message = f"another user wrote this checkpoint, or you with another key ({key})"
             raise FormatError(f"{self.path}: {message}: remove it, or name its key with MDREEL_KEY_FILE")
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Remove a checkpoint and what ranks have kept beside it."""
+    """Remove a checkpoint and the files of ranks beside it."""
     for file in (path, *_of_ranks(path)):
         file.unlink(missing_ok=True)
 
@@ -181,7 +181,7 @@ def _of_ranks(path: Path) -> list[Path]:
 
 
 def _begin(path: Path, identity: dict[str, str], blocks: Blocks, key: bytes) -> None:
-    """Begin a checkpoint; it has its head when it has its name."""
+    """Create a checkpoint with its first two records."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     head = {"identity": identity, "key": name_of_key(key), "file": secrets.token_hex(16)}
     try:

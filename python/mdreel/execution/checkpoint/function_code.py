@@ -12,20 +12,20 @@ from types import CodeType, ModuleType
 from typing import Any
 
 _HAS_DOCSTRING = 0x4000000
-"""The flag of code whose first constant is its docstring, from Python 3.14 on."""
+"""Flag of code whose first constant is its docstring, from Python 3.14 on."""
 
 
 def bytecode(code: CodeType, digest: Callable[[Any], bytes], docstring: str | None = None) -> bytes:
-    """Return a digest of code that depends on what it does, and not on where it stands.
+    """Return a digest of the behaviour of code, independent of its file and line numbers.
 
     Parameters
     ----------
     code : CodeType
         The code.
     digest : callable
-        Returns the digest of a constant.
+        Function that returns the digest of a constant.
     docstring : str, optional
-        Its docstring, which does nothing.
+        Docstring of the code, which the digest ignores.
     """
     constants = list(code.co_consts)
     if docstring is not None and constants and constants[0] == docstring:
@@ -41,7 +41,7 @@ def bytecode(code: CodeType, digest: Callable[[Any], bytes], docstring: str | No
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """Give code, and that of all functions within it."""
+    """Yield code, and the code of all functions within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -49,7 +49,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def names_in(code: CodeType) -> set[str]:
-    """Return all names of globals and attributes that code has."""
+    """Return all names of globals and attributes in code."""
     return {name for each in nested(code) for name in each.co_names}
 
 
@@ -70,7 +70,7 @@ def imported_modules(code: CodeType, space: dict[str, Any]) -> list[ModuleType]:
                 continue
             level = steps[i - 2].argval
             name = "." * (level if isinstance(level, int) else 0) + str(step.argval)
-            with suppress(Exception):  # what cannot be imported here fails when the code runs
+            with suppress(Exception):  # a failing import also fails when the code runs
                 absolute = importlib.util.resolve_name(name, space.get("__package__"))
                 found.append(importlib.import_module(absolute))
     return found

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mdreel.execution.job import Job
 
 
-def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = False) -> dict[str, str]:
-    """Say what a run is about: what must be the same for a checkpoint to be of any use.
+def run_identity(job: Job, frames: FrameSet | None, keep_to_segments: bool = False) -> dict[str, str]:
+    """Return the properties of a run that must be equal for it to continue from a checkpoint.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = Fals
     frames : FrameSet or None
         The frames; None for all.
     keep_to_segments : bool
-        Whether no block goes on in the next file.
+        Whether each block lies within one file.
 
     Returns
     -------
     dict of str to str
-        Texts by name. Files are told apart by path, size and time of the last change, and code by a digest of it.
+        Descriptions by name. Files are identified by path, size and modification time, code by a digest.
 
     Raises
     ------
@@ -61,11 +61,11 @@ def identity_of(job: Job, frames: FrameSet | None, keep_to_segments: bool = Fals
 def _file_identity(facts: dict[str, Any]) -> str:
     path = facts.get("path")
     if path is None:
-        raise UnsupportedError("a trajectory in memory cannot have a checkpoint: it is gone with its process")
+        raise UnsupportedError("a trajectory in memory cannot have a checkpoint, because it ends with its process")
     size = f"{facts.get('size', 'unknown')} bytes"
     try:
         changed = Path(path).stat().st_mtime_ns
-    except OSError:  # what is behind a network has no time
+    except OSError:  # a remote file has no modification time
         return f"{path}, {size}"
     return f"{Path(path).resolve()}, {size}, changed {changed}"
 

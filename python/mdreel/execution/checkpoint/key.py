@@ -12,13 +12,13 @@ from mdreel.foundation.atomic_files import sync_directory
 from mdreel.foundation.trusted_files import check_trusted
 
 KEY_VARIABLE = "MDREEL_KEY_FILE"
-"""The environment variable that names another file for the key."""
+"""Environment variable with another path of the key."""
 
 _N_BYTES = 32
 
 
 def key_path() -> Path:
-    """Return where the key of this user is kept: ``$MDREEL_KEY_FILE``, or in the user's folder of state."""
+    """Return the path of the user's key: ``$MDREEL_KEY_FILE``, or a file in the user's state directory."""
     if named := os.environ.get(KEY_VARIABLE):
         return Path(named)
     state = Path(os.environ.get("XDG_STATE_HOME") or "")
@@ -26,12 +26,12 @@ def key_path() -> Path:
 
 
 def user_key() -> bytes:
-    """Return the key of this user; make one if there is none.
+    """Return the key of this user, which is created if there is none.
 
     Raises
     ------
     UnsupportedError
-        If the file belongs to another user, if others may read it, if it holds no key, or if it cannot be made.
+        If the file belongs to another user, others may read it, it holds no key, or it cannot be created.
     """
     path = key_path()
     try:
@@ -48,7 +48,7 @@ def user_key() -> bytes:
 
 
 def name_of_key(key: bytes) -> str:
-    """Return a text by which keys are told apart, and which says nothing else of a key."""
+    """Return an identifier of a key that reveals nothing about it."""
     return sha256(b"mdreel: name of a key" + key).hexdigest()[:16]
 
 
@@ -57,20 +57,18 @@ def _read(path: Path) -> bytes:
     try:
         check_trusted(descriptor, path)
         if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-            message = (
-                "others may read the secret key: remove it; the checkpoints that were written with it are then void"
-            )
+            message = "other users may read the secret key: remove it; its checkpoints are then invalid"
             raise UnsupportedError(f"{path}: {message}")
         key = os.read(descriptor, _N_BYTES + 1)
     finally:
         os.close(descriptor)
     if len(key) != _N_BYTES:
-        raise UnsupportedError(f"{path}: expected a key of {_N_BYTES} bytes: remove the file, and mdreel makes another")
+        raise UnsupportedError(f"{path}: expected a key of {_N_BYTES} bytes: remove the file, mdreel creates another")
     return key
 
 
 def _make(path: Path) -> None:
-    """Make a key. The file has it when it has its name; of several processes that make one, the first one counts."""
+    """Create a key atomically; if several processes do so, the first key counts."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -88,5 +86,5 @@ def _make(path: Path) -> None:
 
 
 def _unusable(path: Path, error: OSError) -> UnsupportedError:
-    message = f"the key that protects your checkpoints cannot be kept there: {error.strerror or error}"
+    message = f"cannot store the key that protects your checkpoints: {error.strerror or error}"
     return UnsupportedError(f"{path}: {message}: set {KEY_VARIABLE} to a file that all nodes of the run can read")

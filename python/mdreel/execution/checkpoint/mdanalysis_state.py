@@ -8,18 +8,18 @@ import numpy as np
 
 
 def parts_of_mdanalysis(what: Any) -> list[Any] | None:
-    """Return what a group of atoms, or a Universe, is made of; None of anything else.
+    """Return the state of a group of atoms or of a Universe; None for any other object.
 
     Notes
     -----
-    Their pickles are of no use here: these hold caches, which depend on what was asked before.
+    Pickles are unsuitable, because they contain caches that depend on earlier calls.
     """
     names = {kind.__name__ for kind in type(what).__mro__ if kind.__module__.startswith("MDAnalysis.core.")}
     if "GroupBase" in names:
         return [type(what).__name__, what.ix, what.universe]
     if "Universe" in names:
-        topology = what._topology  # noqa: SLF001 (it has no public name, and is what a Universe is made of)
-        # Those without values say which atoms there are, and which residues these are of: the table says so, too.
+        topology = what._topology  # noqa: SLF001 (the topology of a Universe has no public name)
+        # Attributes without values describe atoms and residues, which the table contains as well.
         attributes = {str(one.attrname): one.values for one in topology.attrs if hasattr(one, "values")}
         table = topology.tt
         return [
@@ -33,16 +33,16 @@ def parts_of_mdanalysis(what: Any) -> list[Any] | None:
 
 
 def _as_array(values: Any) -> Any:
-    """Return bonds and the like as an array: they are as many as the atoms."""
+    """Return a list, such as that of bonds, as an array."""
     try:
         return np.array(values, np.int64) if isinstance(values, (list, tuple)) else values
-    except (ValueError, TypeError):  # they are of different lengths, or no numbers
+    except (ValueError, TypeError):  # items of different lengths, or not numbers
         return values
 
 
 def _frame(universe: Any) -> list[Any]:
-    """Return the trajectory of a Universe, and the coordinates that its groups have now."""
-    trajectory = getattr(universe, "trajectory", None)  # there is none without coordinates
+    """Return the trajectory of a Universe, and its current coordinates."""
+    trajectory = getattr(universe, "trajectory", None)  # a Universe without coordinates has none
     if trajectory is None:
         return []
     ts = trajectory.ts

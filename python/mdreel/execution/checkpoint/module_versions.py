@@ -12,19 +12,19 @@ from pathlib import Path
 from mdreel._core import commit, version
 
 OWN_CODE = None
-"""The origin of a module whose code is a user's: nothing but the code itself says which version it is."""
+"""Origin of a module of the user, whose version only the code itself identifies."""
 
 PYTHON = "Python"
 
 
 def own_version() -> str:
-    """Return the version of mdreel, with the commit that its extension was built from."""
+    """Return the version of mdreel, with the commit of its extension."""
     built_from = commit()
     return version() if built_from is None else f"{version()} ({built_from})"
 
 
 def version_of_python() -> str:
-    """Return implementation and version of Python: both decide what bytecode there is and what it does."""
+    """Return the implementation and the version of Python, which determine its bytecode."""
     return f"{platform.python_implementation()} {platform.python_version()}"
 
 
@@ -37,18 +37,18 @@ def version_of(distribution: str) -> str:
 
 
 def origin_of(module: str | None) -> str | None:
-    """Say what a module is part of.
+    """Return the origin of a module.
 
     Parameters
     ----------
     module : str or None
-        Its name; None for what has no module, as the types of the interpreter.
+        Name of the module; None for objects without a module, such as types of the interpreter.
 
     Returns
     -------
     str or None
-        `PYTHON`, the name of a distribution that is installed beside Python, or `OWN_CODE`. A distribution that is
-        installed as a link to its sources ("editable") is own code: the sources change, and the version does not.
+        `PYTHON`, the name of an installed distribution, or `OWN_CODE`. An editable installation is own code, because
+        its sources can change without its version.
     """
     if module is None:
         return PYTHON
@@ -64,7 +64,7 @@ def origin_of(module: str | None) -> str | None:
 
 
 def file_of_compiled(module: str | None) -> bytes | None:
-    """Return the file of a module of the user's that is machine code; None of one that is not."""
+    """Return the content of a compiled module of the user; None for other modules."""
     file = getattr(sys.modules.get(module or ""), "__file__", None)
     return None if file is None or Path(file).suffix in (".py", ".pyc") else Path(file).read_bytes()
 

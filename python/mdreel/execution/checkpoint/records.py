@@ -1,9 +1,9 @@
 """Authenticated records of a checkpoint.
 
-A record is its length, the checksum of its content and code, the content, and the code (HMAC-SHA256). The code is of
-the place of the record in the file, of the first record, which no two files share, and of the content. So nobody
-without the key can change records, reorder them, or copy them from another file. What a kill or a damaged disk leaves
-has a wrong checksum; what somebody else has written has a right one, and a wrong code.
+A record consists of its length, a checksum, its content and an authentication code (HMAC-SHA256). The code covers the
+content, the number of the record, and the first record, which is unique to the file. Without the key, nobody can change
+records, reorder them, or copy them from another file. A record that a kill or a damaged disk left incomplete has a
+wrong checksum; a forged record has a correct checksum and a wrong code.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _CODE = struct.Struct("<Q32s")
 
 
 class Records:
-    """The records of a file, from where it is.
+    """Records of a file, from its current position.
 
     Parameters
     ----------
     file : file
-        The file, opened for reading and writing.
+        The file, open for reading and writing.
     key : bytes
-        The key of the user.
+        Key of the user.
     path : Path
-        What errors call the file.
+        Path of the file, for messages.
     """
 
     def __init__(self, file: IO[bytes], key: bytes, path: Path) -> None:
@@ -46,32 +46,32 @@ class Records:
         self._start = file.tell(), 0
 
     def first(self, check: Callable[[bytes], None]) -> bytes | None:
-        """Read the first record, after ``check`` has seen what it claims to be."""
+        """Read the first record; ``check`` gets its content before the authentication."""
         return self._read(check)
 
     def read(self) -> bytes | None:
-        """Read the next record; None where there is no whole one.
+        """Read the next record, or return None if there is no complete record.
 
         Raises
         ------
         FormatError
-            If it is whole, and was not written with the key, in this place of this file.
+            If the record is complete, but its code is wrong.
         """
         return self._read(None)
 
     def append(self, content: bytes) -> None:
-        """Write the next record, and hand it to the system."""
+        """Append a record and flush it."""
         code = self._code(content)
         self._file.write(_HEAD.pack(len(content), _checksum(content, code)) + content + code)
         self._file.flush()
         self._passed(content)
 
     def begin_here(self) -> None:
-        """Have `rewind` come back to this place."""
+        """Set the position to which `rewind` returns."""
         self._start = self._file.tell(), self._n_read
 
     def rewind(self) -> int:
-        """Go back to where `begin_here` was called; return the place in the file."""
+        """Return to the position of `begin_here`, and return this position."""
         place, self._n_read = self._start
         self._file.seek(place)
         return place
@@ -90,7 +90,7 @@ class Records:
         if check is not None:
             check(content)
         if not hmac.compare_digest(code, self._code(content)):
-            message = f"record {self._n_read} was not written with your key, or not in this place: do not use this file"
+            message = f"record {self._n_read} is not authenticated with your key for this place: do not use this file"
             raise FormatError(f"{self._path}: byte {begin}: {message}: remove it")
         self._passed(content)
         return content

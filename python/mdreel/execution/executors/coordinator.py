@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mdreel.errors import FormatError, MdreelError, WorkerError
-from mdreel.execution.executors.ordered_merge import Gathering
+from mdreel.execution.executors.ordered_merge import OrderedMerge
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.executors.tasks import Task, TaskScheduler
 from mdreel.execution.span_log import SpanLog
@@ -78,8 +78,8 @@ class Coordinator:
     def __init__(self, work: Work, n_workers: int, schedule: Schedule) -> None:
         self._work = work
         self.begun_ns = perf_counter_ns()
-        self._gathering = Gathering(work)
-        missing = list(self._gathering.missing())
+        self._merge = OrderedMerge(work)
+        missing = list(self._merge.missing())
         edges = work.blocks.shares(missing, n_workers) if schedule == "static" else None
         self._tasks = TaskScheduler(missing, n_workers, edges, work.one_by_one)
         self._under_way: dict[int, int] = {}
@@ -95,11 +95,11 @@ class Coordinator:
     @property
     def is_done(self) -> bool:
         """Whether the results of all needed blocks have arrived."""
-        return self._gathering.is_complete
+        return self._merge.is_complete
 
     def take(self, worker: int) -> Task | None:
         """Return the next task of a worker, or None if there is none for it now."""
-        return self._tasks.take(worker, self._gathering.n_waiting_frames < self._frames_ahead)
+        return self._tasks.take(worker, self._merge.n_waiting_frames < self._frames_ahead)
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether the result of a task is still needed."""
@@ -140,7 +140,7 @@ class Coordinator:
         if part.is_last:
             self._tasks.end_at(part.end)
         since_ns, n_frames = perf_counter_ns(), part.n_frames
-        self._gathering.add(part)
+        self._merge.add(part)
         self._log.record("reduce", COORDINATOR, since_ns, n_frames=n_frames)
 
     def failed(self, worker: int, task: Task, failure: Failure, where: str) -> None:
@@ -163,7 +163,7 @@ class Coordinator:
             if isinstance(failure.error, FormatError) and self._work.blocks.are_of_bytes:
                 raise BlocksDidNotJoin
             self._tasks.end_at(task.first)
-            self._gathering.fail(task.first, failure.error)
+            self._merge.fail(task.first, failure.error)
             return
         block = self._tasks.failed(task.number)
         if block is not None:
@@ -193,11 +193,11 @@ class Coordinator:
     def report(self) -> None:
         """Report the number of analysed frames to the monitor."""
         if self._work.monitor is not None:
-            self._work.monitor(self._gathering.n_frames + sum(self._under_way.values()))
+            self._work.monitor(self._merge.n_frames + sum(self._under_way.values()))
 
     def finish(self) -> Outcome | None:
         """Return the outcome, or None if blocks of bytes did not join."""
-        outcome = self._gathering.finish()
+        outcome = self._merge.finish()
         if outcome is None:
             return None
         for worker in list(self._travelling):

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from mdreel.execution.work import Work
 
 
-class Gathering:
-    """Merges the parts of a run.
+class OrderedMerge:
+    """Merge of the parts of a run in the order of blocks.
 
     Parameters
     ----------
     work : Work
-        The run. What its checkpoint has is there already, and what comes is added to it.
+        The run. The parts of its checkpoint are merged at once, and new parts are added to the checkpoint.
     """
 
     def __init__(self, work: Work) -> None:
@@ -35,20 +35,20 @@ class Gathering:
 
     @property
     def end(self) -> int:
-        """The end of the blocks that are needed."""
+        """End of the range of needed blocks."""
         return self._end
 
     @property
     def is_complete(self) -> bool:
-        """Whether all blocks that are needed are merged."""
+        """Whether all needed blocks are merged."""
         return self._whole.end >= self._end
 
     def make_room(self) -> None:
-        """Have the system give the memory for all that will come, before it does."""
+        """Allocate the memory of all results in advance."""
         self._whole.reserve(self._work.blocks.frames_before(self._end) - self._whole.n_frames, touch=True)
 
     def missing(self) -> Iterator[tuple[int, int]]:
-        """Say which blocks have not come: first and end of consecutive ones, ascending."""
+        """Yield the ranges of missing blocks: first block and end, ascending."""
         at = self._whole.end
         for first, part in sorted(self._waiting.items()):
             if at < first:
@@ -58,19 +58,19 @@ class Gathering:
             yield at, self._end
 
     def add(self, part: Part) -> None:
-        """Take a part, of blocks that have not come yet.
+        """Add a new part to the checkpoint and merge it.
 
         Raises
         ------
         Exception
-            What a block raised of which all that come before it are merged.
+            The error of a block, after all earlier blocks are merged.
         """
         if self._work.checkpoint is not None:
             self._work.checkpoint.add(part)
         self.take(part)
 
     def take(self, part: Part) -> None:
-        """Take a part that need not be kept; one whose blocks have come already does not count."""
+        """Merge a part; ignore it if its blocks are merged already."""
         if part.first >= self._end or part.first < self._whole.end or part.first in self._waiting:
             return
         self._waiting[part.first] = part
@@ -78,17 +78,17 @@ class Gathering:
         self.n_waiting_frames += part.n_frames
         if part.is_last:
             self._end_at(part.end)
-        self._merge()
+        self._merge_ready()
 
     def fail(self, block: int, error: BaseException) -> None:
-        """Take the error that a block raised: that of the first block is raised, once all before it are merged."""
+        """Record the error of a block; the first of all errors is raised after all blocks before it are merged."""
         if block < self._end:
             self._end_at(block)
             self._error = (block, error)
-            self._merge()
+            self._merge_ready()
 
     def finish(self) -> Outcome | None:
-        """Return the outcome, when all is there; None when blocks of bytes did not join."""
+        """Return the outcome, or None if blocks of bytes did not join."""
         return self._work.job.finish(self._whole)
 
     def _end_at(self, end: int) -> None:
@@ -97,7 +97,7 @@ class Gathering:
         if self._error is not None and self._error[0] >= end:
             self._error = None
 
-    def _merge(self) -> None:
+    def _merge_ready(self) -> None:
         while (part := self._waiting.pop(self._whole.end, None)) is not None:
             self.n_waiting_frames -= part.n_frames
             self._whole.merge(part)

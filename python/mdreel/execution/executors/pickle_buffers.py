@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def in_pieces(what: object) -> list[NDArray[np.uint8]]:
-    """Return a pickle, and the arrays in it."""
+def in_pieces(value: object) -> list[NDArray[np.uint8]]:
+    """Return a pickle of an object, and the buffers of its arrays."""
     buffers: list[pickle.PickleBuffer] = []
-    content = pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+    content = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
     return [np.frombuffer(content, np.uint8), *(np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers)]
 
 
 def from_pieces(pieces: Sequence[NDArray[np.uint8]]) -> Any:
-    """Return what is in pieces; its arrays are these."""
+    """Return the object of `in_pieces`; its arrays use the given buffers."""
     content, *arrays = pieces
     return pickle.loads(content.data, buffers=arrays)  # noqa: S301 (from our own processes)

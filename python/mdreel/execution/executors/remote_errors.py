@@ -1,4 +1,4 @@
-"""Errors that travel from a worker to the caller."""
+"""Errors that are sent from a worker to the caller."""
 
 import pickle
 import traceback
@@ -10,14 +10,14 @@ from mdreel.errors import MdreelError, WorkerError
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that a worker met.
+    """Picklable description of an error in a worker.
 
     Attributes
     ----------
     error : Exception
-        The error, or one that stands for it where its class may be unknown.
+        The error, or a RuntimeError in place of an error whose class the caller may not know.
     text : str
-        Its traceback there.
+        Traceback in the worker.
     """
 
     error: Exception
@@ -25,18 +25,18 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        """Describe an error where it is caught, so that it can be understood anywhere."""
+        """Describe an error in the process that catches it."""
         kind = type(error)
         text = "".join(traceback.format_exception(error))
         error = error.with_traceback(None)
-        if kind.__module__ not in ("builtins", MdreelError.__module__) or not _travels(error):
+        if kind.__module__ not in ("builtins", MdreelError.__module__) or not _is_picklable(error):
             error = RuntimeError(f"{kind.__qualname__}: {error}")
         return cls(error, text)
 
     def blamed_on(self, subject: str) -> WorkerError:
-        """Return an error that says who met this one, to be raised from it.
+        """Return an error that names the worker, to be raised from this error.
 
-        The traceback there is a note: Python shows it, and the command line keeps to one line.
+        The traceback is a note, which Python shows and the command line leaves out.
         """
         error = WorkerError(f"{subject}: {self}")
         error.add_note(self.text)
@@ -46,10 +46,10 @@ class Failure:
         return f"{type(self.error).__name__}: {self.error}"
 
 
-def _travels(error: Exception) -> bool:
-    """Whether an error can be pickled: some hold what they were about."""
+def _is_picklable(error: Exception) -> bool:
+    """Return whether an error can be pickled; some hold objects that cannot."""
     try:
         pickle.dumps(error)
-    except Exception:  # noqa: BLE001 (whatever is in the way)
+    except Exception:  # noqa: BLE001 (pickling can raise any error)
         return False
     return True

@@ -9,7 +9,7 @@ from pathlib import Path
 from mdreel._core import Source, channel_source
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MismatchError, StreamError
-from mdreel.execution.memory import bytes_of
+from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Consumer, Start, parse_start
 from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.status import Status
@@ -101,7 +101,7 @@ class Channel:
         self._wait = wait
         self._restart = restart
         self._bears_missed = on_missed == "skip"
-        self._memory = bytes_of(memory)
+        self._memory = parse_memory(memory)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from mdreel.errors import MismatchError, StreamTimeoutError
-from mdreel.execution.memory import bytes_of
+from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Start, parse_start
 from mdreel.live.channels.directory import place_of
 from mdreel.live.channels.rejections import Rejects
@@ -93,7 +93,7 @@ class Relay:
         self._wait = wait
         if n_slots is not None and n_slots < 2:
             raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
-        self._local = LocalChannel(self.path, n_slots, staging, bytes_of(memory))
+        self._local = LocalChannel(self.path, n_slots, staging, parse_memory(memory))
         rejects = Rejects(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()

@@ -71,7 +71,7 @@ class NoticeBoard:
         """Whether the analyses publish notices."""
         return bool(self._each)
 
-    def hear(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
+    def report_progress(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
         """Publish the number of analysed frames if a notice is due.
 
         Parameters

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameReader, FrameSet, Source
 from mdreel.errors import MismatchError
-from mdreel.execution.source_name import name_of
+from mdreel.execution.source_name import source_name
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
 
@@ -116,7 +116,7 @@ def replay(
     frames = range(source.n_frames)[slice(start, stop, step)]
     if not frames or min(start, stop or 0) < 0 or step < 1:
         message = f"no frame is left of start={start}, stop={stop}, step={step}"
-        raise MismatchError(f"{name_of(source)}: {message}; the trajectory has {source.n_frames} frames")
+        raise MismatchError(f"{source_name(source)}: {message}; the trajectory has {source.n_frames} frames")
     has = source.quantities
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), has)
     first = reader.read(FrameSet.range(frames[0], 1, 1))

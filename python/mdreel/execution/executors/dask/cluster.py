@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 START_SECONDS = 60.0
-"""How long a worker may be waited for."""
+"""Longest wait for a worker."""
 
 _REACH_SECONDS = 1.0
 
 
 @contextmanager
 def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
-    """Give a client: the one that there is, one of a scheduler, or one of a cluster made for it."""
+    """Yield the given client, a new client of the given scheduler, or a client of a new local cluster."""
     from distributed import Client
 
     if isinstance(client, Client):
@@ -29,7 +29,7 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
         try:
             found = Client(client, timeout=START_SECONDS / 4, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise UnsupportedError(f"there is no Dask scheduler at {client}: {error}") from error
+            raise UnsupportedError(f"cannot connect to a Dask scheduler at {client}: {error}") from error
         with found:
             yield found
     else:
@@ -39,14 +39,14 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
 
 @contextmanager
 def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
-    """Start a Dask cluster on this machine that takes commands from this process alone.
+    """Start a Dask cluster on this machine that accepts only this process.
 
     Parameters
     ----------
     n_workers : int
         Number of worker processes.
     n_threads : int
-        Threads of each.
+        Number of threads of each worker.
 
     Raises
     ------
@@ -55,9 +55,9 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
 
     Notes
     -----
-    A Dask scheduler runs the code that it is sent. Every port is therefore on the loopback interface, and scheduler and
-    workers accept only TLS connections with the certificate of this cluster. Key and certificate are made for it and
-    stay in the memory of its processes. Dask cannot do without its HTTP servers; they serve no page.
+    A Dask scheduler executes code that it receives. Every port is therefore on the loopback interface, and the
+    scheduler and the workers accept only TLS connections with the temporary certificate of this cluster. The key and
+    the certificate stay in the memory of its processes. The HTTP servers of Dask cannot be disabled, but serve no page.
     """
     from dask import config
     from distributed import LocalCluster, Security
@@ -65,9 +65,9 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
     try:
         security = Security.temporary()
     except ImportError as error:
-        message = "a Dask cluster on this machine needs the package cryptography, which protects it from other users"
+        message = "a Dask cluster on this machine needs the package cryptography to refuse other users"
         raise UnsupportedError(f"{message}: pip install 'mdreel[dask]'") from error
-    # mdreel keeps to its own memory limits. Dask's profiler takes 7 % of the time, and mdreel records spans anyway.
+    # mdreel has its own memory limits. Dask's profiler would take 7 % of the time.
     quiet = {
         "distributed.worker.memory.terminate": False,
         "distributed.worker.memory.pause": False,
@@ -95,7 +95,7 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
 
 
 def n_threads(client: Client) -> int:
-    """Count the threads of a cluster; wait for the first worker."""
+    """Return the number of threads of a cluster, after waiting for its first worker."""
     try:
         client.wait_for_workers(1, timeout=START_SECONDS)
     except TimeoutError as error:
@@ -104,7 +104,7 @@ def n_threads(client: Client) -> int:
 
 
 def is_reached(address: str) -> bool:
-    """Whether a worker can be spoken to from here: a firewall may let nobody but the scheduler do so."""
+    """Return whether this process can connect to a worker; a firewall may allow only the scheduler."""
     from distributed.comm.addressing import get_address_host_port
 
     if not address.startswith(("tcp://", "tls://")):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Record:
-    """What a scheduler says of the tasks of a run.
+    """Record of the tasks of a run on the scheduler.
 
     Attributes
     ----------
     tasks : list of (str, str, float, float)
-        Key, address of the worker, start and stop by the clock of the scheduler, s.
+        Key, address of the worker, and start and stop by the clock of the scheduler, s.
     now_ns : int
-        What that clock says.
+        Current time of that clock, ns.
     """
 
     tasks: list[tuple[str, str, float, float]] = field(default_factory=list)
@@ -29,12 +29,12 @@ class Record:
 
 
 class TaskPlugin(SchedulerPlugin):
-    """Records the tasks of a run.
+    """Scheduler plug-in that records the tasks of a run.
 
     Parameters
     ----------
     name : str
-        What the keys of the run's tasks begin with.
+        Prefix of the keys of the tasks.
     """
 
     def __init__(self, name: str) -> None:
@@ -42,7 +42,7 @@ class TaskPlugin(SchedulerPlugin):
         self.tasks: list[tuple[str, str, float, float]] = []
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """Be told that a task goes from one state to another."""
+        """Record the computation of a task; Dask calls this when a task changes its state."""
         if not isinstance(key, str) or not key.startswith(self.name):
             return
         for stretch in kwargs.get("startstops") or ():
@@ -52,7 +52,7 @@ class TaskPlugin(SchedulerPlugin):
 
 
 def record_of(name: str, dask_scheduler: Scheduler) -> Record:
-    """Return what was recorded of a run, on the scheduler."""
+    """Return the record of a run; runs on the scheduler."""
     plugin = dask_scheduler.plugins[name]
     assert isinstance(plugin, TaskPlugin)
     return Record(plugin.tasks)

@@ -4,7 +4,7 @@ from time import monotonic, perf_counter_ns
 
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.execution.choices import Schedule
-from mdreel.execution.executors.ordered_merge import Gathering
+from mdreel.execution.executors.ordered_merge import OrderedMerge
 from mdreel.execution.job import Monitor, Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
@@ -37,12 +37,12 @@ def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
         raise UnsupportedError(
             "a growing trajectory cannot have a checkpoint, because the file may have changed when it is read again"
         )
-    gathering = Gathering(work)
+    merge = OrderedMerge(work)
     begun_ns = perf_counter_ns()
     n_blocks = n_threads
-    while (missing := next(gathering.missing(), None)) is not None:
+    while (missing := next(merge.missing(), None)) is not None:
         first, end = missing[0], min(missing[1], missing[0] + n_blocks)
-        before, began, began_ns = gathering.n_frames, monotonic(), perf_counter_ns()
+        before, began, began_ns = merge.n_frames, monotonic(), perf_counter_ns()
         monitor = None if work.monitor is None else _Counting(work.monitor, before)
         try:
             part = work.job.map(work.blocks, first, end, n_threads=n_threads, monitor=monitor, schedule=schedule)
@@ -51,10 +51,10 @@ def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
                 return None
             raise
         part.shift(began_ns - begun_ns)
-        gathering.add(part)
+        merge.add(part)
         pace = (monotonic() - began) / (end - first)
         n_blocks = max(n_threads, min(2 * n_blocks, int(GROUP_SECONDS / max(pace, 1e-9))))
-    return gathering.finish()
+    return merge.finish()
 
 
 class _Counting:

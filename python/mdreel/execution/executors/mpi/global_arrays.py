@@ -17,18 +17,18 @@ _MODULE = "_global_arrays"
 
 
 class GlobalArray:
-    """An array that is spread over all ranks, into which each puts rows, one for each frame.
+    """Transfer into an array that is distributed over all ranks, with a row for each frame.
 
     Parameters
     ----------
     blocks : Blocks
-        All blocks, of frames that are known.
+        All blocks; the frame index must be known.
     width : int
-        Numbers in a row.
+        Number of values in a row.
 
     Notes
     -----
-    All ranks that the launcher has started make the array together. Numbers of rows have 64 bits.
+    All ranks that the launcher has started create the array collectively. Row numbers have 64 bits.
 
     References
     ----------
@@ -44,13 +44,13 @@ class GlobalArray:
         self._array = self._module.create(max(blocks.frames_before(len(blocks)), 1), width)
 
     def put(self, part: Part) -> int:
-        """Put the rows of a part where they belong, and take them from it."""
+        """Move the rows of a part to their places in the array."""
         rows = np.ascontiguousarray(part.take_rows())
         self._module.put(self._array, self._blocks.frames_before(part.first), rows)
         return len(rows)
 
     def settle(self) -> None:
-        """Wait until all that was put is there, together."""
+        """Wait until all rows have arrived, collectively."""
         self._module.sync()
 
     def get(self, part: Part, n_rows: int) -> None:
@@ -60,17 +60,17 @@ class GlobalArray:
         part.give_rows(rows)
 
     def close(self) -> None:
-        """Give the array up, together."""
+        """Destroy the array, collectively."""
         self._module.destroy(self._array)
 
 
 def check_global_arrays(communicator: Any) -> None:
-    """Check that this rank can take part in global arrays.
+    """Check that this rank can use Global Arrays.
 
     Raises
     ------
     UnsupportedError
-        If its interpreter has none, or the ranks are not those that the launcher has started.
+        If its interpreter has no Global Arrays, or the ranks are not all ranks of the launcher.
     """
     from mpi4py import MPI
 

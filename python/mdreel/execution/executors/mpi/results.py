@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, MdreelError
-from mdreel.execution.executors.ordered_merge import Gathering
+from mdreel.execution.executors.ordered_merge import OrderedMerge
 from mdreel.execution.span_log import SpanLog
 from mdreel.timing.spans import COORDINATOR
 
@@ -41,7 +41,7 @@ class Results:
     """
 
     def __init__(self, work: Work) -> None:
-        self._gathering = Gathering(work)
+        self._merge = OrderedMerge(work)
         self._are_of_bytes = work.blocks.are_of_bytes
         self._row_width = work.job.kernel.row_width
         self._begun_ns = perf_counter_ns()
@@ -54,15 +54,15 @@ class Results:
     @property
     def n_frames(self) -> int:
         """Number of analysed frames."""
-        return self._gathering.n_frames
+        return self._merge.n_frames
 
     def make_room(self) -> None:
         """Allocate the memory of all results while other ranks compute."""
-        self._gathering.make_room()
+        self._merge.make_room()
 
     def missing(self) -> list[tuple[int, int]]:
         """Say which blocks are to be done: first and end of consecutive ones, ascending."""
-        return list(self._gathering.missing())
+        return list(self._merge.missing())
 
     def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], transfer: ResultTransfer) -> None:
         """Take in what ranks have handed in of a round that began at a moment of rank 0's `time.perf_counter_ns`.
@@ -84,7 +84,7 @@ class Results:
                 self._get(transfer, part, n_rows)
                 part.shift(offset_ns)
                 merging_ns, n_frames = perf_counter_ns(), part.n_frames
-                self._gathering.take(part)
+                self._merge.take(part)
                 self._log.record("reduce", COORDINATOR, merging_ns, n_frames=n_frames)
         for rank in handed_in:
             for first, failure in rank.failures:
@@ -97,11 +97,11 @@ class Results:
                     self.is_of_use = False
                     return
                 else:
-                    self._gathering.fail(first, failure.error)
+                    self._merge.fail(first, failure.error)
 
     def finish(self) -> Outcome | None:
         """Return the outcome, or None if blocks of bytes did not join."""
-        outcome = self._gathering.finish() if self.is_of_use else None
+        outcome = self._merge.finish() if self.is_of_use else None
         if outcome is None:
             return None
         spans = np.concatenate([outcome.spans, *self._spans, self._log.spans(self._begun_ns)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mdreel._core import channel_status
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
-from mdreel.execution.memory import bytes_of
+from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.staging import Staging
 from mdreel.live.engines.imd.access import token_of
 from mdreel.live.engines.imd.address import Address
@@ -87,7 +87,7 @@ class Engine:
 
     def link(self) -> EngineLink:
         """Return a connection to the engine, not opened yet."""
-        most_bytes = bytes_of(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
+        most_bytes = parse_memory(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
         return EngineLink(Address.of(self.address), most_bytes, self.n_atoms, token_of(self.token_file))
 
 

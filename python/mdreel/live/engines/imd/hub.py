@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self, get_args
 
 from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
-from mdreel.execution.memory import bytes_of
+from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Start, parse_start
 from mdreel.live.channels.directory import place_of, wait_until_available
 from mdreel.live.channels.rejections import Rejects
@@ -144,7 +144,7 @@ class Hub:
             raise MismatchError("passes_on requires an engine; set engine=")
         parse_start(start)
         self._access = Access(self._listen, allow, token_of(token_file))
-        self._serving = Serving(version, start, restart, bytes_of(memory), patience)
+        self._serving = Serving(version, start, restart, parse_memory(memory), patience)
         self._wait = wait
         self._restart = restart
         self._linger = linger
