@@ -41,7 +41,7 @@ def write_results(folder: Path) -> None:
     columns = [Column("time", "ps", np.arange(5.0)), Column("rmsd", "Å", np.ones(5))]
     for ending in TABLES:
         write(folder / f"table{ending}", columns, {"title": "RMSD"})
-    for ending in figure.ENDINGS:
+    for ending in figure.EXTENSIONS:
         figure.save(Figure(), folder / f"figure{ending}")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel.cli.trajectory.written_files import ENDINGS
+from mdreel.cli.trajectory.written_files import EXTENSIONS
 from mdreel.trajectory.output_file import formats
 from mdreel.trajectory.read import read
 
@@ -91,7 +91,7 @@ def test_convert_split_and_concat_write_h5md(run, adk, tmp_path):
 
 
 def test_help_lists_the_endings_of_all_formats_that_can_be_written():
-    assert tuple(known.ending for known in formats()) == ENDINGS
+    assert tuple(known.ending for known in formats()) == EXTENSIONS
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
-ENDINGS = {".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".ncrst", ".h5md"}
-FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.suffix in ENDINGS)
+EXTENSIONS = {".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".ncrst", ".h5md"}
+FILES = sorted(str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.suffix in EXTENSIONS)
 REFUSED = {"empty.dcd": "the file is empty"}
 # What a check reports of files that are as their writers left them, and of no damaged frame.
 KNOWN_DEFECTS = {

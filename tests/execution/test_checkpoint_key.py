@@ -27,7 +27,7 @@ def test_key_is_one_when_many_make_it_at_once(monkeypatch: pytest.MonkeyPatch) -
 def test_key_that_others_may_read_is_refused() -> None:
     user_key()
     key_path().chmod(0o640)
-    with pytest.raises(UnsupportedError, match="others may read the secret key"):
+    with pytest.raises(UnsupportedError, match="other users may read the secret key"):
         user_key()
 
 

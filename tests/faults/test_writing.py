@@ -21,7 +21,7 @@ from mdreel.trajectory.convert import convert
 from mdreel.trajectory.split import split
 from privilege import without_privilege
 
-ENDINGS = ("xtc", "dcd")
+EXTENSIONS = ("xtc", "dcd")
 
 
 def memory(n_frames: int = 40, n_atoms: int = 500) -> Source:
@@ -30,7 +30,7 @@ def memory(n_frames: int = 40, n_atoms: int = 500) -> Source:
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", EXTENSIONS)
 def test_convert_leaves_nothing_when_the_disk_is_full(tmp_path: Path, ending: str, n_workers: int) -> None:
     path = tmp_path / f"a.{ending}"
     source = memory()
@@ -59,7 +59,7 @@ def test_split_leaves_whole_segments_only_when_the_disk_is_full(tmp_path: Path) 
         assert left < {f"a-{i}.dcd" for i in range(1, 6)}
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", EXTENSIONS)
 def test_convert_keeps_the_existing_file_when_it_fails(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"a.{ending}"
     path.write_text("old")
@@ -98,7 +98,7 @@ def test_convert_refuses_a_directory_without_permission() -> None:
         assert caught.value.filename == directory
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", EXTENSIONS)
 def test_killed_process_leaves_the_existing_file(tmp_path: Path, ending: str, adk_dcd: Path) -> None:
     path = tmp_path / f"a.{ending}"
     path.write_text("old")

@@ -14,7 +14,7 @@ import pytest
 
 from full_disk import full_disk
 from mdreel.foundation.atomic_files import check_target, replacing
-from mdreel.results.figure import ENDINGS, save, time_series
+from mdreel.results.figure import EXTENSIONS, save, time_series
 from mdreel.results.files import WRITERS, write
 from privilege import without_privilege
 
@@ -134,7 +134,7 @@ def test_write_leaves_nothing_when_the_disk_is_full(tmp_path, columns, metadata,
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", EXTENSIONS)
 def test_save_leaves_nothing_when_the_disk_is_full(tmp_path, ending):
     figure = time_series(np.arange(3_000.0), np.random.default_rng(1).normal(size=3_000), "RMSD (Å)")
     path = tmp_path / f"rmsd{ending}"

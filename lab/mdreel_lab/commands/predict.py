@@ -163,14 +163,14 @@ def predict(
 def _check(path: Path, force: bool) -> None:
     """Check an output before anything is simulated."""
     from mdreel.foundation.atomic_files import check_target
-    from mdreel.results.figure import ENDINGS, check_figure
+    from mdreel.results.figure import EXTENSIONS, check_figure
     from mdreel.results.files import check_output
 
     ending = path.suffix.lower()
     with checking_output(path):
         if ending == ".md":
             check_target(path, force)
-        elif ending in ENDINGS:
+        elif ending in EXTENSIONS:
             check_figure(path, force)
         else:
             check_output(path, force)

@@ -141,7 +141,7 @@ class AverageStructure(Analysis):
         self.results.universe = universe
 
     @property
-    def leaves_file(self) -> bool:
+    def writes_file(self) -> bool:
         """Whether a run writes a file besides the results."""
         return self.filename is not None
 

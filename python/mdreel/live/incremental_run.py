@@ -76,7 +76,7 @@ class Turns:
         opened = transformed(leader_of(analyses).open(), transformations)
         if not opened.is_growing:
             raise UnsupportedError(f"{source_name(opened)}: the trajectory does not grow; use run() instead")
-        if any(analysis.leaves_file for analysis in analyses):
+        if any(analysis.writes_file for analysis in analyses):
             raise UnsupportedError("an analysis that writes a file has no results before its end; use run()")
         executor_in_order(opened, self._executor, None, has_checkpoint=False)
         select_frames(opened, *window)  # checks the window
@@ -174,7 +174,7 @@ class Turns:
         outcome = replace(outcome, spans=self._with_waits(outcome.spans))
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
-            analysis.take(outcome, tally)
+            analysis.accept(outcome, tally)
         self._outcome = outcome
         self._has_results = True
         self.has_news = False

@@ -79,7 +79,7 @@ def stream_results(
         raise MismatchError(f"every must be a time in seconds, 0 or more, not {every}")
     if source is not None:
         for analysis in analyses:
-            analysis.read_from(source)
+            analysis.set_trajectory(source)
     turns = Turns(analyses, (start, stop, step), n_workers, transformations, shown)
     shown_at = monotonic()
     with Progress(turns.title, None, enabled=progress) as bar, turns.board:

@@ -13,7 +13,15 @@ from MDAnalysis.analysis.backends import BackendBase, BackendMultiprocessing
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Pass, fold
-from mdreel.analysis.user.user_functions import Batch, Failed, Fold, name_of, packed, said, whole_of
+from mdreel.analysis.user.user_functions import (
+    Batch,
+    Failed,
+    Fold,
+    describe_error,
+    function_name,
+    pickle_by_value,
+    value_or_raise,
+)
 from mdreel.errors import FunctionError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import EXECUTORS, executor_class, find_executor
@@ -76,7 +84,7 @@ class Backend(BackendBase):  # type: ignore[misc]
         outcome = self.executor.share(compute)
         self.timing = Timing(_with_frames_of_groups(outcome.spans, computations), outcome.crew, outcome.tasks)
         (done,) = outcome.own
-        found: list[_Done] = whole_of(done)
+        found: list[_Done] = value_or_raise(done)
         _check_left(func, found)
         return found
 
@@ -188,7 +196,7 @@ class _Groups(Fold):
             try:
                 found = function(self.groups[number])
             except Exception as error:  # noqa: BLE001 (whatever an analysis raises)
-                return Failed(f"{_where(function)}{said(error)}")
+                return Failed(f"{_where(function)}{describe_error(error)}")
             done.append(_Done(found.frames, found.times, found.results))
         return done
 
@@ -215,7 +223,7 @@ def _check_left(function: Any, done: Sequence[_Done]) -> None:
         parts = [one.results.get(name) for one in done]
         entries = [entry for part in parts if isinstance(part, list) for entry in part]
         if entries and all(isinstance(part, list) for part in parts) and all(entry is None for entry in entries):
-            what = name_of(analysis.function) if hasattr(analysis, "function") else type(analysis).__name__
+            what = function_name(analysis.function) if hasattr(analysis, "function") else type(analysis).__name__
             raise FunctionError(f"{what} gave nothing (None) for every frame in results.{name}: return a value from it")
 
 
@@ -243,7 +251,7 @@ def _sent(function: Callable[..., Any]) -> bytes:
             _, of_kind, state, *_ = made[-1].__reduce_ex__(pickle.HIGHEST_PROTOCOL)
             return _made_of, of_kind, state
 
-    return packed(function, "the analysis", Pickler)
+    return pickle_by_value(function, "the analysis", Pickler)
 
 
 def _made_of(kind: Any) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ENDINGS = (".png", ".pdf", ".svg")
+EXTENSIONS = (".png", ".pdf", ".svg")
 
 _RESOLUTION = 200  # dots per inch
 _MOST_POINTS = 4_000  # about the width of the figure in pixels
@@ -41,9 +41,9 @@ def check_figure(path: Path, force: bool = False) -> None:
     OSError
         If the file exists and `force` is false, or its directory does not exist or is not writable.
     """
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of figures: {', '.join(ENDINGS)}")
+        raise UnsupportedError(f"{path}: the name {found}; known endings of figures: {', '.join(EXTENSIONS)}")
     check_target(path, force)
 
 

@@ -25,7 +25,7 @@ from mdreel.trajectory.convert import convert
 from publishing import BOX, publish, running, said
 
 N_FRAMES = 20
-ENDINGS = [".xtc", ".trr", ".dcd", ".nc", ".h5md"]
+EXTENSIONS = [".xtc", ".trr", ".dcd", ".nc", ".h5md"]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def check_frames(path: Path, n_frames: int = N_FRAMES) -> None:
         assert list(read.steps) == [10 * frame for frame in range(n_frames)]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", EXTENSIONS)
 def test_archive_has_the_frames_and_the_bytes_of_a_conversion(staging: Staging, output: Path, ending: str) -> None:
     all_published(staging)
     h5md = mdreel.live.archive("run", output / "bits.h5md", group="bits").path
@@ -206,14 +206,14 @@ def test_simulation_that_has_failed_is_finished_on_request(staging: Staging, out
 
 def test_single_frame_is_an_archive_and_none_is_not(staging: Staging, output: Path) -> None:
     all_published(staging, end=1)
-    for ending in ENDINGS:
+    for ending in EXTENSIONS:
         archived = mdreel.live.archive("run", output / f"run{ending}", group=f"of-{ending[1:]}")
         assert mdreel.read(archived.path).n_frames == archived.n_frames == 1
     with Producer("empty", N_ATOMS):
         pass
     with pytest.raises(StreamError, match="without a new frame"):
         mdreel.live.archive("empty", output / "empty.xtc")
-    assert len(list(output.iterdir())) == len(ENDINGS)
+    assert len(list(output.iterdir())) == len(EXTENSIONS)
 
 
 def test_new_run_on_the_channel_needs_another_file(staging: Staging, output: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
-from mdreel.analysis.base.frame_columns import columns_of
+from mdreel.analysis.base.frame_columns import frame_columns
 from mdreel.analysis.base.observer import Observed, Observer, ResultsView
 from mdreel.analysis.base.one_pass import run as run_together
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -203,7 +203,7 @@ class Analysis:
             The columns that `mdreel watch` shows for an analysis on a channel. Subclasses may return other columns. If
             the first column is neither frame nor time, the table is drawn as a curve over that column.
         """
-        return columns_of(self.frames, self.times, self.results, self._units)
+        return frame_columns(self.frames, self.times, self.results, self._units)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation for each frame, which receives the atoms of the selection."""
@@ -214,7 +214,7 @@ class Analysis:
         raise NotImplementedError(f"{type(self).__name__} does not implement conclude()")
 
     @property
-    def leaves_file(self) -> bool:
+    def writes_file(self) -> bool:
         """Whether a run writes a file besides the results."""
         return False
 
@@ -258,7 +258,7 @@ class Analysis:
         """The given trajectory, or that of the Universe."""
         return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
 
-    def read_from(self, trajectory: Trajectory) -> None:
+    def set_trajectory(self, trajectory: Trajectory) -> None:
         """Set the trajectory of the next runs."""
         self._trajectory = trajectory
 
@@ -288,7 +288,7 @@ class Analysis:
         """Draw the results under a title; see `plot`."""
         raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
 
-    def take(self, outcome: Outcome, tally: Tally) -> None:
+    def accept(self, outcome: Outcome, tally: Tally) -> None:
         """Store the outcome of a run and fill in the results."""
         self._outcome = outcome
         self.conclude(tally)

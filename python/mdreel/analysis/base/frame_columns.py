@@ -12,7 +12,7 @@ MOST_COLUMNS = 16
 """Largest number of columns for one result; further columns are left out."""
 
 
-def columns_of(
+def frame_columns(
     frames: NDArray[np.int64], times: NDArray[np.float64], results: Mapping[str, Any], units: Mapping[str, str]
 ) -> list[Column]:
     """Return columns for frame, time and every result that has one entry for each frame.

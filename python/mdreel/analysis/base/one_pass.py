@@ -90,18 +90,18 @@ def run(
     started_ns = perf_counter_ns()
     if source is not None:
         for analysis in analyses:
-            analysis.read_from(source)
+            analysis.set_trajectory(source)
     leader = leader_of(analyses)
     executor = find_executor(backend, n_workers)
     budget = None if memory is None else parse_memory(memory)
 
-    leaving = [analysis for analysis in analyses if analysis.leaves_file]
+    writing = [analysis for analysis in analyses if analysis.writes_file]
     # Filled only in the computing process, which is the one that notifies observers and warns.
     observers: list[Observer] = []
     checks: list[BoundaryCheck] = []
 
     def compute() -> tuple[Outcome, Pass]:
-        for analysis in leaving:
+        for analysis in writing:
             analysis.check_output_file()
         opened = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
@@ -131,14 +131,14 @@ def run(
 
     outcome, kernel = executor.share(compute)
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
-        analysis.take(outcome, tally)
+        analysis.accept(outcome, tally)
     for observer in observers:
         observer.finish(len(outcome.rows), leader.timing)
     warn_of_damage(outcome.damage, on_error)
     for check in checks:
         check.warn()
-    if leaving:
-        executor.share(lambda: _leave_files(leaving))
+    if writing:
+        executor.share(lambda: _write_files(writing))
     return tuple(analyses)
 
 
@@ -176,7 +176,7 @@ def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
     return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))), _positions_together)
 
 
-def _leave_files(analyses: Sequence[Analysis]) -> None:
+def _write_files(analyses: Sequence[Analysis]) -> None:
     for analysis in analyses:
         analysis.write_output()
 

@@ -15,7 +15,7 @@ from mdreel.analysis.user.block_results import Aggregator, ConcatenatingAggregat
 from mdreel.analysis.user.frames_fold import FramesFold
 from mdreel.analysis.user.object_state import FrameAttribute, guard_attributes, sent
 from mdreel.analysis.user.referenced_atoms import atoms_held
-from mdreel.analysis.user.user_functions import whole_of
+from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.analysis.user.worker_task import Known
 from mdreel.errors import FunctionError
 from mdreel.execution.job import Outcome
@@ -164,7 +164,7 @@ class AnalysisBase(Analysis):
 
     def conclude(self, tally: Tally) -> None:
         """Merge the results of the blocks, then call `_conclude` of the subclass."""
-        blocks = blocks_of(whole_of(tally.own))
+        blocks = blocks_of(value_or_raise(tally.own))
         changed = frozenset().union(*(block.changed for block in blocks))
         self.results = Results()
         with guard_attributes(self, changed) if changed else nullcontext():

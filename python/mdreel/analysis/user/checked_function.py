@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.user.user_functions import FrameError, name_of, packed, said
+from mdreel.analysis.user.user_functions import FrameError, describe_error, function_name, pickle_by_value
 from mdreel.errors import FunctionError
 
 EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
@@ -48,7 +48,7 @@ class Checked:
         try:
             found = self._called(first if self.takes_blocks else first[0])
         except Exception as error:
-            raise FunctionError(f"frame 0: {said(error)}") from error
+            raise FunctionError(f"frame 0: {describe_error(error)}") from error
         if not self.takes_blocks:
             return found.shape
         if found.ndim == 0 or len(found) != 1:
@@ -62,7 +62,7 @@ class Checked:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function by value if it cannot be imported, for example from a notebook."""
-        return _unpickled, (packed(self.function, "the function"), self.takes_blocks, self.shape)
+        return _unpickled, (pickle_by_value(self.function, "the function"), self.takes_blocks, self.shape)
 
     def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
         assert self.shape is not None
@@ -71,7 +71,7 @@ class Checked:
             try:
                 found = self._called(frame)
             except Exception as error:
-                raise FrameError(i, said(error)) from error
+                raise FrameError(i, describe_error(error)) from error
             if found.shape != self.shape:
                 raise FrameError(i, f"the function returned the shape {found.shape}, for frame 0 {self.shape}")
             values[i] = found
@@ -87,8 +87,8 @@ class Checked:
                 try:
                     self._called(positions[i : i + 1])
                 except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
-                    raise FrameError(i, said(alone)) from error
-            raise FunctionError(f"{said(error)}, for all frames of the batch together") from error
+                    raise FrameError(i, describe_error(alone)) from error
+            raise FunctionError(f"{describe_error(error)}, for all frames of the batch together") from error
         if values.shape != expected:
             raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
         return values
@@ -108,16 +108,16 @@ def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
     """
     if found is None:
         raise FunctionError(
-            f"{name_of(function)} returned nothing (None): {EXPECTED}. A function that only has side effects, such as "
-            'writing a file, takes reduce="discard"'
+            f"{function_name(function)} returned nothing (None): {EXPECTED}. A function that only has side effects, "
+            'such as writing a file, takes reduce="discard"'
         )
     array = np.asarray(found)
     if array.dtype.kind not in "fiub" or isinstance(found, np.ma.MaskedArray):
         kind = type(found).__name__
         what = kind if array.ndim == 0 else f"{kind}, {array.dtype} in shape {array.shape}"
-        raise FunctionError(f"{name_of(function)} returned {what}: {EXPECTED}")
+        raise FunctionError(f"{function_name(function)} returned {what}: {EXPECTED}")
     if not array.size:
-        raise FunctionError(f"{name_of(function)} returned an empty array, shape {array.shape}: {EXPECTED}")
+        raise FunctionError(f"{function_name(function)} returned an empty array, shape {array.shape}: {EXPECTED}")
     return array.astype(np.float64, copy=False)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mdreel.analysis.user.block_results import Block, FinishableBlock, blocks_of
 from mdreel.analysis.user.object_state import Fingerprints, received
-from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, packed, said
+from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error, pickle_by_value
 from mdreel.analysis.user.worker_task import Start, Task
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class _Worker:
                 analysis.look(n_done + i, ts)
                 self._check()
             except Exception as error:
-                raise FrameError(i, said(error)) from error
+                raise FrameError(i, describe_error(error)) from error
 
     def changed(self, analysis: OwnAnalysis) -> frozenset[str]:
         """Return the attributes that a copy of the analysis has set; restore state that it shares with later copies."""
@@ -134,7 +134,7 @@ class FramesFold(Fold):
     def of(cls, analysis: bytes, universe: Universe, atoms: NDArray[np.uint32], known: Known, by_batch: bool) -> Self:
         """Return the fold that calls a pickled analysis on copies of a Universe."""
         # MDAnalysis has no public name for the topology of a Universe.
-        topology = packed(universe._topology, "the topology")  # noqa: SLF001
+        topology = pickle_by_value(universe._topology, "the topology")  # noqa: SLF001
         return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch))
 
     def digested(self) -> object:
@@ -161,7 +161,7 @@ class FramesFold(Fold):
         try:
             return _UnfinishedBlock(worker, worker.begun(n_frames), 0)
         except Exception as error:
-            raise FrameError(0, f"_prepare: {said(error)}") from error
+            raise FrameError(0, f"_prepare: {describe_error(error)}") from error
 
     def _worker(self) -> _Worker:
         """Return the worker of this thread."""

@@ -21,7 +21,7 @@ from mdreel.analysis.user.reducers import (
     ReducerName,
     edges_of,
 )
-from mdreel.analysis.user.user_functions import Fold, name_of, whole_of
+from mdreel.analysis.user.user_functions import Fold, function_name, value_or_raise
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
@@ -109,14 +109,14 @@ class FunctionAnalysis(Analysis):
         if reduce is None:
             self.results.timeseries = tally.values.reshape(-1, *given.shape)
         elif isinstance(reduce, Reducer):
-            value = whole_of(tally.own)
+            value = value_or_raise(tally.own)
             self.results.value = value if reduce.finish is None else self._finished(reduce.finish, value)
         elif reduce == "discard":
-            whole_of(tally.own)  # only to raise an error of a worker
+            value_or_raise(tally.own)  # only to raise an error of a worker
         elif reduce == "histogram":
-            self.results.histogram, self.results.edges = whole_of(tally.own), self._edges
+            self.results.histogram, self.results.edges = value_or_raise(tally.own), self._edges
         elif reduce in ("max", "min"):
-            self.results[reduce] = whole_of(tally.own).reshape(given.checked.shape)[()]
+            self.results[reduce] = value_or_raise(tally.own).reshape(given.checked.shape)[()]
         elif isinstance(given, Deviations):
             mean, variance = given.moments(tally.sums, tally.n_frames)
             self.results.mean = mean[()]
@@ -130,7 +130,8 @@ class FunctionAnalysis(Analysis):
         found = finish(value)
         if found is None:
             raise FunctionError(
-                f"{name_of(finish)}, the finish function of the reducer, returned nothing (None): expected the result"
+                f"{function_name(finish)}, the finish function of the reducer, returned nothing (None): "
+                "expected the result"
             )
         return found
 

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mdreel.analysis.user.user_functions import packed
+from mdreel.analysis.user.user_functions import pickle_by_value
 from mdreel.errors import FunctionError
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic)
@@ -67,7 +67,7 @@ def _fingerprint(value: Any) -> Any:
     if isinstance(value, _UNCHANGING):
         return id(value)
     try:
-        return crc32(packed(value, "a value", _without_universes()))
+        return crc32(pickle_by_value(value, "a value", _without_universes()))
     except Exception:  # noqa: BLE001 (an open file, a lock)
         return id(value)
 
@@ -92,7 +92,7 @@ def sent(value: Any, name: str, universe: Any) -> bytes:
         def persistent_id(self, one: object) -> str | None:
             return "the Universe" if one is universe else None
 
-    return packed(value, name, Pickler)
+    return pickle_by_value(value, name, Pickler)
 
 
 def received(content: bytes, universe: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.user.checked_function import Checked
-from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, name_of, packed, said
+from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error, function_name, pickle_by_value
 from mdreel.errors import FunctionError, MismatchError
 
 ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram", "discard"]
@@ -83,7 +83,7 @@ class ReducerFold(Fold):
             try:
                 found = self.function(positions)
                 if found is None:
-                    raise FunctionError(f"{name_of(self.function)} returned nothing (None): {_EXPECTED}")
+                    raise FunctionError(f"{function_name(self.function)} returned nothing (None): {_EXPECTED}")
                 value = found if value is None else self._merged(value, found)
             except Exception as error:
                 raise self._located(place, batch, error) from error
@@ -97,24 +97,24 @@ class ReducerFold(Fold):
         found = self.reducer.merge(value, following)
         if found is None:
             raise FunctionError(
-                f"{name_of(self.reducer.merge)}, the merge function of the reducer, returned nothing (None): expected "
-                "the merged value. If the function modifies its first argument, it must return it"
+                f"{function_name(self.reducer.merge)}, the merge function of the reducer, returned nothing (None): "
+                "expected the merged value. If the function modifies its first argument, it must return it"
             )
         return found
 
     def _located(self, place: int, batch: Batch, error: Exception) -> Exception:
         """Return the error with the frame at which the function fails, if one frame alone makes it fail."""
         if not self.takes_blocks:
-            return FrameError(place, said(error))
+            return FrameError(place, describe_error(error))
         for i in range(len(batch.frames)):
             try:
                 self.function(batch.positions[i : i + 1])
             except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
-                return FrameError(i, said(alone))
-        return FunctionError(f"{said(error)}, for all frames of the batch together")
+                return FrameError(i, describe_error(alone))
+        return FunctionError(f"{describe_error(error)}, for all frames of the batch together")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        content = packed((self.function, self.reducer.merge, self.reducer.finish), "the function")
+        content = pickle_by_value((self.function, self.reducer.merge, self.reducer.finish), "the function")
         return _reducer_fold, (content, self.takes_blocks)
 
 
@@ -146,7 +146,8 @@ class DiscardFold(Fold):
                 self.function(positions)
             except Exception as error:
                 # Finding the failing frame would repeat the side effects of the function.
-                raise (FunctionError(said(error)) if self.takes_blocks else FrameError(place, said(error))) from error
+                message = describe_error(error)
+                raise (FunctionError(message) if self.takes_blocks else FrameError(place, message)) from error
         return (value or 0) + len(batch.frames)
 
     def merged(self, value: int, following: int) -> int:
@@ -154,7 +155,7 @@ class DiscardFold(Fold):
         return value + following
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _discard_fold, (packed(self.function, "the function"), self.takes_blocks)
+        return _discard_fold, (pickle_by_value(self.function, "the function"), self.takes_blocks)
 
 
 def _discard_fold(content: bytes, takes_blocks: bool) -> DiscardFold:

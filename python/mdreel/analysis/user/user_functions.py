@@ -33,7 +33,7 @@ class FrameError(Exception):
         self.place = place
 
 
-def packed(what: Any, name: str, pickler: Any = None) -> bytes:
+def pickle_by_value(what: Any, name: str, pickler: Any = None) -> bytes:
     """Return a user object as bytes, by value if it cannot be imported, for example from a notebook.
 
     Parameters
@@ -61,7 +61,7 @@ def packed(what: Any, name: str, pickler: Any = None) -> bytes:
     return file.getvalue()
 
 
-def said(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return one line with the type, message and location of an error of user code."""
     text = " ".join(str(error).split())
     if isinstance(error, FunctionError):
@@ -135,7 +135,7 @@ class Fold:
 
     def pack(self, value: Any) -> bytes:
         """Return a value as bytes."""
-        found = _caught("sending a value", lambda: packed(value, "a value"))
+        found = _caught("sending a value", lambda: pickle_by_value(value, "a value"))
         return pickle.dumps(found) if isinstance(found, Failed) else bytes(found)
 
     def unpack(self, content: bytes) -> Any:
@@ -143,12 +143,12 @@ class Fold:
         return _caught("receiving a value", lambda: pickle.loads(content))  # noqa: S301 (from our own processes)
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     """Return the name of a user function for error messages."""
     return f"the function {getattr(function, '__name__', type(function).__name__)}()"
 
 
-def whole_of(value: Any) -> Any:
+def value_or_raise(value: Any) -> Any:
     """Return the value of all frames.
 
     Raises
@@ -169,4 +169,4 @@ def _caught(doing: str, compute: Callable[[], T]) -> T | Failed:
         interrupt_main()  # the main thread raises it again
         return Failed(f"{doing} was interrupted")
     except Exception as error:  # noqa: BLE001 (whatever a user's code raises)
-        return Failed(f"{doing}: {said(error)}")
+        return Failed(f"{doing}: {describe_error(error)}")

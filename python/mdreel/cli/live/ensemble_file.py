@@ -120,7 +120,7 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
         # Not for what comes of it: what is wrong with an analysis is wrong for each replica.
         positions = np.zeros((1, len(universe.atoms), 3), np.float32)
         for analysis in prepare(Source.memory(positions, np.zeros(1))):
-            if analysis.leaves_file:
+            if analysis.writes_file:
                 message = f"{type(analysis).__name__} writes a file at its end: not of a running simulation"
                 raise CommandError(f"{task.path}: {message}", ExitCode.INPUT)
     wanted = [

@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdreel.cli.trajectory.written_files import ENDINGS
+from mdreel.cli.trajectory.written_files import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ def _folder_for(trajectory: Path) -> Path:
 
 def _ending(advice: "Advice", trajectory: Path) -> str:
     """The ending of segments: that of the trajectory where it can be written."""
-    if trajectory.suffix.lower() in ENDINGS:
+    if trajectory.suffix.lower() in EXTENSIONS:
         return trajectory.suffix
     return _ENDINGS.get(advice.sample.format, ".dcd")
 

@@ -28,7 +28,7 @@ def split(
             group=shared.OUTPUT,
             help=(
                 "What the files are called: part.xtc stands for part-1.xtc, part-2.xtc, ...; "
-                f"{' '.join(written_files.ENDINGS)}"
+                f"{' '.join(written_files.EXTENSIONS)}"
             ),
         ),
     ],

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from mdreel.trajectory.write_report import Written
 
 # Endings of files that can be written. Help does not load the core, which defines them; a test compares.
-ENDINGS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
+EXTENSIONS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
 
 Output = Annotated[
     Path,
-    Option(*("-o", "--output"), metavar="FILE", group=shared.OUTPUT, help=f"Trajectory to write: {' '.join(ENDINGS)}"),
+    Option(
+        *("-o", "--output"), metavar="FILE", group=shared.OUTPUT, help=f"Trajectory to write: {' '.join(EXTENSIONS)}"
+    ),
 ]
 Precision = Annotated[
     float | None,

@@ -334,7 +334,7 @@ def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> flo
         # From few frames some have no results, or none that numpy likes.
         with suppress(MdreelError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            another.take(outcome, tally)
+            another.accept(outcome, tally)
     return perf_counter() - begun
 
 

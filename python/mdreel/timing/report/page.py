@@ -19,7 +19,7 @@ from mdreel.timing.report.throughput import against_limits, throughput
 if TYPE_CHECKING:
     from mdreel.timing.record import Record
 
-ENDINGS = (".html", ".htm")
+EXTENSIONS = (".html", ".htm")
 
 # Whatever a run may be called, nothing in the page can ask for anything outside of it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -42,9 +42,9 @@ def check_report(path: Path, force: bool = False) -> None:
     OSError
         If the file exists (and `force` is false), or its directory does not or cannot be written to.
     """
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of reports: {', '.join(ENDINGS)}")
+        raise UnsupportedError(f"{path}: the name {found}; known endings of reports: {', '.join(EXTENSIONS)}")
     check_target(path, force)
 
 
