@@ -193,7 +193,7 @@ def test_source_that_is_corrupt_leaves_nothing(tmp_path: Path, n_workers: int) -
 @pytest.mark.parametrize(
     ("error", "message", "arguments"),
     [
-        (UnsupportedError, r"a\.xtc: a trajectory is repacked to H5MD", {"output": "a.xtc"}),
+        (UnsupportedError, r"a\.xtc: repack writes H5MD", {"output": "a.xtc"}),
         (UnsupportedError, r"one of \.xtc, \.dcd, \.trr, \.nc, \.h5md, \.h5$", {"output": "a.pdb"}),
         (MismatchError, "not both", {"access": "frames", "chunk": (1, 1)}),
         (MismatchError, "one of frames, atoms, both", {"access": "time"}),

@@ -92,8 +92,8 @@ def test_files_of_several_formats_are_joined(tmp_path: Path, adk_xtc: Path, adk_
 @pytest.mark.parametrize(
     ("error", "message", "arguments"),
     [
-        (MismatchError, "either the number of parts", {}),
-        (MismatchError, "either the number of parts", {"n_parts": 2, "frames_per_part": 2}),
+        (MismatchError, "either n_parts or frames_per_part", {}),
+        (MismatchError, "either n_parts or frames_per_part", {"n_parts": 2, "frames_per_part": 2}),
         (MismatchError, "at least 1", {"n_parts": 0}),
         (MismatchError, "at least 1", {"frames_per_part": 0}),
         (FrameIndexError, "98 frames cannot be split into 99 parts", {"n_parts": 99}),

@@ -1,4 +1,4 @@
-"""Check of every frame of a file."""
+"""Check of all frames of a file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ _NOTES = ("interval",)
 
 @dataclass(frozen=True)
 class Defect:
-    """Something that is wrong with a file, or worth a note.
+    """A defect of a file, or a note about it.
 
     Attributes
     ----------
     kind : str
-        ``file`` (it cannot be opened), ``damaged frame``, ``torn end``, ``trailing bytes``, ``frame count``, ``atoms``,
-        ``not finite``, ``cell``, ``no cell``, ``time``, ``interval``.
+        ``file`` (the file cannot be opened), ``damaged frame``, ``torn end``, ``trailing bytes``, ``frame count``,
+        ``atoms``, ``not finite``, ``cell``, ``no cell``, ``time``, ``interval``.
     frame : int or None
-        The frame, if it is about one.
+        The frame, if the defect concerns a single frame.
     byte : int or None
-        Where the damage is, or where the frame begins, if that is known.
+        Position of the damage, or of the frame, if it is known.
     message : str
-        What was expected and what was found.
+        Expected and found values.
     """
 
     kind: str
@@ -44,26 +44,26 @@ class Defect:
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found.
+    """Result of a check.
 
     Attributes
     ----------
     path : str
         The file.
     format : str or None
-        Its format; None where it could not be opened.
+        Format of the file; None if the file could not be opened.
     n_atoms : int
-        Atoms in each frame.
+        Number of atoms.
     n_frames : int
-        Frames that could be read.
+        Number of readable frames.
     n_bytes : int
-        Size of the frames in the file.
+        Size of the frames in the file, bytes.
     defects : tuple of Defect
-        All that is wrong, in the order of frames.
+        All defects, in the order of frames.
     notes : tuple of Defect
-        What is unusual: intervals of time that differ from the others.
+        Unusual properties: time intervals that differ from the others.
     timing : Timing or None
-        Where the time went; None where the file could not be opened.
+        Timing; None if the file could not be opened.
     """
 
     path: str
@@ -77,7 +77,7 @@ class Report:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether the file has no defects."""
         return not self.defects
 
 
@@ -88,38 +88,38 @@ def check(
     n_workers: int | None = None,
     progress: bool = False,
 ) -> Report:
-    """Read all of a trajectory, and report all that is wrong with it.
+    """Decode all of a trajectory and report all defects.
 
     Parameters
     ----------
     path : path, URL or RemoteFile
         The file.
     n_atoms : int, optional
-        The number of atoms that it should have, as of a topology.
+        Expected number of atoms, for example that of a topology.
     n_workers : int, optional
-        Threads that read; by default one for each processor.
+        Number of threads; by default one for each processor.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress, on a terminal or in a notebook.
 
     Returns
     -------
     Report
-        What was found. A file that is not what its format says is a report, not an error.
+        Result of the check. A damaged file gives a report, not an error.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or read: storage that fails is not a defect of the file.
+        If the file cannot be opened or read. Failing storage is not a defect of the file.
     UnsupportedError
-        If the file is valid, but not supported.
+        If the file is valid but not supported.
 
     Notes
     -----
-    Every atom of every frame is decoded: positions, velocities and forces. What formats say twice is compared: headers,
-    record markers, lengths, checksums; of XTC frames also the number of compressed bytes, the extremes of each axis,
-    and the bytes that the coordinates have when they are packed again. Damage that changes none of these passes:
-    ``docs/damage.md`` lists it for each format. Costs as much as reading all atoms, of XTC also as much as writing
-    them; memory grows by 16 bytes a frame.
+    The check decodes positions, velocities and forces of all atoms in all frames, and compares redundant information of
+    the format: headers, record markers, lengths and checksums. For XTC, it also compares the number of compressed
+    bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. ``docs/damage.md``
+    lists the damage that no check can detect. A check takes as long as reading all atoms, and for XTC, as writing them
+    as well. Memory grows by 16 bytes for each frame.
     """
     name = path.url if isinstance(path, RemoteFile) else fspath(path)
     try:
@@ -155,7 +155,7 @@ def _of_damage(damage: DamagedFrame) -> Defect:
 
 
 def _of_whole(source: Source, n_frames: int, n_atoms: int | None) -> Iterator[Defect]:
-    """Compare what the file says of itself with what it is."""
+    """Compare the header of the file with its content."""
     if n_atoms not in (None, source.n_atoms):
         yield Defect("atoms", None, None, f"expected {n_atoms} atoms as in the topology, got {source.n_atoms}")
     facts: dict[str, Any] = source.describe()[0]
@@ -165,5 +165,5 @@ def _of_whole(source: Source, n_frames: int, n_atoms: int | None) -> Iterator[De
     uncounted = facts.get("uncounted bytes", 0)
     if uncounted and counted == n_frames:
         byte = facts["size"] - uncounted
-        message = f"{uncounted} bytes stand behind the last frame that the header counts"
+        message = f"{uncounted} bytes follow the last frame that the header counts"
         yield Defect("trailing bytes", None, byte, message)

@@ -26,30 +26,30 @@ def concat(
     Parameters
     ----------
     paths : sequence of paths
-        The files, in their order; they must have the same atoms.
+        The files in their order, which must have the same atoms.
     output : path
-        The file. It appears when it is whole.
+        The file, which appears when it is complete.
     overlaps : {"keep", "drop"}
-        What is done where the times of files overlap: all frames are kept, or each file ends where the next one begins.
+        Handling of overlapping times: keep all frames, or end each file where the next file begins.
     atoms, precision, n_workers, progress, force, on_error
-        As of `convert`.
+        See `convert`.
 
     Returns
     -------
     Written
-        The file, and where the time went.
+        The file and the timing.
 
     Raises
     ------
     MismatchError
-        If files have different numbers of atoms, and as `convert`.
+        If files have different numbers of atoms; see also `convert`.
     UnsupportedError, FormatError, FrameIndexError, SelectionError, OSError
-        As `convert`.
+        See `convert`.
 
     Notes
     -----
-    All atoms of XTC files are copied to an XTC file as bytes, without loss; so are those of TRR files to TRR. With
-    ``on_error="stop"`` nothing is taken from files behind one that is torn.
+    XTC files with all atoms are copied to XTC as bytes, without loss, and TRR files to TRR. With ``on_error="stop"``,
+    the output ends at the first incomplete file.
     """
     source = read(paths, overlaps=overlaps)
     return convert(

@@ -37,60 +37,59 @@ def convert(
     force: bool = False,
     on_error: str = "raise",
 ) -> Written:
-    """Write a trajectory to a file; its ending is its format.
+    """Write a trajectory to a file, whose extension selects the format.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        What to write; several files one after another.
+        The trajectory; several files are written one after another.
     output : path
-        The file. It appears when it is whole.
+        The file, which appears when it is complete.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Which atoms, by default all. They are written in the order of the trajectory, each once.
+        Atoms to write, by default all; each is written once, in the order of the trajectory.
     start, stop, step : int, optional
-        Which frames, as of a Python slice.
+        Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
-        Which frames, in which order; instead of `start`, `stop` and `step`.
+        Frame numbers in any order, instead of `start`, `stop` and `step`.
     precision : float, optional
-        For XTC: integers per nm. By default the precision of the trajectory, or 1000 if it has none.
+        Precision of XTC, integers per nm; by default that of the trajectory, or 1000 if it has none.
     n_workers : int, optional
-        Threads that encode; by default one for each processor. The file has the same bytes for any number.
+        Number of threads; by default one for each processor. The bytes of the file do not depend on it.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether an existing file may be replaced. It stays until the new one is whole.
+        Whether an existing file may be replaced, which happens when the new file is complete.
     on_error : {"raise", "stop", "skip"}
-        What is done where a frame is damaged: it is an error, the file ends before it, or it is left out. What is left
-        out is in `Written.damage`, and warned of.
+        Handling of a damaged frame: raise an error, end the file before it, or leave it out. A warning reports frames
+        that were left out, and `Written.damage` lists them.
 
     Returns
     -------
     Written
-        The file, and where the time went.
+        The file and the timing.
 
     Raises
     ------
     UnsupportedError
-        If no format has the ending of `output`, or it is one of H5MD's and h5py is not installed; if the trajectory
-        grows.
+        If the extension of `output` is unknown, or H5MD is requested without h5py, or the trajectory grows.
     FormatError
-        If the trajectory is not what its format says; whatever `on_error`, if no frame of it can be read.
+        If the trajectory is damaged. Regardless of `on_error`, if no frame can be read.
     FrameIndexError
-        If a frame does not exist, or none is left.
+        If a frame does not exist, or no frame is left.
     MismatchError
-        If a coordinate is no number, or beyond the format's range; if atoms, frames or the precision do not fit.
+        If a coordinate is not finite or exceeds the range of the format, or atoms, frames or precision do not fit.
     SelectionError
-        If the atoms are not a selection.
+        If there are no atoms, or `atoms` is not a selection.
     OSError
-        If the file exists and is not to be replaced, or cannot be written: nothing is left behind then.
+        If the file exists and may not be replaced, or cannot be written. No partial file remains.
 
     Notes
     -----
-    Coordinates are float32 in Å; what a format cannot hold is left out, but for times that are not a constant interval
-    apart in a format that has one interval for all frames: these are warned of. All atoms of consecutive frames of XTC
-    files are copied to an XTC file as bytes, without loss; where `on_error` is not ``"raise"``, every frame is decoded
-    as well, to see whether it is whole. H5MD files are stored in chunks of whole frames; `repack` makes other ones.
-    Memory does not grow with the length of the trajectory.
+    Coordinates are float32 in Å. Quantities that the format cannot store are left out. A warning is issued if times
+    have no constant interval and the format stores a single one. Consecutive frames of XTC files with all atoms are
+    copied to XTC as bytes, without loss; unless `on_error` is ``"raise"``, every frame is also decoded to check it.
+    H5MD files are stored in chunks of whole frames; `repack` creates other chunks. Memory does not grow with the number
+    of frames.
     """
     path = check_trajectory(output, precision, force)
     source = (trajectory if isinstance(trajectory, Source) else read(trajectory)).with_on_error(on_error)
@@ -98,7 +97,7 @@ def convert(
     selected = frames_of(source, start, stop, step, frames)
     if on_error == "raise":
         warn_of_times(path, source, source.times()[selected.numbers()])
-    # Frames that need the one before are read by one worker.
+    # One worker reads frames that depend on the previous frame.
     n_threads = 1 if any(one.needs_order for one in source.transformations) else Threads(n_workers).n_workers
     if find_format(path).name == H5MD:
         if on_error != "raise":

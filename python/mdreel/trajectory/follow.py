@@ -18,56 +18,56 @@ def follow(
     index: str = "cache",
     notify: bool = True,
 ) -> Source:
-    """Follow an XTC, TRR or DCD file that grows, to an end that is said.
+    """Open an XTC, TRR or DCD file that is still being written, and wait for its frames.
 
-    At least one of `n_frames`, `idle`, `stop_file` and `process` must be given.
+    At least one of `n_frames`, `idle`, `stop_file` and `process` must tell when the file has ended.
 
     Parameters
     ----------
     path : path
-        The file, which need not be there yet.
+        The file, which may not exist yet.
     n_frames : int, optional
-        The file ends with so many frames. Where it is given, each other condition that is met earlier is an error.
+        Final number of frames. If it is given, it is an error if another condition is met earlier.
     idle : float, optional
-        The file has ended when nothing was added for so many s.
+        The file has ended when it has not grown for this time, s.
     stop_file : path, optional
-        The file has ended when there is a file of this name.
+        The file has ended when this other file exists.
     process : int, optional
-        The file has ended when the process of this number has.
+        The file has ended when the process with this id has ended.
     timeout : float, optional
-        How many s to wait for the first frame; by default as long as it takes.
+        Longest wait for the first frame, s; by default unlimited.
     format : str, optional
-        XTC, TRR or DCD; by default the content decides.
+        XTC, TRR or DCD; by default, the content decides.
     index : {"cache", "beside", "none"}
-        Where an index of the frames of an XTC or TRR file is kept, as of `read`.
+        Location of the frame index; see `read`.
     notify : bool
-        Whether the system is asked to tell of growth where the file system is local. Otherwise, and on network file
-        systems, the file is looked at every 10 ms to 1 s, more seldom the longer nothing comes.
+        Whether to use inotify on local file systems. Otherwise, and on network file systems, mdreel checks the file
+        every 10 ms to 1 s, less often the longer it has not grown.
 
     Returns
     -------
     Source
-        The trajectory; its first frame is there. `n_frames` and `times` of it are those found so far.
+        The trajectory, which has at least one frame. Its `n_frames` and `times` cover the frames so far.
 
     Raises
     ------
     MismatchError
-        If no end is given, or a number makes no sense.
+        If no condition for the end is given, or a number is invalid.
     FileNotFoundError
-        If the end came before the file.
+        If the end was reached before the file existed.
     FormatError
-        If the end came before the first frame was whole, or the file is no trajectory.
+        If the end was reached before the first frame was complete, or the file is not a trajectory.
     StreamTimeoutError
-        If no frame came in time.
+        If no frame arrived within `timeout`.
     UnsupportedError
-        If files of its format cannot be followed.
+        If files of this format cannot be followed.
 
     Notes
     -----
-    Frames are handed out when they are whole, each once, in order. An analysis over the source waits for frames, and
-    ends with the file. It raises `FormatError` if the last frame is torn when the end has come, if the file is cut, or
-    if something in it is no frame; `StreamError` if the file is removed or replaced, or has ended before it had
-    `n_frames`. Whatever needs the number of frames (`frames=`, negative limits, conversions) is an `UnsupportedError`.
+    An analysis over the source waits for frames, reads each complete frame once, in order, and ends with the file. It
+    raises `FormatError` if the last frame is incomplete at the end, or the file is truncated or damaged, and
+    `StreamError` if the file is removed or replaced, or ends before it has `n_frames`. Operations that need the final
+    number of frames (`frames=`, negative limits, conversions) raise `UnsupportedError`.
 
     Examples
     --------
@@ -89,5 +89,5 @@ def follow(
 
 
 def _follow_again(path: str, settings: dict[str, Any]) -> Source:
-    """Follow what was pickled."""
+    """Follow a pickled trajectory."""
     return follow(path, **settings)

@@ -33,13 +33,13 @@ def open_h5md(
     path : str
         Its path.
     group : str, optional
-        The group of particles; may be left out where there is one.
+        Particle group; by default the only one.
     access : str
-        The core's way to the bytes.
+        Access to the bytes; see `read`.
     recipe : tuple
-        Function and arguments that open it once more.
+        Function and arguments that open the file again.
     open_files : OpenFiles
-        Files of which only some are to be open at a time, with this one among them.
+        Limit of open files, which includes this one.
 
     Returns
     -------
@@ -49,14 +49,14 @@ def open_h5md(
     Raises
     ------
     FormatError
-        If it is not what H5MD says.
+        If the file violates H5MD.
     UnsupportedError
-        If there are several groups and none was named; if units are missing or unknown; if the core cannot read how
-        it is stored.
+        If there are several groups and `group` is not given; if units are missing or unknown; if the storage layout is
+        not supported.
 
     Notes
     -----
-    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Times and steps are read now, all else later.
+    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Only times and steps are read here.
     """
     name = _group_name(file, path, group)
     particles = file["particles"][name]
@@ -93,7 +93,7 @@ def open_h5md(
 
 
 def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Dataset, float]":
-    """Find the positions of a group of particles in a file that `open_h5md` has understood.
+    """Return the dataset of positions of a particle group in a file that `open_h5md` can read.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Datase
     Raises
     ------
     UnsupportedError
-        If there are none.
+        If there are no positions.
     """
     particles = file["particles"][group]
     if "position" not in particles:
@@ -140,7 +140,7 @@ def _version(file: "h5py.File") -> str | None:
 
 
 def _value(element: Any, path: str) -> "h5py.Dataset":
-    """The dataset of a time-dependent element."""
+    """Return the dataset of a time-dependent element."""
     if not hasattr(element, "keys"):
         raise UnsupportedError(f"{path}: {element.name} does not depend on time: there are no frames to read")
     if "value" not in element or not hasattr(element["value"], "shape"):
@@ -152,7 +152,7 @@ def _value(element: Any, path: str) -> "h5py.Dataset":
 
 
 def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset | None" = None) -> float:
-    """The factor from a dataset's unit to ours."""
+    """Return the conversion factor from the unit of a dataset to that of mdreel."""
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
         raise UnsupportedError(f"{path}: {dataset.name} has no attribute unit: what its numbers mean cannot be known")
@@ -160,7 +160,7 @@ def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset 
 
 
 def _axis(dataset: "h5py.Dataset", n_frames: int, path: str) -> NDArray[Any]:
-    """Numbers of frames: each stored, or one increment and where it starts. Shape (n_frames,)."""
+    """Return steps or times, shape (n_frames,), stored for each frame or as an increment and an offset."""
     if dataset.shape == ():
         offset = dataset.attrs.get("offset", 0)
         return np.asarray(offset + np.arange(n_frames) * dataset[()])
@@ -171,13 +171,13 @@ def _axis(dataset: "h5py.Dataset", n_frames: int, path: str) -> NDArray[Any]:
 
 
 def _steps(element: "h5py.Group", n_frames: int, path: str) -> NDArray[np.int64]:
-    """Integration steps, shape (n_frames,)."""
+    """Return the integration steps, shape (n_frames,)."""
     steps = _axis(element["step"], n_frames, path) if "step" in element else np.arange(n_frames)
     return steps.astype(np.int64)
 
 
 def _times(particles: "h5py.Group", here: list[str], n_frames: int, path: str) -> tuple[NDArray[np.float64], bool]:
-    """Times in ps, shape (n_frames,), of the first element that has them."""
+    """Return the times in ps, shape (n_frames,), of the first element that has times."""
     for element in here:
         if "time" in particles[element]:
             dataset = particles[element]["time"]
@@ -189,7 +189,7 @@ def _times(particles: "h5py.Group", here: list[str], n_frames: int, path: str) -
 
 
 def _frames(element: "h5py.Group", steps: NDArray[np.int64], path: str) -> NDArray[np.int64] | None:
-    """Which frame of an element has each step of the trajectory; None if the same."""
+    """Return the frame of an element for each step of the trajectory; None if they are equal."""
     n_frames = int(_value(element, path).shape[0])
     own = _steps(element, n_frames, path)
     if np.array_equal(own, steps):
@@ -203,7 +203,7 @@ def _frames(element: "h5py.Group", steps: NDArray[np.int64], path: str) -> NDArr
 
 
 def _cells(particles: "h5py.Group", here: list[str], steps: NDArray[np.int64], path: str) -> Cells:
-    """Where the edges of the box are."""
+    """Return the edges of the box: fixed, or as datasets."""
     if "box" not in particles:
         return None
     box = particles["box"]

@@ -16,7 +16,7 @@ Facts = dict[str, Any]
 
 
 def info(trajectory: Stored) -> Facts:
-    """Find out what is in a trajectory.
+    """Return a summary of a trajectory.
 
     Parameters
     ----------
@@ -26,21 +26,20 @@ def info(trajectory: Stored) -> Facts:
     Returns
     -------
     dict
-        ``n_atoms``, ``n_frames``; ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``,
-        ``usual_interval_ps``, ``longest_interval_ps``; frames after ``gaps`` in time, ``repeated_times`` and
-        ``backward_times``, each as a list of frame numbers; ``first_box`` (lengths in Å, angles in degrees);
-        ``size_bytes``, ``bytes_per_frame``; ``torn_end``, what is wrong with a frame that is not whole at the end;
-        ``files``, with what only the format of each has, its ``file system`` and, on Lustre, its ``stripes``. None
-        stands for what there is not.
+        ``n_atoms``, ``n_frames``; ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps``,
+        ``longest_interval_ps``; frames after ``gaps`` in time, ``repeated_times`` and ``backward_times``, each as a
+        list of frame numbers; ``first_box`` (lengths in Å, angles in degrees); ``size_bytes``, ``bytes_per_frame``;
+        ``torn_end``, a message about an incomplete frame at the end; ``files``, with properties of the format of each
+        file, its ``file system`` and, on Lustre, its ``stripes``. Missing values are None.
 
     Raises
     ------
     FormatError, OSError
-        If it cannot be read.
+        If the trajectory cannot be read.
 
     Notes
     -----
-    Frames are located, which reads their headers if nobody has before; of the coordinates nothing is read.
+    The frame index is made if there is none, which reads the header of each frame. Coordinates are not read.
     """
     source = trajectory if isinstance(trajectory, Source) else read(trajectory)
     times = source.times()
@@ -66,7 +65,7 @@ def info(trajectory: Stored) -> Facts:
 
 
 def _file(facts: Facts) -> Facts:
-    """Add where a file lies."""
+    """Add the file system and the stripes of a file."""
     path = Path(str(facts["path"])) if "path" in facts else None
     if path is None or not path.is_file():
         return facts
@@ -77,7 +76,7 @@ def _file(facts: Facts) -> Facts:
 
 
 def _torn_end(source: Source) -> str | None:
-    """What is wrong with a frame behind the last whole one, if there is such a frame."""
+    """Return a message about an incomplete frame at the end, if there is one."""
     try:
         source.check_end()
     except FormatError as error:
@@ -86,6 +85,6 @@ def _torn_end(source: Source) -> str | None:
 
 
 def _box(source: Source) -> list[float] | None:
-    """Lengths (Å) and angles (degrees) of the first frame's cell."""
+    """Return the lengths (Å) and angles (degrees) of the cell of the first frame."""
     first = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
     return [float(value) for value in first.dimensions[0]] if first.has_cell[0] else None

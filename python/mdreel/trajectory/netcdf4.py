@@ -23,12 +23,12 @@ VARIABLES = {
 
 
 def is_amber(file: "h5py.File") -> bool:
-    """Say whether a file keeps AMBER's convention.
+    """Return whether a file follows the AMBER convention.
 
     Parameters
     ----------
     file : h5py.File
-        A file of HDF5.
+        An HDF5 file.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def is_amber(file: "h5py.File") -> bool:
 def open_netcdf4(
     file: "h5py.File", path: str, *, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
 ) -> Source:
-    """Open a trajectory of AMBER's convention.
+    """Open a trajectory in the AMBER convention.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def open_netcdf4(
     path : str
         Its path.
     access : str
-        The core's way to the bytes.
+        Access to the bytes; see `read`.
     recipe : tuple
-        Function and arguments that open it once more.
+        Function and arguments that open the file again.
     open_files : OpenFiles
-        Files of which only some are to be open at a time, with this one among them.
+        Limit of open files, which includes this one.
 
     Returns
     -------
@@ -64,13 +64,13 @@ def open_netcdf4(
     Raises
     ------
     FormatError
-        If it is not what the convention says.
+        If the file violates the convention.
     UnsupportedError
-        If a unit is another than the convention's, or the core cannot read how it is stored.
+        If a unit differs from the convention, or the storage layout is not supported.
 
     Notes
     -----
-    Times are read now, all else later.
+    Only times are read here.
     """
     here = [name for name in VARIABLES if name in file]
     if not here:

@@ -8,7 +8,7 @@ from mdreel.trajectory.read import Stored
 
 @runtime_checkable
 class Opener(Protocol):
-    """What says how a trajectory is opened, as a channel does."""
+    """Object that opens a trajectory, such as a channel."""
 
     def source(self) -> Source:
         """Open the trajectory."""

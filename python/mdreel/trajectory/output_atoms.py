@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Atoms: TypeAlias = Union["AtomGroup", Sequence[int], NDArray[np.integer]]
-"""A group of MDAnalysis, or indices."""
+"""Atoms as an AtomGroup of MDAnalysis, or as indices."""
 
 
 def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
-    """Return the indices of the atoms to be written.
+    """Return the indices of the atoms to write.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Which atoms; None for all. Indices must ascend; of a group the order and repetitions do not count.
+        The atoms; None for all. Indices must ascend. The order and repetitions of a group are ignored.
 
     Returns
     -------
     ndarray, shape (n_atoms,), uint32
-        The indices, ascending.
+        Ascending indices.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Output files, checked before anything is read."""
+"""Checks of output files before a trajectory is read."""
 
 import warnings
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ H5MD = "H5MD"
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """A format that can be written.
+    """An output format.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the format.
     ending : str
-        How its files' names end, with the dot.
+        File extension, with the dot.
     rounds : bool
-        Whether coordinates are rounded to a precision that can be chosen.
+        Whether coordinates are rounded to a given precision.
     keeps_times : bool
-        Whether the time of each frame is kept, rather than those of the first two.
+        Whether the time of each frame is stored, and not only a constant interval.
     """
 
     name: str
@@ -43,18 +43,18 @@ class OutputFormat:
 
 
 def formats() -> list[OutputFormat]:
-    """Return the formats that can be written: the core's, and H5MD, whose structure h5py makes."""
+    """Return the output formats: those of the core, and H5MD, which needs h5py."""
     of_core = [OutputFormat(name, f".{ending}", *facts) for name, ending, *facts in output_formats()]
     return of_core + [OutputFormat(H5MD, ending, rounds=False, keeps_times=True) for ending in (".h5md", ".h5")]
 
 
 def find_format(path: str | PathLike[str]) -> OutputFormat:
-    """Return the format that the ending of a file stands for.
+    """Return the format for the extension of a file.
 
     Raises
     ------
     UnsupportedError
-        If no format has this ending.
+        If the extension is unknown.
     """
     for known in formats():
         if Path(path).suffix.lower() == known.ending:
@@ -69,7 +69,7 @@ def find_h5py(path: str | PathLike[str]) -> ModuleType:
     Parameters
     ----------
     path : path
-        The file that is to be written, for the message.
+        The output file, for the message.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def find_h5py(path: str | PathLike[str]) -> ModuleType:
     Raises
     ------
     UnsupportedError
-        If it is not installed.
+        If h5py is not installed.
     """
     try:
         return import_module("h5py")
@@ -88,7 +88,7 @@ def find_h5py(path: str | PathLike[str]) -> ModuleType:
 
 
 def check_settings(path: str | PathLike[str], precision: float | None) -> None:
-    """Check the ending of a file and the precision that it is to have.
+    """Check the extension and the precision of an output file.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def check_settings(path: str | PathLike[str], precision: float | None) -> None:
     Raises
     ------
     UnsupportedError
-        If no format has this ending, or it needs h5py, which is not installed.
+        If the extension is unknown, or h5py is required and not installed.
     MismatchError
-        If the format has no precision, or it is not positive.
+        If the format has no precision, or the precision is not positive.
     """
     written = find_format(path)
     if written.name == H5MD:
@@ -121,7 +121,7 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
     Parameters
     ----------
     path : path
-        Where the file shall be; its ending is its format.
+        The file; its extension selects the format.
     precision : float, optional
         Integers per nm.
     force : bool
@@ -139,7 +139,7 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
     MismatchError
         If the format has no precision, or it is not positive.
     OSError
-        If the file exists and is not to be replaced, or cannot be made.
+        If the file exists and may not be replaced, or cannot be created.
     """
     check_settings(path, precision)
     check_target(Path(path), force)
@@ -147,21 +147,21 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
 
 
 def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> None:
-    """Warn that frames will have other times in a file that has one interval for all of them.
+    """Warn if times will change in a file that stores a single interval for all frames.
 
     Parameters
     ----------
     path : Path
-        The file to be written.
+        The output file.
     source : Source
-        Where the frames come from.
+        The trajectory.
     times : ndarray, shape (n_frames,), float64
-        Their times, ps.
+        Times of the frames, ps.
     """
     if find_format(path).keeps_times or len(times) < 3:
         return
     intervals = np.diff(times)
-    # Times come from float32, and 0.1 % of an interval is nothing to anybody.
+    # Times come from float32. Deviations below 0.1 % of the interval are ignored.
     tolerance = 4 * np.finfo(np.float32).eps * np.abs(times).max() + 1e-3 * abs(intervals[0])
     uneven = np.flatnonzero(np.abs(intervals - intervals[0]) > tolerance)
     if len(uneven):
@@ -175,7 +175,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
 
 @contextmanager
 def naming(source: Source) -> Iterator[None]:
-    """Put the name of the source in front of what does not fit."""
+    """Add the name of the source to the message of a `MismatchError`."""
     try:
         yield
     except MismatchError as error:

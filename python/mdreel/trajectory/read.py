@@ -33,50 +33,49 @@ def read(
     group: str | None = None,
     n_atoms: int | None = None,
 ) -> Source:
-    """Open a trajectory, whatever its file is called.
+    """Open a trajectory; the content of the file decides its format.
 
     Parameters
     ----------
     paths : path, URL or RemoteFile, or sequence of them
-        One file, or several that are read one after another; they must have the same atoms. A URL (``https://``,
-        ``s3://``...) needs the extra ``remote``; of such a file only the bytes that are needed are fetched. Files of
-        HDF5, and those that MDAnalysis reads, must be in a file system.
+        One file, or several files that are read one after another and have the same atoms. A URL (``https://``,
+        ``s3://``...) needs the extra ``remote``; mdreel fetches only the bytes that it needs. HDF5 files, and files
+        that MDAnalysis reads, must be in a file system.
     format : str, optional
-        The format; by default the content of each file decides among XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and
-        NetCDF-4. Any other name is one of MDAnalysis's, whose reader then reads the file, slower.
+        Format of the files; by default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 by the
+        content of each file. For any other format of MDAnalysis, its slower reader reads the file.
     access : {"auto", "map", "read"}
-        The way to the bytes: a memory map, positioned reads, or whichever pays.
+        Access to the bytes: a memory map, positioned reads, or the faster of the two.
     index : {"cache", "beside", "none"}
-        Where an index of the frames of an XTC or TRR file is kept: in the user's cache directory, next to the file,
-        nowhere.
+        Location of the frame index of an XTC or TRR file: the user's cache directory, beside the file, or nowhere.
     overlaps : {"keep", "drop"}
-        What is done where the times of several files overlap: all frames are kept, or each file ends where the next
-        one begins, as after a simulation that went on from a checkpoint.
+        Handling of overlapping times of several files: keep all frames, or end each file where the next file begins, as
+        for a simulation that continued from a checkpoint.
     group : str, optional
-        The group of particles of an H5MD file; may be left out where there is one.
+        Particle group of an H5MD file; by default the only one.
     n_atoms : int, optional
-        The number of atoms, for files read by MDAnalysis that do not say it, such as TRZ.
+        Number of atoms, for files without this number that MDAnalysis reads, such as TRZ.
 
     Returns
     -------
     Source
-        The trajectory. It is immutable, and safe to use from several threads.
+        The trajectory, which is immutable and thread-safe.
 
     Raises
     ------
     FileNotFoundError, PermissionError, IsADirectoryError
         If a file cannot be opened.
     FormatError
-        If a file is not what its format says, or of no known format.
+        If a file is damaged, or has an unknown format.
     MismatchError
-        If files have different numbers of atoms; of files of which overlaps are dropped, if time goes back within one.
+        If the files have different numbers of atoms. With ``overlaps="drop"``, if times decrease within a file.
     UnsupportedError
-        If a name is unknown; if a file is of HDF5, and h5py is not installed or the core cannot read how it is stored.
+        If the format is unknown. For an HDF5 file, if h5py is not installed, or the storage layout is not supported.
 
     Notes
     -----
-    Only the first header of each file is read. The frames of several files are numbered on; their times stay as each
-    file has them. Of several files only some are open at a time: thousands of segments need no more than 64.
+    Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
+    64 files are open at the same time.
     """
     several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
     known = None if format is None else format.upper()
@@ -106,7 +105,7 @@ def _is_hdf5(path: str | RemoteFile) -> bool:
 
 
 def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Source:
-    """Open what was pickled."""
+    """Open a pickled trajectory."""
     return read(paths, **options)
 
 

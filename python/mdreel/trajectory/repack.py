@@ -36,65 +36,64 @@ def repack(
     progress: bool = False,
     force: bool = False,
 ) -> Written:
-    """Write a trajectory to a file of H5MD whose chunks suit the way in which it will be read.
+    """Write a trajectory to an H5MD file with chunks that suit its later use.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        What to write; several files one after another.
+        The trajectory; several files are written one after another.
     output : path
-        The file, whose name ends with .h5md or .h5. It appears when it is whole.
+        The file, with the extension .h5md or .h5, which appears when it is complete.
     access : {"frames", "atoms", "both"}, optional
-        What will be read: whole frames, few atoms in all frames, or either; by default "both", unless `chunk` is given.
+        Later use: whole frames, few atoms in all frames, or both. The default is "both", unless `chunk` is given.
     chunk : tuple of int, optional
-        Frames and atoms of a chunk, in place of what suits `access`.
+        Numbers of frames and atoms of a chunk, instead of `access`.
     compression : {"none", "gzip"}
-        Whether chunks are compressed.
+        Compression of the chunks.
     level : int, optional
         Level of gzip, from 0 to 9; by default 4.
     group : str
-        The name of the group of particles.
+        Name of the particle group.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Which atoms, by default all. They are written in the order of the trajectory, each once.
+        Atoms to write, by default all; each is written once, in the order of the trajectory.
     start, stop, step : int, optional
-        Which frames, as of a Python slice.
+        Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
-        Which frames, in which order; instead of `start`, `stop` and `step`.
+        Frame numbers in any order, instead of `start`, `stop` and `step`.
     n_workers : int, optional
-        Threads that read, cut and compress; by default one for each processor. The file has the same bytes for any
-        number.
+        Number of threads; by default one for each processor. The bytes of the file do not depend on it.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether an existing file may be replaced. It stays until the new one is whole.
+        Whether an existing file may be replaced, which happens when the new file is complete.
 
     Returns
     -------
     Written
-        The file, and where the time went.
+        The file and the timing.
 
     Raises
     ------
     UnsupportedError
-        If the name of `output` has another ending, or h5py is not installed.
+        If `output` has another extension, or h5py is not installed.
     MismatchError
-        If access, chunk, compression, level or group are none, or both access and chunk are given, and as `convert`.
+        If an option is invalid, or both `access` and `chunk` are given; see also `convert`.
     FormatError, FrameIndexError, SelectionError, OSError
-        As `convert`.
+        See `convert`.
 
     Notes
     -----
-    `mdreel.trajectory.chunking.choose_chunking` says which chunks are chosen, and why. Each worker holds all atoms of
-    the frames of a chunk: 32 MiB at most unless `chunk` asks for more, and up to four times that of finished chunks.
+    See `mdreel.trajectory.chunking.choose_chunking` for the choice of chunks. Each worker holds all atoms of the frames
+    of a chunk, at most 32 MiB unless `chunk` requires more, and up to four times as much of complete chunks.
     """
     if find_format(output).name != H5MD:
-        raise UnsupportedError(f"{output}: a trajectory is repacked to H5MD: the ending must be .h5md or .h5")
+        raise UnsupportedError(f"{output}: repack writes H5MD: the extension must be .h5md or .h5")
     if access is not None and chunk is not None:
-        raise MismatchError("give either the access that chunks are to suit, or the chunks, not both")
+        raise MismatchError("give either access or chunk, not both")
     path = check_trajectory(output, force=force)
     check_group(group)
     settings = H5mdSettings(access or "both", chunk, check_compression(compression, level), group)
-    settings.chunking(1, 1, 1)  # what can be refused without the trajectory
+    settings.chunking(1, 1, 1)  # refuses invalid settings before the trajectory is opened
     source = trajectory if isinstance(trajectory, Source) else read(trajectory)
     indices = atoms_of(source, atoms)
     selected = frames_of(source, start, stop, step, frames)

@@ -21,7 +21,7 @@ class Selection:
     atoms : ndarray, shape (n_atoms,), uint32
         Indices, ascending.
     places : ndarray, shape (n_given,), int64
-        Where each atom of the group, in its order, is among `atoms`.
+        Position among `atoms` of each atom of the group, in the order of the group.
     """
 
     atoms: NDArray[np.uint32]
@@ -29,16 +29,16 @@ class Selection:
 
     @classmethod
     def of(cls, atomgroup: "AtomGroup", name: str = "atomgroup") -> Self:
-        """Take the atoms of a group.
+        """Return the selection of the atoms of a group.
 
         Raises
         ------
         SelectionError
-            If the group is empty, or no group.
+            If the group is empty, or not an AtomGroup.
         UnsupportedError
-            If its atoms change from frame to frame.
+            If the group is an UpdatingAtomGroup.
         """
-        # Asked by the name of the class: importing MDAnalysis takes longer than most analyses.
+        # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
             raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
@@ -54,7 +54,7 @@ class Selection:
 
     @property
     def n_given(self) -> int:
-        """Atoms of the group, repetitions counted."""
+        """Number of atoms of the group, including repetitions."""
         return len(self.places)
 
     @property
@@ -63,14 +63,14 @@ class Selection:
         return len(self.places) > len(self.atoms)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-        """Bring positions from the order of the group into that of `atoms`.
+        """Reorder positions from the order of the group to that of `atoms`.
 
         Parameters
         ----------
         positions : ndarray, shape (n_given, 3), float64
             Positions in the order of the group, Å.
         name : str
-            What they are, for errors.
+            Name of the positions, for errors.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Selection:
         Raises
         ------
         MismatchError
-            If there is another number of positions, or an atom that is in the group twice has two positions.
+            If the number of positions is wrong, or a repeated atom has different positions.
         """
         if positions.shape != (self.n_given, 3):
             raise MismatchError(f"{name} must have the shape ({self.n_given}, 3), got {positions.shape}")
@@ -91,7 +91,7 @@ class Selection:
         return gathered
 
     def add_up(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        """Bring weights from the order of the group into that of `atoms`; those of a repeated atom add up.
+        """Reorder weights from the order of the group to that of `atoms`, and sum the weights of repeated atoms.
 
         Parameters
         ----------
@@ -101,12 +101,12 @@ class Selection:
         Returns
         -------
         ndarray, shape (n_atoms,), float64, or None
-            Weights of `atoms`; None where all are alike.
+            Weights of `atoms`; None if all are equal.
 
         Raises
         ------
         MismatchError
-            If there is another number of weights.
+            If the number of weights is wrong.
         """
         if weights is None:
             if not self.has_repetitions:

@@ -41,51 +41,50 @@ def split(
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        What to split.
+        The trajectory.
     output : path
-        How the files are called: ``part.xtc`` stands for ``part-1.xtc``, ``part-2.xtc`` and so on, with zeros in front
-        so that their names sort. The ending is the format.
+        Pattern of the file names: ``part.xtc`` gives ``part-1.xtc``, ``part-2.xtc`` and so on, with leading zeros so
+        that the names sort. The extension selects the format.
     n_parts : int, optional
-        How many files; their numbers of frames differ by at most one.
+        Number of files; their numbers of frames differ by at most one.
     frames_per_part : int, optional
-        Frames in each file but the last; instead of `n_parts`.
+        Number of frames in each file except the last, instead of `n_parts`.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Which atoms, by default all.
+        Atoms to write, by default all.
     start, stop : int, optional
-        Which frames, as of a Python slice.
+        Range of frames, as in a Python slice.
     precision : float, optional
-        For XTC: integers per nm. By default the precision of the trajectory, or 1000 if it has none.
+        Precision of XTC, integers per nm; by default that of the trajectory, or 1000 if it has none.
     n_workers : int, optional
-        Files that are written at a time; by default one for each processor. Files of H5MD are written one after
-        another, each by so many threads.
+        Number of files that are written at the same time; by default one for each processor. H5MD files are written one
+        after another, with this number of threads.
     progress : bool
-        Whether progress is shown, on a terminal or in a notebook.
+        Whether to show progress, on a terminal or in a notebook.
     force : bool
         Whether existing files may be replaced.
 
     Returns
     -------
     Written
-        The files, and where the time went.
+        The files and the timing.
 
     Raises
     ------
     MismatchError
-        If not one of `n_parts` and `frames_per_part` is given, and as `convert`.
+        If neither or both of `n_parts` and `frames_per_part` are given; see also `convert`.
     FrameIndexError
-        If there are fewer frames than parts, and as `convert`.
+        If there are fewer frames than parts; see also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError
-        As `convert`. Files that were whole before something failed stay.
+        See `convert`. Files that were complete before an error remain.
 
     Notes
     -----
-    Of formats whose frames stand alone (XTC, TRR), all atoms are copied as bytes, without decoding. Splitting a
-    trajectory into one file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science
-    Conf., 121 (2017).
+    Frames of XTC and TRR files with all atoms are copied as bytes, without decoding. Splitting a trajectory into one
+    file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121 (2017).
     """
     check_settings(output, precision)
     if (n_parts is None) == (frames_per_part is None):
-        raise MismatchError("give either the number of parts or the frames in each, and one of them")
+        raise MismatchError("give either n_parts or frames_per_part")
     if (n_parts if n_parts is not None else frames_per_part or 0) < 1:
         raise MismatchError(f"at least 1 is needed, got {n_parts if n_parts is not None else frames_per_part}")
     source = trajectory if isinstance(trajectory, Source) else read(trajectory)
@@ -118,7 +117,7 @@ def _split_to_h5md(
     n_workers: int,
     progress: bool,
 ) -> Written:
-    """Write one file after another, each by all workers: the library of HDF5 does one thing at a time."""
+    """Write one file after another with all workers, because the HDF5 library runs one call at a time."""
     parts = []
     for i, (path, first, stop) in enumerate(segments, start=1):
         frames = FrameSet.range(first, 1, stop - first)
@@ -135,7 +134,7 @@ def _split_to_h5md(
 
 
 def _range(source: Source, start: int | None, stop: int | None) -> tuple[int, int]:
-    """The first frame, and the one before which to stop."""
+    """Return the first frame and the end of the range."""
     selected = select_frames(source, start, stop)
     if selected is None:
         source.check_end()
