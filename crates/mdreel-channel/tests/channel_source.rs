@@ -22,7 +22,7 @@ use mdreel_core::error::{Error, Result};
 use mdreel_core::frame::{Quantities, Quantity};
 use mdreel_core::pool::Unattended;
 use mdreel_core::run::run;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use reading::{Bits, KeepAll, Kept, Seen, bits, read_frames};
 
 const N_ATOMS: usize = 5;

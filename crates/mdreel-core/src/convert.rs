@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::frame::FrameBatch;
 use crate::pool::Monitor;
 use crate::source::damage::{Damage, OnError};
-use crate::source::{AtomSelection, Source};
+use crate::source::{AtomSelection, Source, SourceExt};
 use crate::span::{Span, SpanKind};
 use crate::writer::{Encoder, FileWriter};
 use blocks::{BlockCoder, Conversion};

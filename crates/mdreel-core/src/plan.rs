@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::block::{Arriving, Block, Blocks, FrameSet, plan_bytes, plan_frames, plan_whole_steps};
 use crate::error::{Error, Result};
-use crate::source::Source;
+use crate::source::{Source, SourceExt};
 
 /// Bytes of file in a block: large reads, yet many blocks to balance the workers with.
 const BLOCK_BYTES: u64 = 32 << 20;
@@ -123,6 +123,7 @@ mod tests {
     use super::*;
     use crate::block::Extent;
     use crate::frame::Quantities;
+    use crate::source::capabilities::Capabilities;
     use crate::source::memory::MemorySource;
     use crate::source::{AtomSelection, Reader};
     use proptest::prelude::*;
@@ -232,8 +233,8 @@ mod tests {
             self.0.n_bytes()
         }
 
-        fn preferred_step(&self) -> u64 {
-            10
+        fn capabilities(&self) -> Capabilities<'_> {
+            Capabilities { preferred_step: 10, ..self.0.capabilities() }
         }
 
         fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -13,7 +13,7 @@ use crate::reduce::Partial;
 use crate::source::damage::{Damage, OnError};
 use crate::source::growth::Growth;
 use crate::source::tolerant::account;
-use crate::source::{AtomSelection, Reader, Source};
+use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
 /// What a run gives back.
@@ -54,7 +54,7 @@ pub struct Job<'a, K> {
 
 impl<K: Kernel> Job<'_, K> {
     /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when blocks
-    /// of bytes did not join (see [`Source::locate`]) or met what is no frame: a block may have been misled, and does not
+    /// of bytes did not join (see [`ByteBlocks::locate`](crate::source::capabilities::ByteBlocks::locate)) or met what is no frame: a block may have been misled, and does not
     /// know which frame it is in. The caller then plans by frames, and gets the result, or an error that knows its frame.
     /// Frames of a source that grows are waited for; the run ends when the source does.
     pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {

@@ -4,6 +4,7 @@
 //! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
 
 pub mod bytes;
+pub mod capabilities;
 pub(crate) mod chain;
 pub mod chunked;
 pub mod damage;
@@ -33,7 +34,7 @@ use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
-use bytes::FileBytes;
+use capabilities::{Capabilities, EndCheck, Segments};
 use damage::{Damage, OnError};
 use growth::Growth;
 use places::Places;
@@ -105,111 +106,121 @@ pub trait Source: Send + Sync {
     /// Number of frames; may have to locate them first.
     fn n_frames(&self) -> Result<u64>;
 
-    /// The number of the first frame behind each segment, in order; may have to locate them first. One file is one segment.
-    fn segment_ends(&self) -> Result<Vec<u64>> {
-        Ok(vec![self.n_frames()?])
-    }
-
-    /// Time in ps and step of each frame; may have to locate them first.
+    /// Time in ps of each frame; may have to locate them first.
     fn times(&self) -> Result<Vec<f64>>;
 
     /// Size in bytes of the frames in storage.
     fn n_bytes(&self) -> u64;
 
-    /// Checks that nothing stands behind the last whole frame: a torn frame must not be taken for the end.
-    fn check_end(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// What stands behind the last whole frame of each file that is torn, in order.
-    fn damaged_ends(&self) -> Result<Vec<Damage>> {
-        match self.check_end() {
-            Ok(()) => Ok(Vec::new()),
-            Err(error) => Ok(vec![Damage { at_end: true, ..Damage::of(self.n_frames()?, error)? }]),
-        }
-    }
-
-    /// What its readers do where a frame is damaged.
-    fn on_error(&self) -> OnError {
-        OnError::Raise
-    }
-
-    /// Where a frame begins in its file, if frames stand in one piece; may have to locate them first.
-    fn frame_offset(&self, _frame: u64) -> Result<Option<u64>> {
-        Ok(None)
-    }
-
-    /// The ranges of bytes to cut into blocks, if the frames have not been located yet and this source can find
-    /// frames from anywhere. One range for each file.
-    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        None
-    }
-
-    /// Takes note of the frames located by all blocks of a whole pass, in order. Returns whether the parts join
-    /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
-    fn locate(&self, _parts: Vec<LocatedFrames>) -> Result<bool> {
-        Ok(true)
-    }
-
-    /// What is known of each of its files, for other processes that read them.
-    fn places(&self) -> Vec<Places> {
-        self.file().map(|file| Places::of(file, None)).into_iter().collect()
-    }
-
-    /// Takes over what another process knows of the same files: one for each file, in order.
-    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        match (self.file(), self.file().and_then(|_| places.next())) {
-            (Some(file), Some(known)) => known.check(file),
-            _ => Ok(()),
-        }
-    }
-
-    /// The source as one that grows while it is read, if it does: its frames so far are not all that there will be.
-    fn growth(&self) -> Option<&dyn Growth> {
-        None
-    }
-
-    /// The file, if it is one.
-    fn file(&self) -> Option<&FileBytes> {
-        None
-    }
-
-    /// Bytes that came through the network so far; `None` if none has to.
-    fn n_fetched(&self) -> Option<u64> {
-        self.file()?.n_fetched()
-    }
-
-    /// The bytes of consecutive frames, where the format is such that frames laid behind one another are a file. May
-    /// have to locate them first.
-    fn stored_frames(&self, _frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
-        Ok(None)
-    }
-
-    /// The format in which all of its frames stand alone, so that any of them laid behind one another are a file.
-    fn stored_format(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Integers per nm to which its coordinates were rounded, of several the most; `None` where they were not.
-    fn precision(&self) -> Option<f32> {
-        None
-    }
-
-    /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
-    /// stored in one piece.
-    fn preferred_step(&self) -> u64 {
-        1
-    }
-
-    /// What its frames can have.
-    fn quantities(&self) -> Quantities {
-        Quantities::POSITIONS
-    }
+    /// What it offers besides reading; [`SourceExt`] answers for what it does not offer.
+    fn capabilities(&self) -> Capabilities<'_>;
 
     /// A reader of `wanted` quantities of the selected atoms, for batches made for the same. What the source does not
     /// have is no error: each frame says what is present.
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>>;
 }
+
+/// The capabilities of every source, with the answer for those that it lacks.
+pub trait SourceExt: Source {
+    /// See [`Segments::segment_ends`]. One file is one segment.
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        self.capabilities().segments.map_or_else(|| Ok(vec![self.n_frames()?]), Segments::segment_ends)
+    }
+
+    /// See [`EndCheck::check_end`]. A source that tolerates damage reports torn frames as damage.
+    fn check_end(&self) -> Result<()> {
+        match self.capabilities() {
+            Capabilities { on_error: OnError::Raise, end_check: Some(ending), .. } => ending.check_end(),
+            _ => Ok(()),
+        }
+    }
+
+    /// See [`Segments::damaged_ends`].
+    fn damaged_ends(&self) -> Result<Vec<Damage>> {
+        let Capabilities { segments, end_check, .. } = self.capabilities();
+        if let Some(segments) = segments {
+            return segments.damaged_ends();
+        }
+        match end_check.map_or(Ok(()), EndCheck::check_end) {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => Ok(vec![Damage { at_end: true, ..Damage::of(self.n_frames()?, error)? }]),
+        }
+    }
+
+    /// See [`Capabilities::on_error`].
+    fn on_error(&self) -> OnError {
+        self.capabilities().on_error
+    }
+
+    /// See [`FrameOffsets::frame_offset`].
+    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
+        self.capabilities().frame_offsets.map(|offsets| offsets.frame_offset(frame)).transpose()
+    }
+
+    /// See [`ByteBlocks::unlocated_bytes`].
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        self.capabilities().byte_blocks?.unlocated_bytes()
+    }
+
+    /// See [`ByteBlocks::locate`].
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
+        self.capabilities().byte_blocks.map_or(Ok(true), |blocks| blocks.locate(parts))
+    }
+
+    /// See [`SharedPlaces::places`].
+    fn places(&self) -> Vec<Places> {
+        match self.capabilities() {
+            Capabilities { shared_places: Some(shared), .. } => shared.places(),
+            Capabilities { file, .. } => file.map(|file| Places::of(file, None)).into_iter().collect(),
+        }
+    }
+
+    /// See [`SharedPlaces::take_places`].
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        match self.capabilities() {
+            Capabilities { shared_places: Some(shared), .. } => shared.take_places(places),
+            Capabilities { file: Some(file), .. } => places.next().map_or(Ok(()), |known| known.check(file)),
+            _ => Ok(()),
+        }
+    }
+
+    /// See [`Capabilities::growth`].
+    fn growth(&self) -> Option<&dyn Growth> {
+        self.capabilities().growth
+    }
+
+    /// See [`Capabilities::n_fetched`].
+    fn n_fetched(&self) -> Option<u64> {
+        self.capabilities().n_fetched
+    }
+
+    /// See [`FrameCopies::stored_frames`].
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.capabilities().frame_copies.map_or(Ok(None), |copies| copies.stored_frames(frames))
+    }
+
+    /// See [`FrameCopies::stored_format`].
+    fn stored_format(&self) -> Option<&'static str> {
+        self.capabilities().frame_copies?.stored_format()
+    }
+
+    /// See [`Capabilities::precision`].
+    fn precision(&self) -> Option<f32> {
+        self.capabilities().precision
+    }
+
+    /// See [`Capabilities::preferred_step`].
+    fn preferred_step(&self) -> u64 {
+        self.capabilities().preferred_step
+    }
+
+    /// See [`Capabilities::quantities`].
+    fn quantities(&self) -> Quantities {
+        self.capabilities().quantities
+    }
+}
+
+impl<S: Source + ?Sized> SourceExt for S {}
 
 /// One worker's way through a source.
 pub trait Reader: Send {

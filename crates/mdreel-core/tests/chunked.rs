@@ -14,7 +14,7 @@ use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::chunked::{
     Cells, Chunked, Conversion, Description, Filter, Kind, Layout, Number, StoredChunk,
 };
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, SourceExt};
 use mdreel_core::{Error, Result};
 use proptest::prelude::*;
 use tempfile::NamedTempFile;

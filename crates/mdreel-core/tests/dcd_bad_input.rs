@@ -9,7 +9,7 @@ use mdreel_core::Error;
 use mdreel_core::block::FrameSet;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use proptest::prelude::*;
 
 use dcd_reading::{file_of, open, read, read_all};

@@ -22,7 +22,7 @@ use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::growth::Growth;
 use mdreel_core::source::memory::MemorySource;
 use mdreel_core::source::open::{Location, Options, open};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::writer::format::Settings as WriterSettings;
 use proptest::prelude::*;
 use reading::{KeepAll, Seen, read_frames};

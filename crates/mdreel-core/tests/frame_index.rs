@@ -25,7 +25,7 @@ use mdreel_core::frame::{FrameBatch, Quantities};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::{FrameIndex, Keep};
 use mdreel_core::source::xtc::Xtc;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::span::Recorder;
 use xtc_oracle::decode_file;
 

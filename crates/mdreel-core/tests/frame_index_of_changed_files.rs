@@ -14,8 +14,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use indexed_file::{Trajectory, changed};
-use mdreel_core::source::Source;
 use mdreel_core::source::frame_index::{FrameIndex, Keep, SAMPLE};
+use mdreel_core::source::{Source, SourceExt};
 use xtc_oracle::decode_file;
 use xtc_stream::{Coverage, Dice, random_file};
 

@@ -10,7 +10,7 @@ use mdreel_core::error::Error;
 use mdreel_core::frame::{Quantities, Quantity};
 use mdreel_core::source::bytes::Access;
 use mdreel_core::source::read::{FrameArray, read_frames};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::unit_cell::UnitCell;
 use proptest::prelude::*;
 

@@ -6,8 +6,8 @@ mod netcdf3_reading;
 mod netcdf3_writer;
 
 use mdreel_core::error::{Error, Result};
-use mdreel_core::source::Source;
 use mdreel_core::source::bytes::Access;
+use mdreel_core::source::{Source, SourceExt};
 use proptest::prelude::*;
 
 use netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};

@@ -2,6 +2,7 @@
 
 use mdreel_core::kernel::check::Check;
 use mdreel_core::run as core;
+use mdreel_core::source::SourceExt;
 use pyo3::prelude::*;
 
 use crate::block::Blocks;

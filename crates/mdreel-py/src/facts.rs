@@ -1,12 +1,12 @@
 //! What is told about a file.
 
 use mdreel_core::frame::Quantity;
-use mdreel_core::source::Source;
 use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::open::Opened;
 use mdreel_core::source::trr::Trr;
 use mdreel_core::source::xtc::Xtc;
+use mdreel_core::source::{Source, SourceExt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

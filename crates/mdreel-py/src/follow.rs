@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use mdreel_core::Error;
 use mdreel_core::pool::POLL_INTERVAL;
-use mdreel_core::source::Source as CoreSource;
 use mdreel_core::source::follow::{Ending, Follow, Settings};
 use mdreel_core::source::growth::Growth;
 use mdreel_core::source::open::{Opened, Options};
+use mdreel_core::source::{Source as CoreSource, SourceExt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

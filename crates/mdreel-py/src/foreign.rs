@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use mdreel_core::frame::Quantities;
+use mdreel_core::source::capabilities::Capabilities;
 use mdreel_core::source::open::Opened;
 use mdreel_core::source::{self as core, AtomSelection, Reader};
 use mdreel_core::{Error, Result};
@@ -77,8 +78,8 @@ impl core::Source for Foreign {
         self.n_bytes
     }
 
-    fn quantities(&self) -> Quantities {
-        self.quantities
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { quantities: self.quantities, ..Capabilities::NONE }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
 use mdreel_core::pool::POLL_INTERVAL;
-use mdreel_core::source::Source;
+use mdreel_core::source::{Source, SourceExt};
 use mdreel_core::{Error, Result};
 use pyo3::prelude::*;
 

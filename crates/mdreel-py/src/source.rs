@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mdreel_core::source::{self as core, damage::OnError, open::Opened, places::Places};
+use mdreel_core::source::{self as core, SourceExt, damage::OnError, open::Opened, places::Places};
 use mdreel_core::{Error, frame::Quantity};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;

@@ -8,6 +8,7 @@ use super::reader::ChannelReader;
 use crate::section::SectionKind;
 use mdreel_core::error::{Error, Result};
 use mdreel_core::frame::Quantities;
+use mdreel_core::source::capabilities::{Capabilities, EndCheck};
 use mdreel_core::source::growth::{Arrival, Growth};
 use mdreel_core::source::lookout::Known;
 use mdreel_core::source::{AtomSelection, Reader, Source};
@@ -36,6 +37,13 @@ impl Growth for ChannelSource {
     }
 }
 
+impl EndCheck for ChannelSource {
+    /// Says what is wrong with the end, once it was met.
+    fn check_end(&self) -> Result<()> {
+        self.lookout.known().failure().cloned().map_or(Ok(()), Err)
+    }
+}
+
 impl Source for ChannelSource {
     fn n_atoms(&self) -> usize {
         self.n_atoms
@@ -55,19 +63,11 @@ impl Source for ChannelSource {
         12 * self.n_atoms as u64 * self.lookout.known().n_frames()
     }
 
-    /// Says what is wrong with the end, once it was met.
-    fn check_end(&self) -> Result<()> {
-        self.lookout.known().failure().cloned().map_or(Ok(()), Err)
-    }
-
-    fn growth(&self) -> Option<&dyn Growth> {
-        Some(self)
-    }
-
-    /// What its manifest says; without a word of it positions alone.
-    fn quantities(&self) -> Quantities {
+    fn capabilities(&self) -> Capabilities<'_> {
+        // What the manifest says; without a word of it positions alone.
         let kinds = self.manifest.sections.iter().filter_map(|(number, _, _)| SectionKind::from_number(*number));
-        kinds.filter_map(quantity_of).fold(Quantities::POSITIONS, |all, quantity| all.with(quantity, true))
+        let present = kinds.filter_map(quantity_of).fold(Quantities::POSITIONS, |all, one| all.with(one, true));
+        Capabilities { growth: Some(self), end_check: Some(self), quantities: present, ..Capabilities::NONE }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -8,7 +8,7 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::pool::{Crew, Monitor, Shared, USUALLY_AHEAD, Worker, run_blocks};
 use crate::source::damage::{Damage, OnError};
 use crate::source::tolerant::account;
-use crate::source::{AtomSelection, Reader, Source};
+use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
 /// Makes of the frames of a block what is to be written.

@@ -7,7 +7,7 @@ use crate::block::{Block, Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::pool::Monitor;
-use crate::source::{AtomSelection, Source};
+use crate::source::{AtomSelection, Source, SourceExt};
 use crate::span::{Span, SpanKind};
 use crate::writer::Outline;
 use crate::writer::chunks::{ChunkCutter, ChunkLayout, CutFrames};

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameHeader, Quantities, Quantity};
 use crate::source::damage::OnError;
 use crate::source::read::read_frames;
-use crate::source::{AtomSelection, Source};
+use crate::source::{AtomSelection, Source, SourceExt};
 use crate::writer::Outline;
 
 /// Relative error of a time in single precision, with room for sums.

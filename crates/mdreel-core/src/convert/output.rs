@@ -9,7 +9,7 @@ use crate::block::FrameSet;
 use crate::error::{Error, Result};
 use crate::frame::Quantity;
 use crate::source::damage::OnError;
-use crate::source::{AtomSelection, Source, StoredFrames};
+use crate::source::{AtomSelection, Source, SourceExt, StoredFrames};
 use crate::writer::format::{OutputFormat, Settings};
 use crate::writer::{Encoder, FileWriter, Outline};
 

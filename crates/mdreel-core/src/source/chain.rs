@@ -10,9 +10,10 @@ use std::sync::{Arc, OnceLock};
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::source::damage::Damage;
+use crate::source::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, Segments, SharedPlaces};
+use crate::source::damage::{Damage, OnError};
 use crate::source::places::Places;
-use crate::source::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
+use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
 use crate::span::{Recorder, SpanKind};
 use piece::Piece;
 
@@ -156,10 +157,6 @@ impl Source for ChainSource {
         Ok(self.first_frames()?.last().copied().unwrap_or_default())
     }
 
-    fn segment_ends(&self) -> Result<Vec<u64>> {
-        Ok(self.first_frames()?[1..].to_vec())
-    }
-
     fn times(&self) -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for (segment, firsts) in self.segments.iter().zip(self.first_frames()?.windows(2)) {
@@ -169,16 +166,57 @@ impl Source for ChainSource {
         Ok(times)
     }
 
-    fn n_fetched(&self) -> Option<u64> {
-        self.segments.iter().filter_map(|segment| segment.source.n_fetched()).reduce(|a, b| a + b)
-    }
-
     fn n_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.source.n_bytes()).sum()
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        let each = || self.segments.iter().map(|segment| segment.source.capabilities());
+        let step = self.segments[0].source.preferred_step();
+        Capabilities {
+            segments: Some(self),
+            // A byte says where a frame is only together with its file.
+            frame_offsets: None,
+            byte_blocks: Some(self),
+            shared_places: Some(self),
+            frame_copies: Some(self),
+            // A file behind one that grows would have no number for its first frame.
+            growth: None,
+            end_check: Some(self),
+            on_error: OnError::Raise,
+            file: None,
+            n_fetched: each().filter_map(|one| one.n_fetched).reduce(|a, b| a + b),
+            precision: each().filter_map(|one| one.precision).reduce(f32::max),
+            preferred_step: if each().all(|one| one.preferred_step == step) { step } else { 1 },
+            quantities: each().map(|one| one.quantities).fold(Quantities::NONE, Quantities::either),
+        }
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        atoms.check(self.n_atoms())?;
+        Ok(Box::new(ChainReader {
+            chain: self,
+            atoms,
+            wanted,
+            pieces: Vec::new().into_iter(),
+            current: None,
+            open: None,
+            n_read: 0,
+            n_before: 0,
+            located: LocatedFrames::default(),
+        }))
+    }
+}
+
+impl EndCheck for ChainSource {
     fn check_end(&self) -> Result<()> {
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
+    }
+}
+
+impl Segments for ChainSource {
+    fn segment_ends(&self) -> Result<Vec<u64>> {
+        Ok(self.first_frames()?[1..].to_vec())
     }
 
     fn damaged_ends(&self) -> Result<Vec<Damage>> {
@@ -190,12 +228,9 @@ impl Source for ChainSource {
         }
         Ok(all)
     }
+}
 
-    fn quantities(&self) -> Quantities {
-        let of_segments = self.segments.iter().map(|segment| segment.source.quantities());
-        of_segments.fold(Quantities::NONE, Quantities::either)
-    }
-
+impl ByteBlocks for ChainSource {
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         if self.overlaps == Overlaps::Drop {
             return None;
@@ -237,7 +272,9 @@ impl Source for ChainSource {
         }
         Ok(true)
     }
+}
 
+impl SharedPlaces for ChainSource {
     fn places(&self) -> Vec<Places> {
         self.segments.iter().flat_map(|segment| segment.source.places()).collect()
     }
@@ -245,11 +282,9 @@ impl Source for ChainSource {
     fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
         self.segments.iter().try_for_each(|segment| segment.source.take_places(places))
     }
+}
 
-    fn precision(&self) -> Option<f32> {
-        self.segments.iter().filter_map(|segment| segment.source.precision()).reduce(f32::max)
-    }
-
+impl FrameCopies for ChainSource {
     fn stored_format(&self) -> Option<&'static str> {
         let format = self.segments[0].source.stored_format();
         format.filter(|_| self.segments.iter().all(|segment| segment.source.stored_format() == format))
@@ -268,21 +303,6 @@ impl Source for ChainSource {
             }
         }
         Ok(Some(all))
-    }
-
-    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        atoms.check(self.n_atoms())?;
-        Ok(Box::new(ChainReader {
-            chain: self,
-            atoms,
-            wanted,
-            pieces: Vec::new().into_iter(),
-            current: None,
-            open: None,
-            n_read: 0,
-            n_before: 0,
-            located: LocatedFrames::default(),
-        }))
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! Writers count frames in the header, but some count at the beginning what they intend to write, and programs that
 //! died did not count at all: the size of the file decides, as in VMD and MDAnalysis. A last frame that is not whole
-//! is an error ([`Source::check_end`]), unless the header counts exactly the whole frames before it: then the writer is still at it, or died
+//! is an error ([`EndCheck`]), unless the header counts exactly the whole frames before it: then the writer is still at it, or died
 //! at it, and no frame that the file claims to have is missed (see [`Dcd::uncounted_bytes`]).
 //!
 //! # Sources
@@ -33,6 +33,7 @@ pub use record::{ByteOrder, RecordFormat};
 use crate::error::Result;
 use crate::frame::Quantities;
 use crate::source::bytes::FileBytes;
+use crate::source::capabilities::{Capabilities, EndCheck, FrameOffsets};
 use crate::source::fault::Fault;
 use crate::source::{AtomSelection, Reader, Source};
 use layout::Layout;
@@ -117,23 +118,27 @@ impl Source for Dcd {
         Ok((0..self.layout.n_frames(&self.file)).map(|frame| self.header.time(frame)).collect())
     }
 
-    fn file(&self) -> Option<&FileBytes> {
-        Some(&self.file)
-    }
-
     fn n_bytes(&self) -> u64 {
         self.layout.offset(self.layout.n_frames(&self.file)) - self.layout.offset(0)
     }
 
-    fn check_end(&self) -> Result<()> {
-        self.layout.check_last_frame(&self.file, self.header.n_frames_counted)
-    }
-
-    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
-        Ok(Some(self.layout.offset(frame)))
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { frame_offsets: Some(self), end_check: Some(self), ..Capabilities::of_file(&self.file) }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         Ok(Box::new(DcdReader::new(&self.file, &self.header, &self.layout, atoms)?))
+    }
+}
+
+impl EndCheck for Dcd {
+    fn check_end(&self) -> Result<()> {
+        self.layout.check_last_frame(&self.file, self.header.n_frames_counted)
+    }
+}
+
+impl FrameOffsets for Dcd {
+    fn frame_offset(&self, frame: u64) -> Result<u64> {
+        Ok(self.layout.offset(frame))
     }
 }

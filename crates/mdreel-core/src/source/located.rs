@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::bytes::FileBytes;
+use super::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, FrameOffsets, SharedPlaces};
 use super::fault::Fault;
 use super::frame_index::{Claim, FrameIndex, Keep, PATIENCE, Turn};
 use super::places::Places;
@@ -189,33 +190,9 @@ impl<H: ChainedHeader> LocatedFile<H> {
         })
     }
 
-    /// What is known of the file, for other processes.
-    pub(crate) fn places(&self) -> Places {
-        Places::of(&self.file, self.known())
-    }
-
-    /// Takes over what another process knows of the file.
-    pub(crate) fn take_places(&self, known: Places) -> Result<()> {
-        known.check(&self.file)?;
-        if let Some(located) = known.located()? {
-            self.looked.get_or_init(|| ());
-            self.located.get_or_init(|| located);
-        }
-        Ok(())
-    }
-
     /// Number of frames.
     pub(crate) fn n_frames(&self) -> Result<u64> {
         Ok(self.located()?.index.len() as u64)
-    }
-
-    /// The bytes of consecutive frames.
-    pub(crate) fn stored_frames(&self, format: &'static str, frames: Range<u64>) -> Result<Vec<StoredFrames<'_>>> {
-        if frames.is_empty() {
-            return Ok(Vec::new());
-        }
-        let bytes = self.range(frames.start)?.start..self.range(frames.end - 1)?.end;
-        Ok(vec![StoredFrames { format, file: &self.file, bytes, n_frames: frames.end - frames.start }])
     }
 
     /// The time of each frame, ps.
@@ -223,8 +200,58 @@ impl<H: ChainedHeader> LocatedFile<H> {
         Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
-    /// Checks that nothing stands behind the last whole frame.
-    pub(crate) fn check_end(&self) -> Result<()> {
+    /// What a source of this file offers.
+    pub(crate) fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            frame_offsets: Some(self),
+            byte_blocks: Some(self),
+            shared_places: Some(self),
+            frame_copies: Some(self),
+            end_check: Some(self),
+            ..Capabilities::of_file(&self.file)
+        }
+    }
+}
+
+impl<H: ChainedHeader> FrameOffsets for LocatedFile<H> {
+    fn frame_offset(&self, frame: u64) -> Result<u64> {
+        self.range(frame).map(|range| range.start)
+    }
+}
+
+impl<H: ChainedHeader> SharedPlaces for LocatedFile<H> {
+    fn places(&self) -> Vec<Places> {
+        vec![Places::of(&self.file, self.known())]
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        let Some(known) = places.next() else { return Ok(()) };
+        known.check(&self.file)?;
+        if let Some(located) = known.located()? {
+            self.looked.get_or_init(|| ());
+            self.located.get_or_init(|| located);
+        }
+        Ok(())
+    }
+}
+
+impl<H: ChainedHeader> FrameCopies for LocatedFile<H> {
+    fn stored_format(&self) -> Option<&'static str> {
+        Some(H::FORMAT)
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        if frames.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let bytes = self.range(frames.start)?.start..self.range(frames.end - 1)?.end;
+        let n_frames = frames.end - frames.start;
+        Ok(Some(vec![StoredFrames { format: H::FORMAT, file: &self.file, bytes, n_frames }]))
+    }
+}
+
+impl<H: ChainedHeader> EndCheck for LocatedFile<H> {
+    fn check_end(&self) -> Result<()> {
         let located = self.located()?;
         match &located.rest {
             None => Ok(()),
@@ -242,28 +269,28 @@ impl<H: ChainedHeader> LocatedFile<H> {
             }
         }
     }
+}
 
-    /// The whole file, if frames have not been located yet.
-    pub(crate) fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+impl<H: ChainedHeader> ByteBlocks for LocatedFile<H> {
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         let whole = 0..self.file.len();
         self.known().is_none().then(|| [whole].into())
     }
 
-    /// Takes note of the frames located by all blocks of a whole pass. Returns whether the parts join.
-    pub(crate) fn locate(&self, parts: Vec<LocatedFrames>) -> bool {
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         let mut index = FrameIndex::default();
         for part in parts {
             let Some(first) = part.first else { continue };
             if first != index.end {
-                return false;
+                return Ok(false);
             }
             index.extend(part.frames);
             index.end = part.end;
         }
         if index.end != self.file.len() {
-            return false;
+            return Ok(false);
         }
         self.set_located(Located { index, ..Located::default() }, 0);
-        true
+        Ok(true)
     }
 }

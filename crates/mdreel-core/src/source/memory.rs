@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
+use crate::source::capabilities::Capabilities;
 use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -69,6 +70,10 @@ impl Source for MemorySource {
 
     fn n_bytes(&self) -> u64 {
         self.frame_bytes() * self.times.len() as u64
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

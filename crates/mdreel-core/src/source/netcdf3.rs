@@ -9,7 +9,7 @@
 //!
 //! The header counts records, and the library that most programs use keeps the count right: records behind it are not
 //! part of the file, but of one that is being written, or whose writer died. A file that is too short for its count is
-//! torn ([`Source::check_end`]). A count of 0, or one that is left open, says nothing: then the size of the file decides,
+//! torn ([`EndCheck`]). A count of 0, or one that is left open, says nothing: then the size of the file decides,
 //! as for DCD.
 //!
 //! # Sources
@@ -33,6 +33,7 @@ pub(crate) use version::Version;
 use crate::error::Result;
 use crate::frame::{Quantities, Quantity};
 use crate::source::bytes::FileBytes;
+use crate::source::capabilities::{Capabilities, EndCheck};
 use crate::source::{AtomSelection, Reader, Source};
 use amber::{Content, Trajectory};
 use header::Header;
@@ -99,6 +100,14 @@ impl NetCdf3 {
     pub fn has_unit_cell(&self) -> bool {
         self.trajectory.field_of(Content::Lengths).is_some()
     }
+
+    /// What its frames have.
+    fn present(&self) -> Quantities {
+        self.trajectory.fields.iter().fold(Quantities::NONE, |present, field| match field.content {
+            Content::Atoms(quantity) => present.with(quantity, true),
+            _ => present,
+        })
+    }
 }
 
 impl Source for NetCdf3 {
@@ -131,28 +140,23 @@ impl Source for NetCdf3 {
         Ok(times)
     }
 
-    fn file(&self) -> Option<&FileBytes> {
-        Some(&self.file)
-    }
-
     fn n_bytes(&self) -> u64 {
         self.layout.n_bytes()
     }
 
-    fn check_end(&self) -> Result<()> {
-        self.layout.check_last_frame(&self.file)
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.trajectory.fields.iter().fold(Quantities::NONE, |present, field| match field.content {
-            Content::Atoms(quantity) => present.with(quantity, true),
-            _ => present,
-        })
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { end_check: Some(self), quantities: self.present(), ..Capabilities::of_file(&self.file) }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.trajectory.n_atoms)?;
-        let present = wanted.with(Quantity::Positions, true).both(self.quantities());
+        let present = wanted.with(Quantity::Positions, true).both(self.present());
         Ok(Box::new(NetCdf3Reader::new(&self.file, &self.layout, atoms, present)))
+    }
+}
+
+impl EndCheck for NetCdf3 {
+    fn check_end(&self) -> Result<()> {
+        self.layout.check_last_frame(&self.file)
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::source::Source;
 use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::damage::OnError;
@@ -15,6 +14,7 @@ use crate::source::netcdf3::NetCdf3;
 use crate::source::tolerant::Tolerant;
 use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
+use crate::source::{Source, SourceExt};
 
 /// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

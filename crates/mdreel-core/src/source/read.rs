@@ -7,7 +7,7 @@ use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities, Quantity};
 use crate::large_pages;
-use crate::source::{AtomSelection, Reader, Source};
+use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{NO_BLOCK, Recorder};
 
 /// Frames with their coordinates.

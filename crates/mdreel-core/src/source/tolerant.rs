@@ -5,16 +5,14 @@
 //! frame are decoded, so that all that its format says twice is compared. Only what a format says of a frame is tolerated
 //! ([`Error::Format`] with a frame); storage that fails, or a file that was cut meanwhile, stays an error.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::capabilities::Capabilities;
 use super::damage::{Damage, OnError};
-use super::places::Places;
-use super::{AtomSelection, Reader, Source, StoredFrames};
+use super::{AtomSelection, Reader, Source, SourceExt};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
-use crate::source::bytes::FileBytes;
 use crate::span::Recorder;
 
 /// All damage of a pass over `source`, in the order of frames, each frame once: what readers `found`, and what stands
@@ -61,10 +59,6 @@ impl Source for Tolerant {
         self.inner.n_frames()
     }
 
-    fn segment_ends(&self) -> Result<Vec<u64>> {
-        self.inner.segment_ends()
-    }
-
     fn times(&self) -> Result<Vec<f64>> {
         self.inner.times()
     }
@@ -73,52 +67,25 @@ impl Source for Tolerant {
         self.inner.n_bytes()
     }
 
-    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
-        self.inner.frame_offset(frame)
-    }
-
-    fn on_error(&self) -> OnError {
-        if self.stops { OnError::Stop } else { OnError::Skip }
-    }
-
-    fn damaged_ends(&self) -> Result<Vec<Damage>> {
-        self.inner.damaged_ends()
-    }
-
-    fn places(&self) -> Vec<Places> {
-        self.inner.places()
-    }
-
-    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        self.inner.take_places(places)
-    }
-
-    fn file(&self) -> Option<&FileBytes> {
-        self.inner.file()
-    }
-
-    fn n_fetched(&self) -> Option<u64> {
-        self.inner.n_fetched()
-    }
-
-    fn stored_format(&self) -> Option<&'static str> {
-        self.inner.stored_format()
-    }
-
-    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
-        self.inner.stored_frames(frames)
-    }
-
-    fn precision(&self) -> Option<f32> {
-        self.inner.precision()
-    }
-
-    fn preferred_step(&self) -> u64 {
-        self.inner.preferred_step()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.inner.quantities()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.inner.capabilities();
+        Capabilities {
+            segments: inner.segments,
+            frame_offsets: inner.frame_offsets,
+            // A block of bytes does not know the numbers of its frames, by which damage is reported.
+            byte_blocks: None,
+            shared_places: inner.shared_places,
+            frame_copies: inner.frame_copies,
+            // What is not whole yet is no damage: `Opened::source_on_error` refuses sources that grow.
+            growth: None,
+            end_check: inner.end_check,
+            on_error: if self.stops { OnError::Stop } else { OnError::Skip },
+            file: inner.file,
+            n_fetched: inner.n_fetched,
+            precision: inner.precision,
+            preferred_step: inner.preferred_step,
+            quantities: inner.quantities,
+        }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -9,14 +9,13 @@ mod number;
 mod plan;
 mod reader;
 
-use std::ops::Range;
 use std::path::Path;
 
 use super::bytes::FileBytes;
+use super::capabilities::Capabilities;
 use super::frame_index::Keep;
 use super::located::{ChainedHeader, LocatedFile};
-use super::places::Places;
-use super::{AtomSelection, LocatedFrames, Reader, Source, StoredFrames};
+use super::{AtomSelection, Reader, Source};
 use crate::error::Result;
 use crate::frame::Quantities;
 use header::Header;
@@ -81,49 +80,13 @@ impl Source for Trr {
         self.frames.times()
     }
 
-    fn file(&self) -> Option<&FileBytes> {
-        Some(&self.frames.file)
-    }
-
     fn n_bytes(&self) -> u64 {
         self.frames.file.len()
     }
 
-    fn check_end(&self) -> Result<()> {
-        self.frames.check_end()
-    }
-
-    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
-        self.frames.range(frame).map(|range| Some(range.start))
-    }
-
-    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        self.frames.unlocated_bytes()
-    }
-
-    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        Ok(self.frames.locate(parts))
-    }
-
-    fn places(&self) -> Vec<Places> {
-        vec![self.frames.places()]
-    }
-
-    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        places.next().map_or(Ok(()), |known| self.frames.take_places(known))
-    }
-
-    fn stored_format(&self) -> Option<&'static str> {
-        Some("TRR")
-    }
-
-    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
-        self.frames.stored_frames("TRR", frames).map(Some)
-    }
-
-    /// All, as any frame may have what the first has not.
-    fn quantities(&self) -> Quantities {
-        Quantities::ALL
+    fn capabilities(&self) -> Capabilities<'_> {
+        // All, as any frame may have what the first has not.
+        Capabilities { quantities: Quantities::ALL, ..self.frames.capabilities() }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -1,16 +1,13 @@
 //! A source whose frames are transformed as they are read.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{Mover, Transform};
 use crate::block::Extent;
 use crate::error::Result;
 use crate::frame::{FrameBatch, Quantities, Quantity};
-use crate::source::bytes::FileBytes;
-use crate::source::damage::{Damage, OnError};
-use crate::source::growth::Growth;
-use crate::source::places::Places;
+use crate::source::capabilities::Capabilities;
+use crate::source::damage::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 
@@ -70,10 +67,6 @@ impl Source for Transformed {
         self.inner.n_frames()
     }
 
-    fn segment_ends(&self) -> Result<Vec<u64>> {
-        self.inner.segment_ends()
-    }
-
     fn times(&self) -> Result<Vec<f64>> {
         self.inner.times()
     }
@@ -82,60 +75,24 @@ impl Source for Transformed {
         self.inner.n_bytes()
     }
 
-    fn check_end(&self) -> Result<()> {
-        self.inner.check_end()
-    }
-
-    fn damaged_ends(&self) -> Result<Vec<Damage>> {
-        self.inner.damaged_ends()
-    }
-
-    fn on_error(&self) -> OnError {
-        self.inner.on_error()
-    }
-
-    fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
-        self.inner.frame_offset(frame)
-    }
-
-    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        self.inner.unlocated_bytes()
-    }
-
-    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        self.inner.locate(parts)
-    }
-
-    fn places(&self) -> Vec<Places> {
-        self.inner.places()
-    }
-
-    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        self.inner.take_places(places)
-    }
-
-    fn growth(&self) -> Option<&dyn Growth> {
-        self.inner.growth()
-    }
-
-    fn file(&self) -> Option<&FileBytes> {
-        self.inner.file()
-    }
-
-    fn n_fetched(&self) -> Option<u64> {
-        self.inner.n_fetched()
-    }
-
-    fn precision(&self) -> Option<f32> {
-        self.inner.precision()
-    }
-
-    fn preferred_step(&self) -> u64 {
-        self.inner.preferred_step()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.inner.quantities()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.inner.capabilities();
+        Capabilities {
+            segments: inner.segments,
+            frame_offsets: inner.frame_offsets,
+            byte_blocks: inner.byte_blocks,
+            shared_places: inner.shared_places,
+            // The stored bytes are those of frames that are not transformed.
+            frame_copies: None,
+            growth: inner.growth,
+            end_check: inner.end_check,
+            on_error: inner.on_error,
+            file: inner.file,
+            n_fetched: inner.n_fetched,
+            precision: inner.precision,
+            preferred_step: inner.preferred_step,
+            quantities: inner.quantities,
+        }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -1,6 +1,6 @@
 //! Any bytes as a DCD file: all atoms through a map are the same as a few atoms at a time, read.
 
-use mdreel_core::source::Source;
+use mdreel_core::source::{Source, SourceExt};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 

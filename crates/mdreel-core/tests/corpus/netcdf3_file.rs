@@ -1,6 +1,6 @@
 //! Any bytes as an AMBER NetCDF file: all atoms through a map are the same as a few atoms at a time, read.
 
-use mdreel_core::source::Source;
+use mdreel_core::source::{Source, SourceExt};
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::netcdf3::NetCdf3;
 

@@ -3,7 +3,7 @@
 use mdreel_core::block::{Extent, FrameSet, plan_bytes};
 use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::Access;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use crate::reading::{read_wanted, run_wanted};
 use crate::scratch_file::ScratchFile;
 use crate::trr_oracle::{decode_file, expected};

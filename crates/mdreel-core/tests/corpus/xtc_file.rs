@@ -1,7 +1,7 @@
 //! Any bytes as an XTC file: read whole, in part and from anywhere, and compared with the oracle.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use crate::scratch_file::ScratchFile;
 use crate::xtc_oracle::decode_file;
 use crate::xtc_reading::{expected, open, open_portable, read_bytes, read_frames, run_all};

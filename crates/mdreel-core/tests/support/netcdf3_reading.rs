@@ -12,7 +12,7 @@ use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::read::{FrameArray, read_frames};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use tempfile::NamedTempFile;
 
 /// A file that holds `bytes`.

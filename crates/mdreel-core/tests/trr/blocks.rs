@@ -5,7 +5,7 @@ use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::trr::Trr;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use proptest::prelude::*;
 
 use crate::file_of;

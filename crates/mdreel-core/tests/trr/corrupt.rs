@@ -4,7 +4,7 @@ use mdreel_core::block::{Extent, FrameSet, plan_bytes};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::Access;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 
 use crate::file_of;
 use crate::reading::{Seen, read_wanted, run_wanted};

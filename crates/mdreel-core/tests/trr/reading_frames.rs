@@ -4,7 +4,7 @@ use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::Access;
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::span::SpanKind;
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use mdreel_core::block::{Extent, FrameSet, plan_bytes, plan_frames};
 use mdreel_core::frame::{FrameBatch, Quantities};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::span::Recorder;
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::error::{Error, Result};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 
 use crate::file_of;
 use crate::xtc_oracle::{OracleFrame, decode_file};

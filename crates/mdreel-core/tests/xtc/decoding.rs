@@ -1,7 +1,7 @@
 //! Every way in which a frame can be coded, decoded to the bit as the oracle does.
 
 use mdreel_core::block::{Extent, FrameSet};
-use mdreel_core::source::{AtomSelection, Source};
+use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::span::SpanKind;
 use proptest::prelude::*;
 

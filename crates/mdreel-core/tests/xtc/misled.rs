@@ -1,7 +1,7 @@
 //! Files made to mislead a search for frames: coordinates whose bytes look like frames.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
-use mdreel_core::source::{AtomSelection, LocatedFrames, Source};
+use mdreel_core::source::{AtomSelection, LocatedFrames, SourceExt};
 
 use crate::file_of;
 use crate::xtc_oracle::{OracleFrame, decode_file};

@@ -141,6 +141,16 @@ impl Source for Unlocated {
         self.size * self.n_frames
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { byte_blocks: Some(self), ..Capabilities::NONE }
+    }
+
+    fn reader<'a>(&'a self, _atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        Ok(Box::new(UnlocatedReader { size: self.size, range: 0..0, next: 0 }))
+    }
+}
+
+impl ByteBlocks for Unlocated {
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         Some(std::iter::once(0..self.n_bytes()).collect())
     }
@@ -148,10 +158,6 @@ impl Source for Unlocated {
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         *self.located.lock().unwrap() = parts;
         Ok(self.is_whole())
-    }
-
-    fn reader<'a>(&'a self, _atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        Ok(Box::new(UnlocatedReader { size: self.size, range: 0..0, next: 0 }))
     }
 }
 
@@ -233,7 +239,7 @@ proptest! {
             .collect();
         let segments = files.iter().map(|file| (PathBuf::from("file"), Arc::clone(file) as Arc<dyn Source>));
         let chain = ChainSource::new(segments.collect(), Overlaps::Keep).unwrap();
-        let ranges = chain.unlocated_bytes().unwrap();
+        let ranges = SourceExt::unlocated_bytes(&chain).unwrap();
         let blocks = plan_bytes(0..ranges.last().unwrap().end, n_parts);
         let atoms = AtomSelection::all(1);
         let outcome = run(&chain, &atoms, &FirstX, &blocks.into(), n_workers, &mut Unattended).unwrap();

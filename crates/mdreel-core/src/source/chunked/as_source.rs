@@ -4,6 +4,7 @@ use super::Chunked;
 use super::reader::ChunkedReader;
 use crate::error::Result;
 use crate::frame::Quantities;
+use crate::source::capabilities::Capabilities;
 use crate::source::{AtomSelection, Reader, Source};
 
 impl Source for Chunked {
@@ -23,12 +24,9 @@ impl Source for Chunked {
         self.n_bytes
     }
 
-    fn preferred_step(&self) -> u64 {
-        self.frames_together()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.quantities.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true))
+    fn capabilities(&self) -> Capabilities<'_> {
+        let present = self.quantities.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true));
+        Capabilities { preferred_step: self.frames_together(), quantities: present, ..Capabilities::NONE }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -7,13 +7,20 @@ use super::Follow;
 use super::reader::FollowReader;
 use crate::error::Result;
 use crate::frame::Quantities;
-use crate::source::bytes::FileBytes;
+use crate::source::capabilities::{Capabilities, EndCheck};
 use crate::source::growth::{Arrival, Growth};
 use crate::source::{AtomSelection, Reader, Source};
 
 impl Growth for Follow {
     fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival> {
         self.lookout.await_frame(&self.path, frame, at_most, |look, at_most| look.look(self, at_most))
+    }
+}
+
+impl EndCheck for Follow {
+    /// Says what is wrong with the end, once it was met.
+    fn check_end(&self) -> Result<()> {
+        self.known().failure.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -36,25 +43,10 @@ impl Source for Follow {
         self.length.load(Ordering::Acquire) - self.growing.start()
     }
 
-    /// Says what is wrong with the end, once it was met.
-    fn check_end(&self) -> Result<()> {
-        self.known().failure.clone().map_or(Ok(()), Err)
-    }
-
-    fn growth(&self) -> Option<&dyn Growth> {
-        Some(self)
-    }
-
-    fn file(&self) -> Option<&FileBytes> {
-        Some(self.growing.file())
-    }
-
-    fn precision(&self) -> Option<f32> {
-        self.growing.source().precision()
-    }
-
-    fn quantities(&self) -> Quantities {
-        self.growing.source().quantities()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let Capabilities { precision, quantities, .. } = self.growing.source().capabilities();
+        let of_file = Capabilities::of_file(self.growing.file());
+        Capabilities { growth: Some(self), end_check: Some(self), precision, quantities, ..of_file }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

@@ -4,7 +4,9 @@ use crate::source::fault::Fault;
 
 /// The header of a frame, from which follows where the next frame starts.
 pub(crate) trait ChainedHeader: Copy + Send + Sync {
-    /// The format's name, with its article.
+    /// The format's name.
+    const FORMAT: &'static str;
+    /// The same with its article.
     const NAME: &'static str;
     /// Bytes of the longest header, 128 at most.
     const MAX_LEN: usize;

@@ -7,6 +7,7 @@ use crate::kernel::Kernel;
 use crate::pool::Unattended;
 use crate::reduce::Rows;
 use crate::run::{Outcome, run};
+use crate::source::capabilities::EndCheck;
 
 /// Frames of one atom, of which some are damaged. A batch with one of them is lost, with those before it.
 struct Broken {
@@ -44,12 +45,18 @@ impl Source for Broken {
         10 * self.n_frames
     }
 
-    fn check_end(&self) -> Result<()> {
-        if self.torn { Err(self.error(self.n_frames)) } else { Ok(()) }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { end_check: Some(self), ..Capabilities::NONE }
     }
 
     fn reader<'a>(&'a self, _atoms: &'a AtomSelection, _wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         Ok(Box::new(BrokenReader { source: self, extent: FrameSet::all(0), next: 0 }))
+    }
+}
+
+impl EndCheck for Broken {
+    fn check_end(&self) -> Result<()> {
+        if self.torn { Err(self.error(self.n_frames)) } else { Ok(()) }
     }
 }
 

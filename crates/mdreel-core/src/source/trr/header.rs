@@ -121,6 +121,7 @@ impl Shape {
 }
 
 impl ChainedHeader for Header {
+    const FORMAT: &'static str = "TRR";
     const NAME: &'static str = "a TRR";
     const MAX_LEN: usize = MAX_HEADER_LEN;
     const ATOMS_AT: u64 = 64;

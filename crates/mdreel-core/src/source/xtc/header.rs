@@ -65,6 +65,7 @@ pub(crate) struct Header {
 }
 
 impl ChainedHeader for Header {
+    const FORMAT: &'static str = "XTC";
     const NAME: &'static str = "an XTC";
     const MAX_LEN: usize = MAX_HEADER_LEN;
     const ATOMS_AT: u64 = 4;

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::block::FrameSet;
 use crate::frame::{FrameBatch, Quantities};
-use crate::source::AtomSelection;
 use crate::source::open::{Location, Options, open};
 use crate::source::read::{FrameArray, read_frames};
+use crate::source::{AtomSelection, SourceExt};
 use crate::writer::FileWriter;
 
 fn outline(n_atoms: usize) -> Outline {
