@@ -159,7 +159,7 @@ def test_cell_that_comes_later_is_refused_by_dcd(tmp_path: Path) -> None:
         (FrameIndexError, "no frame is left", {"start": 98}),
         (FileNotFoundError, "missing", {"output": "missing/a.xtc"}),
         (FileNotFoundError, r"gone\.xtc", {"trajectory": "gone.xtc"}),
-        (MismatchError, "at least 1 worker", {"n_workers": 0}),
+        (MismatchError, "n_workers must be at least 1", {"n_workers": 0}),
     ],
 )
 def test_wrong_arguments_are_refused(
