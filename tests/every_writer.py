@@ -19,7 +19,7 @@ from any_record import real_record
 from mdreel.analysis.rmsd import RMSD
 from mdreel.live.engines.engine_commands import _keep
 from mdreel.live.ensemble.journal import Journal
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 from mdreel.live.producers.producer import Producer
 from mdreel.live.steering.log import AuditLog
 from mdreel.results import figure
@@ -76,7 +76,7 @@ def write_others(folder: Path) -> None:
     atoms = mda.Universe(PSF).select_atoms("name CA")
     RMSD(atoms, trajectory=DCD).run(backend="serial", n_parts=4, checkpoint=folder / "run.checkpoint")
     _keep(folder / "simulation.checkpoint", lambda path: path.write_bytes(b"state"))
-    with Producing(folder.parent / "managed", fsync=True) as producing, producing.open("frame", "wb") as file:
+    with ManagedProducer(folder.parent / "managed", fsync=True) as producing, producing.open("frame", "wb") as file:
         file.write(b"frame")
     with Journal(folder.parent / "replica.jsonl") as journal:
         journal.write("starting", "it begins")

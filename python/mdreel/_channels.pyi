@@ -133,5 +133,5 @@ def channel_source(
     timeout: float | None,
     restart: float,
     memory: int,
-    bears_missed: bool,
+    skips_missed: bool,
 ) -> Source: ...

@@ -66,7 +66,7 @@ def test_json_has_all_that_is_known(run: Any, folder: Path) -> None:
 def test_nothing_to_look_at_is_an_error_once(run: Any, folder: Path) -> None:
     done = run("watch", "a", "--once")
     assert done.returncode == 3
-    assert "a: no channel to look at" in done.stderr
+    assert "a: the channel does not exist or cannot be read" in done.stderr
     assert "a absent" in done.stdout
 
 

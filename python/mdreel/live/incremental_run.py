@@ -1,4 +1,4 @@
-"""Run in turns, each over the frames that were published since the previous one."""
+"""Run in steps, each over the frames that were published since the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from mdreel.execution.pipeline import with_opening
 from mdreel.execution.source_name import name_of
 from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
-from mdreel.live.notices.timing import seconds_of, shares_of
+from mdreel.live.notices.timing import time_by_kind, time_shares
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
@@ -29,7 +29,7 @@ _MOST_TIMED = 10_000
 """Number of turns whose spans are recorded, because a run may take weeks."""
 
 
-class Turns:
+class IncrementalRun:
     """Run analyses over the available frames of a growing trajectory.
 
     Parameters
@@ -112,8 +112,8 @@ class Turns:
     def seconds(self) -> dict[str, float]:
         """Total time, time waiting for frames, and time of each kind of span, s."""
         if self._has_results and not self.has_news and self._n_turns <= _MOST_TIMED:
-            return seconds_of(self._analyses[0].timing)
-        shares = shares_of(self._analyses[0].timing) if self._has_results else {}
+            return time_by_kind(self._analyses[0].timing)
+        shares = time_shares(self._analyses[0].timing) if self._has_results else {}
         looked = {kind: 1e-9 * self._looked_ns * share for kind, share in shares.items()}
         wall_ns = perf_counter_ns() - self._begun_ns
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}

@@ -8,7 +8,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.execution.progress import Progress
-from mdreel.live.incremental_run import Turns
+from mdreel.live.incremental_run import IncrementalRun
 from mdreel.trajectory.opener import Trajectory
 
 _WAIT_SECONDS = 1.0
@@ -80,7 +80,7 @@ def stream_results(
     if source is not None:
         for analysis in analyses:
             analysis.read_from(source)
-    turns = Turns(analyses, (start, stop, step), n_workers, transformations, shown)
+    turns = IncrementalRun(analyses, (start, stop, step), n_workers, transformations, shown)
     shown_at = monotonic()
     with Progress(turns.title, None, enabled=progress) as bar, turns.board:
         while not turns.is_over:

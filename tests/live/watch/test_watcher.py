@@ -12,7 +12,7 @@ from mdreel.errors import MismatchError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.rate import Rate
-from mdreel.live.watch.snapshot_json import facts_of
+from mdreel.live.watch.snapshot_json import to_json
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish, said, simulate
 from steering_lines import line
@@ -68,7 +68,7 @@ def test_what_cannot_be_looked_at_is_one_line_among_others(folder: Path) -> None
     }
     assert "mode 755" in str(seen["open"].reason)
     assert seen["torn"].reason
-    json.dumps([facts_of(one, with_curves=True) for one in seen.values()], allow_nan=False)
+    json.dumps([to_json(one, with_curves=True) for one in seen.values()], allow_nan=False)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who can give files away")
@@ -112,7 +112,7 @@ def test_log_of_steering_and_damaged_notices_are_seen(folder: Path) -> None:
     assert seen.n_damaged_events == 1
     (analysis,) = seen.analyses
     assert (analysis.state, analysis.name) == ("unreadable", "rmsd-1.jsonl")
-    assert "no head of a notice" in str(analysis.reason)
+    assert "invalid head of a notice" in str(analysis.reason)
 
 
 def test_rate_is_the_mean_of_the_last_seconds() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.base.analysis import Analysis
     from mdreel.live.ensemble.configuration import EnsembleTable
-    from mdreel.live.ensemble.replica_analyses import Inquiry
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 
 _OF_ANALYSES = ("topology", "run", "analysis")
 _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
@@ -62,7 +62,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     CommandError
         If something in it is unknown, missing, of a wrong type, or does not go together.
     """
-    from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, table_of
+    from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, parse_ensemble
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=runs_commands)
@@ -72,7 +72,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
             message = f"unknown name {name!r}; known: {', '.join((*known, *_OF_ANALYSES))}"
             raise CommandError(f"{path}: {message}", ExitCode.INPUT)
     with failing_with(ExitCode.INPUT):
-        table = table_of(str(path), {name: content[name] for name in known if name in content})
+        table = parse_ensemble(str(path), {name: content[name] for name in known if name in content})
     run = content.get("run", {})
     for name in run if isinstance(run, dict) else ():
         if name not in _OF_RUN:
@@ -92,7 +92,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     return EnsembleFile(path, table, request, dict(zip(names, analyses, strict=True)), identity)
 
 
-def inquiry_of(task: EnsembleFile) -> "Inquiry":
+def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
     """Open the topology and choose the atoms, once for all replicas.
 
     Raises
@@ -105,7 +105,7 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
     from mdreel._core import Source
     from mdreel.analysis.named_transformations import transformed_by_name
     from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-    from mdreel.live.ensemble.replica_analyses import Inquiry
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 
     request, analyses = task.request, list(task.analyses.values())
     with failing_with(ExitCode.INPUT):
@@ -124,18 +124,18 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
                 message = f"{type(analysis).__name__} writes a file at its end: not of a running simulation"
                 raise CommandError(f"{task.path}: {message}", ExitCode.INPUT)
     wanted = [
-        _wanted(name, one, len(atoms), request)
+        _replica_analysis(name, one, len(atoms), request)
         for (name, one), atoms in zip(task.analyses.items(), groups, strict=True)
     ]
     window = (request.start, request.stop, request.step)
-    return Inquiry(tuple(wanted), prepare, window, request.n_workers or 1)
+    return ReplicaAnalyses(tuple(wanted), prepare, window, request.n_workers or 1)
 
 
-def schema_of_ensemble_files() -> dict[str, Any]:
+def ensemble_file_schema() -> dict[str, Any]:
     """Return the JSON Schema of files of ensembles."""
-    from mdreel.live.ensemble.configuration import schema_of_ensembles
+    from mdreel.live.ensemble.configuration import ensemble_schema
 
-    recipe, table = recipe_format(analysis_commands()).schema(), schema_of_ensembles()
+    recipe, table = recipe_format(analysis_commands()).schema(), ensemble_schema()
     about = {"type": "string", "description": "What its tables are called.  [default: its type]"}
     for one in recipe["properties"]["analysis"]["items"]["oneOf"]:
         of_each = {name: value for name, value in one["properties"].items() if name not in ("output", "plot", "type")}
@@ -151,8 +151,8 @@ def schema_of_ensemble_files() -> dict[str, Any]:
     }
 
 
-def _wanted(name: str, one: AnalysisRequest, n_atoms: int, request: Request) -> Any:
-    from mdreel.live.ensemble.replica_analyses import Wanted
+def _replica_analysis(name: str, one: AnalysisRequest, n_atoms: int, request: Request) -> Any:
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalysis
 
     facts = {"topology": str(request.topology), "selection": one.selection, "n_atoms": n_atoms, **one.spec.facts}
-    return Wanted(name, one.spec.title, lambda analysis: one.spec.tabulate(analysis).columns, facts)
+    return ReplicaAnalysis(name, one.spec.title, lambda analysis: one.spec.tabulate(analysis).columns, facts)

@@ -59,11 +59,11 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     """
     path = required_path(path, "which rules? (mdreel steer rules.toml)")
 
-    from mdreel.live.steering.rules_file import check_series, plan_of
+    from mdreel.live.steering.rules_file import check_series, parse_plan
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=True)
-        plan = plan_of(str(path), {name: content[name] for name in _TABLES if name in content})
+        plan = parse_plan(str(path), {name: content[name] for name in _TABLES if name in content})
     rest = {name: value for name, value in content.items() if name not in _TABLES}
     with failing_with(ExitCode.INPUT):
         names, rest = split_names(path, rest, check_series)
@@ -81,11 +81,11 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     return task
 
 
-def schema_of_steering() -> dict[str, Any]:
+def steering_schema() -> dict[str, Any]:
     """Return the JSON Schema of files of rules."""
-    from mdreel.live.steering.rules_file import SERIES, schema_of_plans
+    from mdreel.live.steering.rules_file import SERIES, plan_schema
 
-    recipe, plan = recipe_format(analysis_commands()).schema(), schema_of_plans()
+    recipe, plan = recipe_format(analysis_commands()).schema(), plan_schema()
     each = recipe["properties"]["analysis"]["items"]["oneOf"]
     about = {"type": "string", "description": "What rules call it.  [default: its type]"}
     known = [one for one in each if one["properties"]["type"]["const"] in SERIES]

@@ -32,7 +32,7 @@ class ArchivedFrame:
     quantities: dict[str, NDArray[np.float32]]
 
     @classmethod
-    def of(cls, frame: Frame) -> Self:
+    def from_frame(cls, frame: Frame) -> Self:
         """Convert a frame; float32 arrays are not copied."""
         given = {"positions": frame.positions, "velocities": frame.velocities, "forces": frame.forces}
         quantities = {

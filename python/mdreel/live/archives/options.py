@@ -40,7 +40,7 @@ class Archive:
     force: bool = False
 
 
-def part_of(path: Path) -> Path:
+def part_path(path: Path) -> Path:
     """Return the hidden path of an incomplete archive, in the folder of the file.
 
     Parameters
@@ -52,7 +52,7 @@ def part_of(path: Path) -> Path:
     return final.with_name(f".{final.name}.archive")
 
 
-def is_left(path: Path, seconds: float) -> bool:
+def wait_until_unused(path: Path, seconds: float) -> bool:
     """Wait until no process writes an archive.
 
     Parameters
@@ -70,7 +70,7 @@ def is_left(path: Path, seconds: float) -> bool:
     until = monotonic() + seconds
     while True:
         try:
-            file = os.open(part_of(path), os.O_RDWR | os.O_CLOEXEC)
+            file = os.open(part_path(path), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
         try:

@@ -7,12 +7,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from mdreel.errors import FormatError, StreamTimeoutError
 from mdreel.foundation.atomic_files import give_name
-from mdreel.live.archives.options import part_of
+from mdreel.live.archives.options import part_path
 
 _LOOK_SECONDS = 0.02
 
@@ -48,8 +47,8 @@ class PartFile:
 
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path.resolve()
-        self.hidden = part_of(path)
-        self._file = _locked(self.hidden, wait)
+        self.hidden = part_path(path)
+        self._file = _open_locked(self.hidden, wait)
         self.n_bytes = os.fstat(self._file).st_size
 
     def resume(self, n_bytes: int) -> None:
@@ -63,20 +62,20 @@ class PartFile:
         if self.n_bytes < n_bytes:
             message = f"expected {n_bytes:,} committed bytes, got {self.n_bytes:,}: the file was changed"
             raise FormatError(f"{self.hidden}: {message}; use another group to start a new archive")
-        self._do(os.ftruncate, self._file, n_bytes)
+        self._call(os.ftruncate, self._file, n_bytes)
         self.n_bytes = n_bytes
 
     def append(self, content: bytes) -> None:
         """Append bytes."""
         rest = memoryview(content)
         while rest:
-            n_written = self._do(os.pwrite, self._file, rest, self.n_bytes)
+            n_written = self._call(os.pwrite, self._file, rest, self.n_bytes)
             self.n_bytes += n_written
             rest = rest[n_written:]
 
     def patch(self, at: int, content: bytes) -> None:
         """Replace bytes."""
-        self._do(os.pwrite, self._file, content, at)
+        self._call(os.pwrite, self._file, content, at)
 
     def read(self, at: int, n_bytes: int) -> bytes:
         """Read bytes.
@@ -88,7 +87,7 @@ class PartFile:
         """
         parts = []
         while n_bytes:
-            part = self._do(os.pread, self._file, n_bytes, at)
+            part = self._call(os.pread, self._file, n_bytes, at)
             if not part:
                 raise FormatError(f"{self.hidden}: expected {n_bytes:,} bytes more at byte {at:,}")
             parts.append(part)
@@ -97,7 +96,7 @@ class PartFile:
 
     def sync(self) -> None:
         """Sync the file to disk."""
-        self._do(os.fdatasync, self._file)
+        self._call(os.fdatasync, self._file)
 
     def name(self, whole: Path, force: bool) -> None:
         """Rename the complete file to its final name and remove hidden files.
@@ -130,7 +129,7 @@ class PartFile:
         file, self._file = self._file, -1
         os.close(file)
 
-    def _do(self, act: Callable[..., T], *arguments: Any) -> T:
+    def _call(self, act: Callable[..., T], *arguments: Any) -> T:
         """Call a function on the file; report errors with its final name."""
         try:
             return act(*arguments)
@@ -140,13 +139,11 @@ class PartFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _locked(hidden: Path, wait: float) -> int:
+def _open_locked(hidden: Path, wait: float) -> int:
     """Open the file and lock it."""
     until = monotonic() + wait
     while True:

@@ -4,13 +4,12 @@ import warnings
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 from weakref import WeakSet
 
 from mdreel._core import ChannelConsumer
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import place_of, wait_until_available
+from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
 
@@ -82,7 +81,7 @@ class Consumer:
         member: str = "0",
         share: bool = False,
     ) -> None:
-        self.path: Path = place_of(channel)
+        self.path: Path = channel_path(channel)
         self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
@@ -147,7 +146,7 @@ class Consumer:
         found = core.next(self._timeout if timeout is None else timeout)
         if found is None:
             return None
-        frame = Frame.of(found)
+        frame = Frame.from_core(found)
         self._handed_out.add(frame)
         return frame
 
@@ -205,7 +204,7 @@ class Consumer:
     def manifest(self) -> Manifest:
         """Properties common to all frames."""
         self.open()
-        return Manifest.of(self._opened().manifest)
+        return Manifest.from_core(self._opened().manifest)
 
     @property
     def missed(self) -> int:
@@ -250,9 +249,7 @@ class Consumer:
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             self.close()
         else:

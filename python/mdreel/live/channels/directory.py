@@ -20,14 +20,14 @@ _LOOK_SECONDS = 0.05
 T = TypeVar("T")
 
 
-def folder_of_channels() -> Path:
+def channels_folder() -> Path:
     """Return the folder of named channels: ``MDREEL_CHANNELS``, or a folder of the user in shared memory."""
     chosen = os.environ.get(VARIABLE)
     # Files in /dev/shm are never written to a disk.
     return Path(chosen) if chosen else Path(f"/dev/shm/mdreel-{os.geteuid()}")  # noqa: S108
 
 
-def place_of(channel: str | PathLike[str]) -> Path:
+def channel_path(channel: str | PathLike[str]) -> Path:
     """Return the directory of a channel.
 
     Parameters
@@ -51,7 +51,7 @@ def place_of(channel: str | PathLike[str]) -> Path:
     if not _NAME.fullmatch(channel):
         allowed = "1 to 64 letters, digits, '.', '_' and '-', starting with a letter or digit, or a path with a slash"
         raise MismatchError(f"the name of a channel must be {allowed}, not {channel!r}")
-    return folder_of_channels() / channel
+    return channels_folder() / channel
 
 
 def make_folder_for(place: Path) -> None:
@@ -62,7 +62,7 @@ def make_folder_for(place: Path) -> None:
     PermissionError
         If another user owns the folder or may enter it.
     """
-    folder = folder_of_channels()
+    folder = channels_folder()
     if place.parent != folder:
         return
     folder.mkdir(mode=0o700, exist_ok=True)

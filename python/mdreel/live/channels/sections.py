@@ -23,7 +23,7 @@ Section = tuple[str, str, NDArray[np.uint8]]
 """Name, data type and bytes of a section."""
 
 
-def declared(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
+def declared_sections(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
     """Return the per-atom sections that frames may have, with their data types.
 
     Raises
@@ -38,7 +38,7 @@ def declared(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str
     return ("positions", dtype), *((name, of_others) for name, is_there in others if is_there)
 
 
-def most_bytes(manifest: Manifest) -> int:
+def max_frame_bytes(manifest: Manifest) -> int:
     """Return the maximum size of a frame, bytes."""
     return channel_frame_bytes([_bytes_of_section(manifest, *section) for section in manifest.sections])
 
@@ -150,7 +150,7 @@ class Encoder:
         return array
 
 
-def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
+def section_arrays(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of a section as views of its bytes; compressed positions are decompressed into a new array.
 
     Raises

@@ -52,7 +52,7 @@ class Program:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.process = Process.of(self._started.pid)
+        self.process = Process.from_id(self._started.pid)
 
     def status(self) -> int | None:
         """Return the exit status, or the negative number of the signal that ended the program; None while it runs.
@@ -86,7 +86,7 @@ class Program:
             os.killpg(self._started.pid, number)
 
 
-def end_left(process: Process) -> bool:
+def end_leftover(process: Process) -> bool:
     """End the program that a killed manager has left running.
 
     Parameters
@@ -108,7 +108,7 @@ def end_left(process: Process) -> bool:
     has_run = process.is_alive
     # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
     # system does not reuse the ID.
-    if Process.of(process.number).start in (process.start, 0):
+    if Process.from_id(process.number).start in (process.start, 0):
         with suppress(ProcessLookupError):
             os.killpg(process.number, signal.SIGKILL)
     while process.is_alive:
@@ -136,11 +136,11 @@ def end_stray(name: str, value: str) -> bool:
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it has ended, or belongs to another user
             if wanted in path.read_bytes().split(b"\0"):
-                found = end_left(Process.of(int(path.parent.name))) or found
+                found = end_leftover(Process.from_id(int(path.parent.name))) or found
     return found
 
 
-def said_of(status: int) -> str:
+def describe_status(status: int) -> str:
     """Describe the exit status of a program."""
     if status >= 0:
         return f"exit status {status}"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from mdreel.errors import MdreelError
-from mdreel.live.channels.requests import ask
+from mdreel.live.channels.requests import send_request
 from mdreel.live.ensemble.replica import Replica
 
 _LOOK_SECONDS = 0.02
@@ -37,7 +37,7 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
     def stop(replica: Replica) -> None:
         # A replica that does not follow the request receives SIGTERM later.
         with suppress(MdreelError, OSError):
-            ask(replica.channel, "stop", timeout=grace, is_given_up=lambda: monotonic() >= until)
+            send_request(replica.channel, "stop", timeout=grace, is_cancelled=lambda: monotonic() >= until)
 
     with ThreadPoolExecutor(len(replicas)) as threads:
         answers = threads.map(stop, replicas)

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import StreamTimeoutError, UnsupportedError
-from mdreel.live.nodes.local_token import token_for
+from mdreel.live.nodes.local_token import find_token
 from mdreel.live.nodes.security import Security
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_SESSIONS = 128
 
 
 @contextmanager
-def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
+def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
     """Listen at an address for the duration of the context.
 
     Raises
@@ -42,7 +42,7 @@ def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
         If the address is not available, for example because it is in use.
     """
     security.check(endpoint)
-    token = security.token()
+    token = security.read_token()
     settings: dict[str, Any] = {
         "mode": "peer",
         "listen/endpoints": [endpoint],
@@ -65,7 +65,7 @@ def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 
 
 @contextmanager
-def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
+def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
     """Connect to an address for the duration of the context; Zenoh reconnects after interruptions.
 
     Parameters
@@ -93,9 +93,9 @@ def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh
     }
     until = monotonic() + wait
     while True:
-        shown = security if security.is_there else Security(token_for(endpoint))
+        shown = security if security.is_set else Security(find_token(endpoint))
         try:
-            opened = _opened(endpoint, settings, shown, shown.token())
+            opened = _opened(endpoint, settings, shown, shown.read_token())
         except OSError as error:
             if monotonic() >= until:
                 message = "no server answers, or it refuses the token or certificate; check the address and the token"

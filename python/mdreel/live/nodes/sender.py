@@ -11,7 +11,19 @@ from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
 from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
-from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
+from mdreel.live.nodes.messages import (
+    CHUNK_BYTES,
+    Chunk,
+    Credit,
+    End,
+    Epoch,
+    Fault,
+    Heartbeat,
+    Join,
+    Leave,
+    Message,
+    encode,
+)
 
 _LOOK_SECONDS = 0.05
 
@@ -75,14 +87,14 @@ class Sender(threading.Thread):
         self._beat_at = 0.0
         self._beat: Message | None = None
 
-    def join_again(self, join: Join) -> None:
+    def rejoin(self, join: Join) -> None:
         """Record that the relay has joined again, with a new first frame."""
         with self._changed:
             self._joined, self._session, self._credit = join, join.session, Credit(0, 0)
             self._heard = monotonic()
             self._changed.notify()
 
-    def hear(self, session: int, message: Message) -> None:
+    def receive(self, session: int, message: Message) -> None:
         """Process a message of the relay."""
         with self._changed:
             if session != self._session:
@@ -92,7 +104,7 @@ class Sender(threading.Thread):
                 # Credit is sent repeatedly and may arrive late; it only grows.
                 case Credit(n_taken, n_wanted) if n_taken >= self._credit.n_taken:
                     self._credit = Credit(n_taken, max(n_wanted, self._credit.n_wanted))
-                case Bye():
+                case Leave():
                     self._stops = True
             self._changed.notify()
 
@@ -135,7 +147,7 @@ class Sender(threading.Thread):
         frame = self._next() if may_send else None
         if frame is not None:
             self._send_frame(frame)
-        self._say_so()
+        self._send_heartbeat()
         if frame is None and (not may_send or self._end is not None or self.state == "lost"):
             with self._changed:
                 if not self._stops and self._joined is None and self._credit == credit:
@@ -194,12 +206,12 @@ class Sender(threading.Thread):
             self._send(Chunk(self._n_sent, offset, len(content), content[offset : offset + CHUNK_BYTES]))
         self._n_sent += 1
 
-    def _say_so(self) -> None:
+    def _send_heartbeat(self) -> None:
         """Send the state of the channel, immediately after a change and otherwise at intervals."""
         message: Message
         if self._end is None:
-            message = Beat(self._n_sent, self.state)
-            is_new = not isinstance(self._beat, Beat) or self._beat.state != self.state
+            message = Heartbeat(self._n_sent, self.state)
+            is_new = not isinstance(self._beat, Heartbeat) or self._beat.state != self.state
         elif self._n_sent - self._n_released == len(self._held):
             message = End(self._n_sent, self._end[0], self._end[1] or "")
             is_new = not isinstance(self._beat, End)

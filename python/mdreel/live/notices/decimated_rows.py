@@ -7,7 +7,7 @@ MOST_ROWS = 2000
 """Default maximum number of rows, enough for a chart on a screen."""
 
 
-class Thinned:
+class DecimatedRows:
     """Keep every n-th row and the last row; double n whenever there are too many rows.
 
     Parameters

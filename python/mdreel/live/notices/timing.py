@@ -6,7 +6,7 @@ _WORK = ("read", "decompress", "compute")
 """Kinds of spans in the summary."""
 
 
-def shares_of(timing: Timing) -> dict[str, float]:
+def time_shares(timing: Timing) -> dict[str, float]:
     """Return the shares of reading, decompressing and computing in the busy time of workers.
 
     Parameters
@@ -24,7 +24,7 @@ def shares_of(timing: Timing) -> dict[str, float]:
     return {kind: value / whole for kind, value in seconds.items()} if whole > 0 else {}
 
 
-def seconds_of(timing: Timing) -> dict[str, float]:
+def time_by_kind(timing: Timing) -> dict[str, float]:
     """Return the total time of a run and the times of some kinds of spans, from `Timing.shares`.
 
     Parameters

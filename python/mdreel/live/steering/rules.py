@@ -147,7 +147,7 @@ class Condition:
         self._values: deque[float] = deque(maxlen=rule.frames)
         self._n_met = 0
 
-    def look_at(self, value: float) -> Finding:
+    def evaluate(self, value: float) -> Finding:
         """Add the value of the next frame, and return whether the condition holds."""
         if self._rule.effective_samples is not None:
             self._values.append(value)
@@ -159,8 +159,8 @@ class Condition:
         is_whole = len(self._values) == self._rule.frames
         holds = is_whole and self._n_met >= self._rule.n_needed
         if self._rule.frames == 1:
-            return Finding(holds, f"{value:.6g} {_said(self._rule)}")
-        return Finding(holds, f"{self._n_met} of the last {len(self._values)} frames {_said(self._rule)}")
+            return Finding(holds, f"{value:.6g} {_describe(self._rule)}")
+        return Finding(holds, f"{self._n_met} of the last {len(self._values)} frames {_describe(self._rule)}")
 
     def _effective(self) -> Finding:
         n_effective = effective_sample_size(list(self._values)) if len(self._values) == self._rule.frames else 0.0
@@ -183,7 +183,7 @@ def effective_sample_size(values: list[float]) -> float:
         return 0.0
 
 
-def _said(rule: Rule) -> str:
+def _describe(rule: Rule) -> str:
     if rule.above is not None:
         return f"above {rule.above:g}"
     if rule.below is not None:

@@ -54,7 +54,7 @@ class Event:
     message: str
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> Self:
+    def from_json(cls, said: dict[str, Any]) -> Self:
         """Return what a line says.
 
         Raises
@@ -127,7 +127,7 @@ class SteeringLog:
         self.n_damaged = 0
         for line in lines[-self._most :]:
             try:
-                events.append(Event.of(object_of(line)))
+                events.append(Event.from_json(object_of(line)))
             except FormatError:
                 self.n_damaged += 1
         self.events = tuple(events)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 _BEARER = "bearer "
 
 
-class Access:
+class PageAccess:
     """Rules that decide whether a request is answered.
 
     Parameters

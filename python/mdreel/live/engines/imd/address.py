@@ -27,7 +27,7 @@ class Address(NamedTuple):
     port: int
 
     @classmethod
-    def of(cls, text: str) -> Self:
+    def parse(cls, text: str) -> Self:
         """Parse an address.
 
         Raises

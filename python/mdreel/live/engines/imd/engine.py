@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.engines.imd.access import line_of
+from mdreel.live.engines.imd.access import token_line
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.messages import HEADER, OF_ATOMS, Kind, Session, Unpacker, header, session_of, version_of
+from mdreel.live.engines.imd.messages import (
+    HEADER,
+    OF_ATOMS,
+    Kind,
+    Session,
+    Unpacker,
+    header,
+    parse_handshake,
+    parse_session,
+)
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
@@ -75,7 +84,7 @@ class EngineLink:
         Session information of the engine; set by `open`.
     n_frames : int
         Number of complete frames received.
-    has_said_goodbye : bool
+    has_disconnected : bool
         Whether the engine has sent a disconnect message.
     """
 
@@ -91,7 +100,7 @@ class EngineLink:
         self._is_paused = False
         self._room: dict[Kind, NDArray[Any]] = {}
         self.n_frames = 0
-        self.has_said_goodbye = False
+        self.has_disconnected = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
         """Connect and complete the handshake. The engine sends frames after `go`.
@@ -106,7 +115,7 @@ class EngineLink:
         Raises
         ------
         StreamTimeoutError
-            If the engine does not accept the connection in time or sends no greeting.
+            If the engine does not accept the connection in time or sends no handshake.
         FormatError, UnsupportedError
             If the engine does not speak IMD version 2 or 3, or sends no positions.
         """
@@ -117,17 +126,17 @@ class EngineLink:
         for name, value in _KEEP_ALIVE:
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         try:
-            version, byte_order = version_of(self._read(HEADER.size), str(self._address))
+            version, byte_order = parse_handshake(self._read(HEADER.size), str(self._address))
             if version == 2:
                 self.session = Session(2, byte_order)
             else:
                 n_bytes = self._expect(Kind.SESSION)
                 if n_bytes != 7:
                     raise FormatError(f"{self._address}: expected session information of 7 bytes, got {n_bytes}")
-                self.session = session_of(self._read(n_bytes), byte_order)
+                self.session = parse_session(self._read(n_bytes), byte_order)
         except TimeoutError as error:
             reason = "it already has a client, or it is not an IMD engine"
-            message = f"no greeting within {_GREETING_SECONDS:g} s; {reason}"
+            message = f"no handshake within {_GREETING_SECONDS:g} s; {reason}"
             raise StreamTimeoutError(f"{self._address}: {message}") from error
         if not self.session.positions:
             raise UnsupportedError(f"{self._address}: the engine sends no positions; configure it to send coordinates")
@@ -138,7 +147,7 @@ class EngineLink:
         """Request frames, every `rate` steps if it is given."""
         assert self._socket is not None, "it was opened"
         self._socket.settimeout(None)
-        said = b"" if self._token is None else line_of(self._token)
+        said = b"" if self._token is None else token_line(self._token)
         self._send(said + header(Kind.GO) + (b"" if rate is None else header(Kind.RATE, rate)))
 
     def pause(self, is_wanted: bool) -> None:
@@ -180,12 +189,12 @@ class EngineLink:
         MismatchError
             If the number of atoms is wrong or a frame is too large.
         """
-        read = self._next_of_2 if self.session.version == 2 else self._next_of_3
+        read = self._next_version_2 if self.session.version == 2 else self._next_version_3
         while (frame := read()) is not None:
             self.n_frames += 1
             yield frame
 
-    def _next_of_3(self) -> EngineFrame | None:
+    def _next_version_3(self) -> EngineFrame | None:
         session, unpacker = self.session, self._unpacker
         expected = [
             kind
@@ -221,7 +230,7 @@ class EngineLink:
                     frame.forces = self._of_atoms(kind, n)
         return frame
 
-    def _next_of_2(self) -> EngineFrame | None:
+    def _next_version_2(self) -> EngineFrame | None:
         """Read up to the next positions. Energies may precede or follow positions, or be absent."""
         frame = EngineFrame(self._empty)
         while (found := self._header_between_frames()) is not None:
@@ -245,7 +254,7 @@ class EngineLink:
             return None
         kind, value = HEADER.unpack(said)
         if kind == Kind.DISCONNECT:
-            self.has_said_goodbye = True
+            self.has_disconnected = True
             return None
         return kind, value
 
@@ -276,7 +285,7 @@ class EngineLink:
             message = f"expected {kind.name.lower()} of {self._n_atoms:,} atoms, got {n_atoms:,}"
             raise MismatchError(f"{self._where}: {message}")
         if kind not in self._room:
-            self._room[kind] = self._unpacker.room(n_atoms)
+            self._room[kind] = self._unpacker.empty_array(n_atoms)
         array = self._room[kind]
         self._read_into(array.reshape(-1).view(np.uint8).data)
         return array

@@ -10,7 +10,7 @@ from mdreel._core import channel_status
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import bytes_of
 from mdreel.live.channels.staging import Staging
-from mdreel.live.engines.imd.access import token_of
+from mdreel.live.engines.imd.access import read_token_file
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.engines.imd.engine import EngineFrame, EngineLink
@@ -77,7 +77,7 @@ class Engine:
     resumes: bool = False
 
     def __post_init__(self) -> None:
-        Address.of(self.address)
+        Address.parse(self.address)
         if self.dialect not in DIALECTS:
             raise MismatchError(f"dialect must be one of {', '.join(DIALECTS)}, not {self.dialect!r}")
         for name in ("n_atoms", "n_frames", "rate", "stride", "time_step"):
@@ -88,7 +88,7 @@ class Engine:
     def link(self) -> EngineLink:
         """Return a connection to the engine, not opened yet."""
         most_bytes = bytes_of(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
-        return EngineLink(Address.of(self.address), most_bytes, self.n_atoms, token_of(self.token_file))
+        return EngineLink(Address.parse(self.address), most_bytes, self.n_atoms, read_token_file(self.token_file))
 
 
 class Feed(threading.Thread):
@@ -161,14 +161,14 @@ class Feed(threading.Thread):
                 self._publish(frame)
                 if self._stops.is_set():
                     break
-            self._conclude()
+            self._end_channel()
         except Exception as error:  # noqa: BLE001 - the channel must end, whatever the engine sends
             self._fail(error)
         finally:
             self.link.close()
             self.is_open.set()
 
-    def _conclude(self) -> None:
+    def _end_channel(self) -> None:
         """End the channel. A closed connection alone does not mean that the simulation finished."""
         expected, n_frames = self.engine.n_frames, self.n_published
         if self._stops.is_set():
@@ -178,7 +178,7 @@ class Feed(threading.Thread):
         elif self._producer is None:
             raise StreamError(f"{self.engine.address}: the engine closed the connection before its first frame")
         else:
-            is_said = expected is not None or self.link.has_said_goodbye
+            is_said = expected is not None or self.link.has_disconnected
             self._end("finished" if is_said else "stopped")
 
     def _fail(self, error: Exception) -> None:
