@@ -146,7 +146,7 @@ def _steering(content: bytes, folder: Path) -> None:
     (folder / NAME).unlink(missing_ok=True)
     (folder / NAME).write_bytes(content)
     log = SteeringLog(folder)
-    log.look()
+    log.refresh()
     _show(ChannelSnapshot(folder, "running", events=log.events))
 
 
@@ -275,7 +275,7 @@ DECODERS = {
     "question of a relay": Decoder(
         lambda content, _: Join.decode(content),
         tuple(Join("a1", "there", 5, start).encode() for start in (("earliest", None), ("time", 1.5), ("sequence", 7))),
-        ("live/nodes/messages.py:_said",),
+        ("live/nodes/messages.py:_parse_object",),
     ),
     "answer of a server": Decoder(
         _accepted,
@@ -313,7 +313,7 @@ DECODERS = {
         refuses=(),
     ),
     "log of steering": Decoder(
-        _steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.look",), refuses=()
+        _steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.refresh",), refuses=()
     ),
     "journal of a replica": Decoder(
         _written(read_history, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("live/ensemble/journal.py:_parse_history",)

@@ -133,5 +133,5 @@ def channel_source(
     timeout: float | None,
     restart: float,
     memory: int,
-    skips_missed: bool,
+    bears_missed: bool,
 ) -> Source: ...

@@ -57,6 +57,6 @@ def test_what_makes_no_sense_is_refused(run, tmp_path):
     with ManagedProducer(tmp_path / "frames"):
         refused = run("managed", "run", "frames", "--", "true")
         assert refused.returncode == 3
-        assert "another producer lives" in refused.stderr
+        assert "another producer is running" in refused.stderr
     shown = run("managed", "run", "--help").stdout
     assert "DIRECTORY -- COMMAND..." in shown

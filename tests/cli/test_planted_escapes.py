@@ -194,7 +194,7 @@ def test_nothing_that_was_planted_in_a_journal_reaches_the_table(tmp_path: Path)
 
     with Journal(tmp_path / "journal.jsonl") as journal:
         journal.write("died", PLANTED + "\nreplica-9  finished")
-        message = journal.past.message
+        message = journal.history.message
     facts = {"replica": "r0", "state": "failed", "n_frames": 1, "n_deaths": 1, "process": None, "message": message}
     rows = list(_table([facts]))
     check("\n".join(rows))

@@ -145,7 +145,7 @@ def test_dead_archiver_is_told_once_and_the_simulation_goes_on(tmp_path: Path) -
         process.kill()
         process.wait()
         assert producer._archiver is not None
-        producer._archiver._looked_at = 0.0
+        producer._archiver._checked_at = 0.0
         with pytest.warns(UserWarning, match=r"no longer being archived: signal 9 ended the process; run `mdr"):
             publish(producer, 5)
         for frame in range(6, N_FRAMES):

@@ -99,7 +99,7 @@ def test_dead_consumer_does_not_stop_the_producer() -> None:
 
 
 def test_second_producer_and_other_frames_are_refused() -> None:
-    with Producer("run", N_ATOMS), pytest.raises(StreamError, match="run: the channel has a living producer"):
+    with Producer("run", N_ATOMS), pytest.raises(StreamError, match="run: the channel has a running producer"):
         Producer("run", N_ATOMS, resume_step=0).open()
     with pytest.raises(MismatchError, match=r"n_atoms: 20.*n_atoms: 21"):
         Producer("run", N_ATOMS + 1).open()

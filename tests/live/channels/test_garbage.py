@@ -148,14 +148,14 @@ def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp
     (folder / "a-folder.request").mkdir()
     (folder / "a-link.request").symlink_to(folder / "nowhere")
     for _ in range(3):
-        assert not commands.look(0, lambda path: path.touch())
+        assert not commands.handle_requests(0, lambda path: path.touch())
     assert commands.interval == 10
     answers = [json.loads(path.read_text()) for path in folder.glob("*.answer")]
     assert len(answers) == len(contents) + 2
     assert not any(answer["done"] for answer in answers)
     assert list(folder.glob("*.request")) == list(folder.glob("*.taken")) == []
     (folder / "9999.request").write_text(json.dumps(asked))
-    commands.look(0, lambda path: path.touch())
+    commands.handle_requests(0, lambda path: path.touch())
     assert commands.interval == 7
 
 
@@ -170,7 +170,7 @@ def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
     folder.mkdir()
     for number, kind in enumerate(("checkpoint", "stop")):
         (folder / f"{number}.request").write_text(json.dumps({"kind": kind, "epoch": producer.epoch}))
-    assert not commands.look(0, fails)
+    assert not commands.handle_requests(0, fails)
     for path in folder.glob("*.answer"):
         assert "at odds with itself" in json.loads(path.read_text())["message"]
 

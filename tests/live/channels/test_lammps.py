@@ -157,7 +157,7 @@ def test_positions_by_fix_external_are_those_that_lammps_writes(tmp_path: Path) 
     """Check a LAMMPS callback without a reporter, as documented on the page on engines."""
     (tmp_path / "in.argon").write_text(argon(tmp_path, INTERVAL).replace("xu yu zu", "x y z"))
     page = (ROOT / "docs" / "engines.md").read_text()
-    code = page.partition("```python\n# A callback of LAMMPS's own.\n")[2].partition("```")[0]
+    code = page.partition("```python\n# A callback of fix external.\n")[2].partition("```")[0]
     assert code
     program = "import lammps_simulation\nlmp = lammps_simulation.start()\nlmp.file('in.argon')\n" + code
     paths = [str(Path(lammps_simulation.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]

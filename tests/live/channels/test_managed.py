@@ -67,7 +67,7 @@ def test_file_is_seen_when_it_is_closed_and_not_before(frames: Path) -> None:
         file.write("half")
         file.flush()
         with pytest.raises(
-            StreamTimeoutError, match=r"frame-1.txt: nothing came within [0-9.]+ s, and the producer lives"
+            StreamTimeoutError, match=r"frame-1.txt: nothing came within [0-9.]+ s, and the producer is running"
         ):
             reader.wait("frame-1.txt", timeout=0.01)
         assert reader.names() == []
@@ -316,7 +316,7 @@ def test_producer_that_has_to_stop_says_so(frames: Path) -> None:
 
 def test_producers_share_a_directory_if_all_say_so(frames: Path) -> None:
     ranks = [ManagedProducer(frames, shared=True).create() for _ in range(2)]
-    with pytest.raises(StreamError, match="another producer lives, and producers share a directory only if all"):
+    with pytest.raises(StreamError, match="another producer is running, and producers share a directory only if all"):
         ManagedProducer(frames).create()
     reader = ManagedDirectory(frames)
     for number, rank in enumerate(ranks):

@@ -227,7 +227,7 @@ def test_server_of_which_nothing_is_heard_is_lost_after_some_time_and_may_come_b
 def test_second_relay_on_a_node_is_refused_and_so_is_another_channel(endpoint: str, folder: Path) -> None:
     producer = Producer("run", N_ATOMS).open()
     with Server(["run", "absent"], endpoint), Relay(endpoint, "run", "there"):
-        with pytest.raises(StreamError, match="there: the channel has a living producer"):
+        with pytest.raises(StreamError, match="there: the channel has a running producer"):
             Relay(endpoint, "run", "there").start()
         with pytest.raises(FileNotFoundError, match="no such channel on that node"):
             Relay(endpoint, "absent", "elsewhere").start()

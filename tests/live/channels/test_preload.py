@@ -329,7 +329,7 @@ def test_program_is_a_producer_whose_end_is_told(programs: Programs) -> None:
     with pytest.raises(FileNotFoundError):
         run_managed([frames / "nothing"], frames)
     assert reader.state == "failed"
-    with ManagedProducer(frames), pytest.raises(StreamError, match="another producer lives"):
+    with ManagedProducer(frames), pytest.raises(StreamError, match="another producer is running"):
         run_managed(["true"], frames)
 
 

@@ -67,7 +67,11 @@ BAD = [
     ('select = "all"', '[[analysis]]\ntype = "rmsd"', "analysis 2: there are several 'rmsd': give each a name"),
     ("[[analysis]]", "[run]\nbegin = 3\n[[analysis]]", "[run]: unknown name 'begin'; known: start, stop, step,"),
     ("[[analysis]]", '[run]\nstep = "x"\n[[analysis]]', "[run]: step: expected a whole number, got 'x'"),
-    ('type = "rmsd"', 'type = "density"\ngrid = "a.dx"', "analysis 'density': it writes a file besides its table"),
+    (
+        'type = "rmsd"',
+        'type = "density"\ngrid = "a.dx"',
+        "analysis 'density': it writes a file at its end, which needs a finished simulation",
+    ),
     ("replicas = 4", "replicas = ", "no TOML"),
 ]
 

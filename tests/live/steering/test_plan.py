@@ -136,10 +136,10 @@ def test_what_is_wrong_with_rules_is_said_in_one_line(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ((), "which rules?"),
+        ((), "name the rules file"),
         (("none.toml", *FILES), "none.toml: No such file or directory"),
         (("rules.toml", "-f", "a.xtc", "--follow", "--end-idle", "1"), "rules.toml: topology is missing"),
-        (("rules.toml", "-s", "a.psf", "-f", "a.xtc"), "what is running? give --channel, or -f with --follow"),
+        (("rules.toml", "-s", "a.psf", "-f", "a.xtc"), "name the running simulation: --channel, or -f with --follow"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--follow"), "--follow needs an end"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--channel", "b"), "either --trajectory or --channel"),
         (("rules.toml", *FILES, "--", "true"), "engine: remove pid and pid-file, because mdreel starts the engine"),
@@ -165,7 +165,7 @@ def test_python_reads_the_rules_of_a_file_only(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match=r"rules.toml: rule 'settled': expected one condition"):
         read_plan(path)
     path.write_text("[run]\nstep = 2")
-    with pytest.raises(MismatchError, match=r"rules.toml: there is no \[\[rule\]\]"):
+    with pytest.raises(MismatchError, match=r"rules.toml: expected at least one \[\[rule\]\]"):
         read_plan(path)
     path.write_bytes(b"\xff")
     with pytest.raises(FormatError, match=r"rules.toml: no TOML"):

@@ -74,11 +74,11 @@ def test_metrics_say_what_is_seen(folder: Path) -> None:
     with Producer("run1", N_ATOMS, n_slots=8) as producer, Consumer("run1") as consumer:
         publish(producer, 0)
         assert consumer.next(20) is not None
-        watcher.look()
+        watcher.take_snapshots()
         publish(producer, 1)
         told = Told(folder / "run1", Series())
         told.say(n_frames=2)
-        samples, types = parsed(metrics(watcher.look()))
+        samples, types = parsed(metrics(watcher.take_snapshots()))
     assert of(samples, "mdreel_channel_frames_published_total", channel="run1") == 2
     assert of(samples, "mdreel_channel_frames_dropped_total", channel="run1") == 0
     assert of(samples, "mdreel_channel_frames_per_second", channel="run1") > 0

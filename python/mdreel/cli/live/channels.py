@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
-from mdreel.cli.output import echo, echo_json
+from mdreel.cli.output import align_columns, echo, echo_json
 
 if TYPE_CHECKING:
     from mdreel.live.channels.status import Status
@@ -48,7 +48,7 @@ def channels(
 ) -> None:
     """List channels with their state, frames, rates, consumers and lags."""
     from mdreel.live.channels.channel import Channel
-    from mdreel.live.channels.status import Status, rates
+    from mdreel.live.channels.status import Status, measure_rates
     from mdreel.live.channels.status import list_channels as all_channels
 
     if remove and not names:
@@ -59,7 +59,7 @@ def channels(
                 Channel(name).remove()
             return
         seen = [Status.read(name) for name in names] if names else all_channels()
-        found: Sequence[float | None] = rates(seen, seconds) if seen and seconds else [None] * len(seen)
+        found: Sequence[float | None] = measure_rates(seen, seconds) if seen and seconds else [None] * len(seen)
     if as_json:
         facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
         echo_json(facts, indent=2, ensure_ascii=True)
@@ -92,12 +92,7 @@ def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
 
 def _table(seen: "Sequence[Status]", rates: Sequence[float | None]) -> Iterator[str]:
     rows = [_HEADINGS, *(_row(status, rate) for status, rate in zip(seen, rates, strict=True))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
-        # Words are left-aligned, numbers right-aligned.
-        texts[:2] = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
-        yield "  ".join(texts).rstrip()
+    yield from align_columns(rows, left=(0, 1))
     yield from (f"{status.name}: {status.reason}" for status in seen if status.reason)
 
 

@@ -1,7 +1,7 @@
 """Command ``mdreel ensemble``, which runs many replicas of a simulation."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with, one_line
 from mdreel.cli.live.ensemble_file import EnsembleFile, ensemble_file_schema, make_analyses, read_ensemble
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, CommandGroup, Option
-from mdreel.cli.output import echo, echo_json, reporter
+from mdreel.cli.output import align_columns, echo, echo_json, reporter
 from mdreel.cli.run.cluster import Script, write_script
 from mdreel.errors import MdreelError
 from mdreel.foundation.printable import printable
@@ -180,12 +180,12 @@ def _run(task: EnsembleFile, numbers: Sequence[int], retry: bool, quiet: bool) -
         return replicas.run(numbers, retry=retry, report=reporter(quiet))
     except MdreelError as error:
         raise CommandError(one_line(error), ExitCode.INPUT) from error
-    except OSError as error:  # what is read was read before
+    except OSError as error:  # only writing can fail here
         raise CommandError(one_line(error), ExitCode.OUTPUT) from error
 
 
 def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
-    """Return the replicas of a part: consecutive ones, as many in each as can be."""
+    """Return the replicas of a part; parts are consecutive and of nearly equal size."""
     if part is None:
         return range(n_replicas)
     found = _PART.fullmatch(part)
@@ -196,7 +196,7 @@ def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
 
 
 def _facts(task: EnsembleFile, number: int) -> dict[str, Any]:
-    """A replica, under names that programs can rely on."""
+    """Return the state of a replica as JSON, with stable names."""
     from mdreel.live.channels.status import Status
     from mdreel.live.ensemble.ensemble import replica_state
     from mdreel.live.ensemble.replica import Replica
@@ -221,14 +221,8 @@ def _facts(task: EnsembleFile, number: int) -> dict[str, Any]:
     }
 
 
-def _table(facts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    rows = [_HEADINGS, *(_row(one) for one in facts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
-        for i in (0, 1, -1):  # words begin in one column, numbers end in one
-            texts[i] = row[i].ljust(widths[i])
-        yield "  ".join(texts).rstrip()
+def _table(facts: Sequence[dict[str, Any]]) -> list[str]:
+    return align_columns([_HEADINGS, *(_row(one) for one in facts)], left=(0, 1, len(_HEADINGS) - 1))
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

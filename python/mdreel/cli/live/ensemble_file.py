@@ -1,4 +1,4 @@
-"""Files of ensembles: replicas and analyses, checked before a simulation is started."""
+"""Ensemble files, checked before a simulation is started."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -24,20 +24,20 @@ _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
 
 @dataclass(frozen=True)
 class EnsembleFile:
-    """What a file of an ensemble says.
+    """Validated ensemble file.
 
     Attributes
     ----------
     path : Path
         The file.
     table : EnsembleTable
-        What it says of replicas.
+        Entries about the replicas.
     request : Request
-        What it says of all analyses.
+        Input and options of all analyses.
     analyses : dict
-        The analyses, by the names of their tables.
+        Analyses by the names of their tables.
     identity : dict
-        What must not change between two runs.
+        Settings that must not change between two runs.
     """
 
     path: Path
@@ -48,19 +48,19 @@ class EnsembleFile:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file."""
+        """Folder of the file."""
         return self.path.absolute().parent
 
 
 def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
-    """Read a file of an ensemble and check all that can be checked before a frame is there.
+    """Read an ensemble file and check everything that can be checked before the first frame.
 
-    Where its commands are run, other users must not be able to change it.
+    If its commands are to be run, other users must not be able to change the file.
 
     Raises
     ------
     CommandError
-        If something in it is unknown, missing, of a wrong type, or does not go together.
+        If an entry is unknown, missing, of a wrong type, or contradicts another one.
     """
     from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, parse_ensemble
 
@@ -85,7 +85,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     check(request, analyses)
     for name, one in zip(names, analyses, strict=True):
         if one.written:
-            message = "it writes a file besides its table, when it has all frames: not of a running simulation"
+            message = "it writes a file at its end, which needs a finished simulation"
             raise CommandError(f"{path}: analysis {name!r}: {message}", ExitCode.INPUT)
     identity = {name: of_analyses.get(name) for name in ("topology", "analysis")}
     identity["run"] = {name: value for name, value in run.items() if name != "n-workers"}
@@ -93,12 +93,12 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
 
 
 def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
-    """Open the topology and choose the atoms, once for all replicas.
+    """Open the topology and select the atoms, once for all replicas.
 
     Raises
     ------
     CommandError
-        If that cannot be done, or an analysis cannot be made of them.
+        If the topology or a selection is invalid, or an analysis does not support running simulations.
     """
     import numpy as np
 
@@ -117,11 +117,11 @@ def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
         return [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
 
     with failing_with(ExitCode.INPUT):
-        # Not for what comes of it: what is wrong with an analysis is wrong for each replica.
+        # Prepare the analyses once for one frame, to find errors before a simulation starts.
         positions = np.zeros((1, len(universe.atoms), 3), np.float32)
         for analysis in prepare(Source.memory(positions, np.zeros(1))):
             if analysis.leaves_file:
-                message = f"{type(analysis).__name__} writes a file at its end: not of a running simulation"
+                message = f"{type(analysis).__name__} writes a file at its end, which needs a finished simulation"
                 raise CommandError(f"{task.path}: {message}", ExitCode.INPUT)
     wanted = [
         _replica_analysis(name, one, len(atoms), request)
@@ -132,11 +132,11 @@ def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
 
 
 def ensemble_file_schema() -> dict[str, Any]:
-    """Return the JSON Schema of files of ensembles."""
+    """Return the JSON schema of ensemble files."""
     from mdreel.live.ensemble.configuration import ensemble_schema
 
     recipe, table = recipe_format(analysis_commands()).schema(), ensemble_schema()
-    about = {"type": "string", "description": "What its tables are called.  [default: its type]"}
+    about = {"type": "string", "description": "Name of the tables.  [default: the type of the analysis]"}
     for one in recipe["properties"]["analysis"]["items"]["oneOf"]:
         of_each = {name: value for name, value in one["properties"].items() if name not in ("output", "plot", "type")}
         one["properties"] = {"type": one["properties"]["type"], "name": about, **of_each}

@@ -9,7 +9,7 @@ from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import reporter
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 EXAMPLES = """\
 Examples:
@@ -79,5 +79,5 @@ def serve(
         with server:
             report(f"{', '.join(server.paths)}: served at {listen}")
             never = Event()
-            while not never.wait(_LOOK_SECONDS):  # wake up regularly, so that signals are handled
+            while not never.wait(_POLL_SECONDS):  # wake up regularly, so that signals are handled
                 server.check()

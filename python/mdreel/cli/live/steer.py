@@ -47,7 +47,7 @@ A rules file:
 
 STEERING = "Steering"
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 @command(examples=EXAMPLES, usage="[OPTIONS] RULES [-- ENGINE...]")
@@ -209,7 +209,7 @@ def _await_channel(place: Path, request: Request, process: "subprocess.Popen[byt
                 return
         except FileNotFoundError:
             pass
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
 def _file_state(path: Path) -> tuple[int, int, int] | None:
@@ -223,7 +223,7 @@ def _file_state(path: Path) -> tuple[int, int, int] | None:
 def _await_change(path: Path, before: tuple[int, int, int] | None, process: "subprocess.Popen[bytes]") -> None:
     """Wait until the engine has changed an existing trajectory, which may belong to an earlier run."""
     while before is not None and _file_state(path) == before and process.poll() is None:
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
 def _run_analyses(request: Request, prepared: PreparedAnalyses) -> Iterator[None]:

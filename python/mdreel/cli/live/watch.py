@@ -86,7 +86,7 @@ def watch(
 
     def look() -> "Sequence[ChannelSnapshot]":
         with failing_with(ExitCode.INPUT):
-            return watcher.look()
+            return watcher.take_snapshots()
 
     try:
         if web:

@@ -24,7 +24,7 @@ COMMIT_SECONDS = 1.0
 COMMIT_BYTES = 64 << 20
 """Maximum amount of data between two commits."""
 
-_OF_ATOMS = ("positions", "velocities", "forces")
+_PER_ATOM = ("positions", "velocities", "forces")
 
 
 @dataclass(frozen=True)
@@ -111,19 +111,7 @@ class Archiver:
         self._resume(before)
 
     def take_all(self, progress: Callable[[int], object] | None = None) -> None:
-        """Archive frames until the simulation ends.
-
-        Raises
-        ------
-        StreamError
-            If the simulation has failed or was lost, or frames were missed.
-        StreamTimeoutError
-            If no frame was published in time.
-        MismatchError
-            If the format cannot store a frame, or a new run has begun.
-        OSError
-            If the file cannot be written.
-        """
+        """Archive frames until the simulation ends; see `mdreel.live.archives.archive` for the errors."""
         try:
             while (frame := self._next()) is not None:
                 self._take(frame)
@@ -136,15 +124,7 @@ class Archiver:
             raise
 
     def finish(self) -> None:
-        """Complete the file and give it its final name.
-
-        Raises
-        ------
-        StreamError
-            If the file contains no frame.
-        OSError
-            If the file cannot be written.
-        """
+        """Complete the file and give it its final name. Raise StreamError if the file contains no frame."""
         path = self._consumer.path
         if not self.n_frames:
             raise StreamError(f"{path}: the channel has ended without a new frame; no file is written")
@@ -167,7 +147,7 @@ class Archiver:
         if find_format(self._part.path).name == H5MD:
             self._coder = H5mdFrames(self._part, n_atoms, state)
         else:
-            quantities = [name for name, _ in self._manifest.sections if name in _OF_ATOMS]
+            quantities = [name for name, _ in self._manifest.sections if name in _PER_ATOM]
             self._coder = EncodedFrames(self._part, self._options.precision, n_atoms, quantities, state)
 
     def _begin(self) -> None:

@@ -23,20 +23,13 @@ LOG = "archive.log"
 
 _PROGRAM = "mdreel.live.archives.process"
 _LEAVE_SECONDS = 10.0
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class ArchiverProcess:
     """Process that writes the archive of a channel.
 
     It outlives the simulation and ignores Ctrl-C, so that all published frames are archived.
-
-    Parameters
-    ----------
-    channel : Path
-        Directory of the channel.
-    archive : Archive
-        Options of the archive.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -44,7 +37,7 @@ class ArchiverProcess:
         self._archive = archive
         self._path = Path(archive.path)
         self._process: subprocess.Popen[bytes] | None = None
-        self._looked_at = 0.0
+        self._checked_at = 0.0
 
     def is_wanted(self) -> bool:
         """Return whether a process must be started, before the channel is opened.
@@ -61,13 +54,7 @@ class ArchiverProcess:
         return wait_until_unused(self._path, _LEAVE_SECONDS)
 
     def start(self) -> None:
-        """Start the process and wait until it has joined the channel.
-
-        Raises
-        ------
-        MdreelError, OSError
-            If the archive cannot be started; see `mdreel.live.archives.archive`.
-        """
+        """Start the process and wait until it has joined the channel; see `mdreel.live.archive` for the errors."""
         said = DONE
         while said == DONE:
             said = self._start()
@@ -78,33 +65,16 @@ class ArchiverProcess:
             raise StreamError(f"{self._path}: the archive could not be started: {self._failure_reason(code)}")
 
     def check(self) -> None:
-        """Warn once if the process has ended while the simulation is running.
-
-        Warns
-        -----
-        UserWarning
-            If the process has ended.
-        """
+        """Warn once if the process has ended while the simulation is running."""
         now = monotonic()
-        if self._process is None or now - self._looked_at < _LOOK_SECONDS:
+        if self._process is None or now - self._checked_at < _POLL_SECONDS:
             return
-        self._looked_at = now
+        self._checked_at = now
         if self._process.poll() is not None:
             self._warn(self._wait_for_exit())
 
     def end(self, is_failure: bool) -> None:
-        """Wait until the file is complete, after the channel has ended.
-
-        Parameters
-        ----------
-        is_failure : bool
-            Whether the simulation has failed. The file then keeps its hidden name.
-
-        Warns
-        -----
-        UserWarning
-            If the file could not be written.
-        """
+        """Wait for the file after the channel has ended; warn if it is incomplete, unless the simulation has failed."""
         if self._process is None:
             return
         self._process.wait()

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 GROUP = "archive"
 """Default consumer group of archives."""
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,13 @@ class Archive:
 
 
 def part_path(path: Path) -> Path:
-    """Return the hidden path of an incomplete archive, in the folder of the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Return the hidden path of an incomplete archive, in the folder of the file."""
     final = path.resolve()
     return final.with_name(f".{final.name}.archive")
 
 
 def wait_until_unused(path: Path, seconds: float) -> bool:
-    """Wait until no process writes an archive.
-
-    Parameters
-    ----------
-    path : Path
-        File of the archive.
-    seconds : float
-        Maximum time to wait, s.
-
-    Returns
-    -------
-    bool
-        Whether no process writes it.
-    """
+    """Wait up to `seconds` s until no process writes an archive; return whether none does."""
     until = monotonic() + seconds
     while True:
         try:
@@ -82,4 +63,4 @@ def wait_until_unused(path: Path, seconds: float) -> bool:
             return True
         finally:
             os.close(file)
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

@@ -13,7 +13,7 @@ from mdreel.errors import FormatError, StreamTimeoutError
 from mdreel.foundation.atomic_files import give_name
 from mdreel.live.archives.options import part_path
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 T = TypeVar("T")
 
@@ -52,13 +52,7 @@ class PartFile:
         self.n_bytes = os.fstat(self._file).st_size
 
     def resume(self, n_bytes: int) -> None:
-        """Truncate the file to its committed length.
-
-        Raises
-        ------
-        FormatError
-            If the file is shorter.
-        """
+        """Truncate the file to its committed length. Raise FormatError if the file is shorter."""
         if self.n_bytes < n_bytes:
             message = f"expected {n_bytes:,} committed bytes, got {self.n_bytes:,}: the file was changed"
             raise FormatError(f"{self.hidden}: {message}; use another group to start a new archive")
@@ -78,13 +72,7 @@ class PartFile:
         self._call(os.pwrite, self._file, content, at)
 
     def read(self, at: int, n_bytes: int) -> bytes:
-        """Read bytes.
-
-        Raises
-        ------
-        FormatError
-            If the file is too short.
-        """
+        """Read bytes. Raise FormatError if the file is too short."""
         parts = []
         while n_bytes:
             part = self._call(os.pread, self._file, n_bytes, at)
@@ -99,15 +87,7 @@ class PartFile:
         self._call(os.fdatasync, self._file)
 
     def name(self, whole: Path, force: bool) -> None:
-        """Rename the complete file to its final name and remove hidden files.
-
-        Parameters
-        ----------
-        whole : Path
-            Path of the complete file.
-        force : bool
-            Whether to replace an existing file.
-        """
+        """Give the complete file its final name, replacing a file only if `force` is set, and remove hidden files."""
         if self.path.exists():
             if not force:  # another process created it meanwhile
                 raise FileExistsError(errno.EEXIST, "the output exists already", str(self.path))
@@ -161,7 +141,7 @@ def _open_locked(hidden: Path, wait: float) -> int:
             os.close(file)
             raise
         os.close(file)
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
 def _is_at(file: int, path: Path) -> bool:

@@ -119,12 +119,8 @@ class Channel:
 
         Raises
         ------
-        FileNotFoundError
-            If the channel does not exist.
-        PermissionError
-            If another user owns the directory or may enter it.
-        FormatError
-            If the directory does not contain a channel.
+        FileNotFoundError, PermissionError, FormatError
+            See `Status.read`.
         StreamError
             If the channel already has 64 consumers.
 
@@ -162,7 +158,7 @@ class Channel:
         FileNotFoundError
             If the channel does not exist.
         StreamError
-            If its producer is alive.
+            If it has a running producer.
         """
         if self.status().state == "running":
             raise StreamError(f"{self.path}: the channel has a running producer; end the simulation first")

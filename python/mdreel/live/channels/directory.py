@@ -15,7 +15,7 @@ VARIABLE = "MDREEL_CHANNELS"
 """Environment variable that overrides the default folder of channels."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 T = TypeVar("T")
 
@@ -55,13 +55,7 @@ def channel_path(channel: str | PathLike[str]) -> Path:
 
 
 def make_folder_for(place: Path) -> None:
-    """Create the folder of named channels, if the channel belongs there and the folder does not exist.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder or may enter it.
-    """
+    """Create the folder of named channels, if the channel belongs there; see `check_folder` for the errors."""
     folder = channels_folder()
     if place.parent != folder:
         return
@@ -89,15 +83,7 @@ def check_folder(folder: Path) -> None:
 
 
 def wait_until_available(join: Callable[[], T], seconds: float) -> T:
-    """Join a channel as soon as it exists.
-
-    Parameters
-    ----------
-    join : callable
-        Function that joins the channel, and raises FileNotFoundError until the channel is complete.
-    seconds : float
-        Maximum time to wait, s.
-    """
+    """Call a function that joins a channel, until it raises no FileNotFoundError or the time, s, has passed."""
     until = monotonic() + seconds
     while True:
         try:
@@ -105,4 +91,4 @@ def wait_until_available(join: Callable[[], T], seconds: float) -> T:
         except FileNotFoundError:
             if monotonic() >= until:
                 raise
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

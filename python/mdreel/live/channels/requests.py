@@ -24,8 +24,8 @@ from mdreel.live.channels.status import Status
 FOLDER = "requests"
 """Folder of the requests in the directory of a channel."""
 
-_REQUEST, _TAKEN, _ANSWER = ".request", ".taken", ".answer"
-_LOOK_SECONDS = 0.01
+_REQUEST, _CLAIMED, _ANSWER = ".request", ".taken", ".answer"
+_POLL_SECONDS = 0.01
 _STATUS_SECONDS = 0.25
 _MOST_KIND = 64
 _MOST_MESSAGE = 4096
@@ -49,7 +49,7 @@ class Request:
 
     kind: str
     arguments: Mapping[str, Any]
-    _taken: Path = field(repr=False)
+    _claimed: Path = field(repr=False)
     epoch: int = field(default=0, repr=False)
 
     def answer(self, message: str, **facts: Any) -> None:
@@ -71,10 +71,10 @@ class Request:
     def _write_answer(self, answer: dict[str, Any]) -> None:
         """Write the answer. If this fails, the simulation continues and the sender waits until its timeout."""
         try:
-            _write_atomically(self._taken.with_suffix(_ANSWER), answer)
-            _remove(self._taken)
+            _write_atomically(self._claimed.with_suffix(_ANSWER), answer)
+            _remove(self._claimed)
         except OSError as error:
-            message = f"{self._taken}: the request was not answered: {error}"
+            message = f"{self._claimed}: the request was not answered: {error}"
             warnings.warn(UnansweredRequestWarning(message), stacklevel=3)
 
 
@@ -125,21 +125,21 @@ class Requests:
         if not self._has_swept:
             self._has_swept = True
             for name in names:  # left by earlier producers
-                if name.endswith((_TAKEN, _ANSWER)):
+                if name.endswith((_CLAIMED, _ANSWER)):
                     with suppress(OSError):
                         _remove(self._folder / name)
         found = []
         for name in sorted(name for name in names if name.endswith(_REQUEST))[:_MOST_AT_ONCE]:
             path = self._folder / name
-            taken = path.with_suffix(_TAKEN)
+            claimed = path.with_suffix(_CLAIMED)
             try:
-                path.rename(taken)
+                path.rename(claimed)
             except OSError:
                 continue  # the sender has withdrawn it, or it cannot be renamed
             try:
-                request = _read_request(taken)
+                request = _read_request(claimed)
             except OSError as error:  # a FormatError is one
-                self._refuse(Request("", {}, taken), str(error))
+                self._refuse(Request("", {}, claimed), str(error))
                 continue
             if request.epoch == self._epoch:
                 found.append(request)
@@ -153,15 +153,7 @@ class Requests:
 
 
 def _read_request(path: Path) -> Request:
-    """Read a request.
-
-    Raises
-    ------
-    FormatError
-        If the file does not contain a request.
-    OSError
-        If it cannot be read.
-    """
+    """Read a request. Raise FormatError if the file does not contain a request or OSError if it cannot be read."""
     try:
         asked = object_of(content_of(path))
         arguments = asked.get("arguments", {})
@@ -241,7 +233,7 @@ def send_request(
             state = "it has claimed the request" if has_begun else "it has not claimed the request, which is withdrawn"
             message = f"{kind}: the simulation has not answered within {timeout:g} s: {state}"
             raise StreamTimeoutError(f"{channel}: {message}")
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
 def _take_answer(request: Path) -> Answer | None:
@@ -266,8 +258,6 @@ def read_answer(path: Path) -> Answer:
         If the simulation refused the request.
     FormatError
         If the file does not contain an answer.
-    OSError
-        If it cannot be read.
     """
     try:
         said = object_of(content_of(path))

@@ -132,39 +132,15 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
 
 
 def list_channel_paths(folder: Path) -> list[Path]:
-    """Return the directories in a folder of channels, sorted by name; some may not contain a channel.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder; it need not exist.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder or may enter it.
-    """
+    """Return the directories in a folder by name. The folder need not exist; see `check_folder` for the errors."""
     if not folder.exists():
         return []
     check_folder(folder)
     return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
-def rates(seen: Sequence[Status], seconds: float) -> list[float]:
-    """Measure the rate at which channels receive frames.
-
-    Parameters
-    ----------
-    seen : sequence of Status
-        Status of the channels, just read.
-    seconds : float
-        Duration of the measurement, s.
-
-    Returns
-    -------
-    list of float
-        Frames per second of each channel; 0 for a channel that was removed.
-    """
+def measure_rates(seen: Sequence[Status], seconds: float) -> list[float]:
+    """Measure the frames per second of channels over a time, s; a channel that was removed has 0."""
     since = monotonic()
     sleep(seconds)
     found = []

@@ -84,13 +84,7 @@ class EnsembleTable:
     slurm: SlurmTable = entry("Resources of Slurm jobs.", SlurmTable())  # noqa: RUF009 (immutable)
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If an entry is invalid or contradicts another one.
-        """
+        """Check that the entries are consistent."""
         if not _NAME.fullmatch(self.name):
             allowed = "1 to 48 letters, digits, '.', '_' and '-', starting with a letter or digit"
             raise MismatchError(f"name: expected {allowed}, got {self.name!r}")
@@ -131,38 +125,12 @@ class EnsembleTable:
 
 
 def parse_ensemble(where: str, content: Mapping[str, Any]) -> EnsembleTable:
-    """Validate the contents of an ensemble file.
-
-    Parameters
-    ----------
-    where : str
-        Name of the file, with which error messages start.
-    content : mapping
-        Contents of the file, without analyses and their input.
-
-    Raises
-    ------
-    MismatchError
-        If an entry is unknown, missing, of a wrong type, or contradicts another one.
-    """
+    """Validate the contents of the ensemble file `where`, without analyses; see `checked_file` for the errors."""
     return checked_file(EnsembleTable, where, content)
 
 
 def check_analysis(where: str, analysis: Mapping[str, Any]) -> None:
-    """Check that an analysis names no output files, and that its name can be part of a file name.
-
-    Parameters
-    ----------
-    where : str
-        Position of the analysis in its file, for error messages.
-    analysis : mapping
-        Table of the analysis.
-
-    Raises
-    ------
-    MismatchError
-        If the analysis names its outputs, or its name is invalid.
-    """
+    """Check that an analysis names no outputs, and that its name can be a file name. Raise MismatchError otherwise."""
     for name in ("output", "plot"):
         if name in analysis:
             raise MismatchError(f"{where}: {name}: not allowed in an ensemble, which names tables after analyses")

@@ -20,7 +20,7 @@ from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 from mdreel.live.ensemble.result_tables import ResultTables
 from mdreel.live.ensemble.shutdown import end_all
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 """Time to sleep if no replica has new frames; the rings buffer frames meanwhile."""
 
 _IDENTITY = "ensemble.json"
@@ -160,7 +160,7 @@ class Ensemble:
                 report(f"{running[-1].label} {running[-1].start(self._analyses)}")
             has_come = False
             for replica in tuple(running):
-                has_come = replica.look() or has_come
+                has_come = replica.advance() or has_come
                 message = replica.settle(self._analyses, self._tables)
                 if message is not None:
                     report(f"{replica.label} {message}")
@@ -169,7 +169,7 @@ class Ensemble:
                     if not replica.history.is_over:
                         waiting.appendleft(replica)  # restart it before new replicas are started
             if not has_come:
-                sleep(_LOOK_SECONDS)
+                sleep(_POLL_SECONDS)
 
     def _end(self, chosen: Sequence[Replica], error: BaseException, report: Callable[[str], object]) -> None:
         """End running replicas after an error or Ctrl-C, and record it in the journals."""

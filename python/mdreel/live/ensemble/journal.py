@@ -59,13 +59,7 @@ class ReplicaHistory:
         return self.event in ("finished", "failed")
 
     def after(self, line: dict[str, Any]) -> "ReplicaHistory":
-        """Return the history after a further line.
-
-        Raises
-        ------
-        FormatError
-            If the line is not valid.
-        """
+        """Return the history after a further line. Raise FormatError if the line is not valid."""
         event = text(line, "event")
         process, is_gone = (None, False) if event == "starting" else (self.process, self.is_gone)
         if event == "started":
@@ -90,11 +84,6 @@ class Journal(JsonLinesLog):
     ----------
     path : Path
         The file, which is created if it does not exist.
-
-    Attributes
-    ----------
-    history : ReplicaHistory
-        History so far.
 
     Raises
     ------
@@ -122,21 +111,7 @@ class Journal(JsonLinesLog):
             raise
 
     def write(self, event: str, message: str, n_frames: int = 0, process: Process | None = None, **facts: Any) -> None:
-        """Write a line.
-
-        Parameters
-        ----------
-        event : str
-            One of `EVENTS`.
-        message : str
-            Human-readable description.
-        n_frames : int
-            Number of analysed frames.
-        process : Process, optional
-            Started process.
-        **facts
-            ``first_step``, ``is_anew``; see `ReplicaHistory`.
-        """
+        """Write one of `EVENTS`, its description, the number of analysed frames, and fields of `ReplicaHistory`."""
         who = {} if process is None else {"process": process.number, "process_start": process.start}
         line = {"time": time(), "event": event, "message": message, "n_frames": n_frames, **who, **facts}
         if process is not None:
@@ -146,13 +121,7 @@ class Journal(JsonLinesLog):
 
 
 def read_history(path: Path) -> ReplicaHistory:
-    """Read a journal without locking it; the file need not exist.
-
-    Raises
-    ------
-    FormatError
-        If the file is not a journal.
-    """
+    """Read a journal without locking it; the file need not exist. Raise FormatError if the file is not a journal."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -70,7 +70,7 @@ class Replica:
     @property
     def history(self) -> ReplicaHistory:
         """History of the replica from its journal."""
-        return self._opened().history
+        return self._require_open().history
 
     @property
     def is_running(self) -> bool:
@@ -83,12 +83,7 @@ class Replica:
         return self._program is None or self._program.status() is not None
 
     def open(self, retry: bool = False) -> None:
-        """Lock the replica for this manager, and end the program that a killed manager has left running.
-
-        Parameters
-        ----------
-        retry : bool
-            Whether to run a failed replica again.
+        """Lock the replica, end a program that a killed manager has left running, and retry a failed replica if asked.
 
         Raises
         ------
@@ -112,12 +107,7 @@ class Replica:
             self._say("interrupted", "its manager was lost" + (", and its program ended" if was else ""))
 
     def start(self, analyses: ReplicaAnalyses) -> str:
-        """Start the program from the checkpoint if possible, otherwise from the beginning.
-
-        Returns
-        -------
-        str
-            Description of the start.
+        """Start the program, from the checkpoint if possible; return a description.
 
         Raises
         ------
@@ -145,10 +135,10 @@ class Replica:
         self._say("started", message, process=self._program.process, is_anew=how is None)
         return message
 
-    def look(self) -> bool:
+    def advance(self) -> bool:
         """Analyse new frames; return whether there were any."""
         assert self._observer is not None
-        has_come = self._observer.look()
+        has_come = self._observer.advance()
         self._n_frames = self._observer.n_frames
         step = self._observer.first_step
         if step is not None and self.history.first_step != step:
@@ -156,13 +146,7 @@ class Replica:
         return has_come
 
     def settle(self, analyses: ReplicaAnalyses, tables: ResultTables) -> str | None:
-        """Handle the end, a hang or a failed analysis of the program; return a description, or None.
-
-        Raises
-        ------
-        OSError
-            If the tables of a finished replica cannot be written.
-        """
+        """Handle the end, a hang or a failed analysis of the program; return a description, or None."""
         program, observer = self._program, self._observer
         assert program is not None
         assert observer is not None
@@ -338,9 +322,9 @@ class Replica:
             Channel(self.channel).remove()
 
     def _say(self, event: str, message: str, **facts: object) -> None:
-        self._opened().write(event, message, self._n_frames, **facts)  # type: ignore[arg-type]
+        self._require_open().write(event, message, self._n_frames, **facts)  # type: ignore[arg-type]
 
-    def _opened(self) -> Journal:
+    def _require_open(self) -> Journal:
         assert self._journal is not None, "the replica was not taken"
         return self._journal
 

@@ -75,7 +75,7 @@ class ReplicaAnalyses:
 
 
 class ReplicaObserver:
-    """Analyses of a replica, advanced by repeated calls of `look`, which never blocks for long.
+    """Analyses of a replica, advanced by repeated calls of `advance`, which never blocks for long.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ReplicaObserver:
     Notes
     -----
     The observer waits without limit for a replica that died to be restarted; the manager decides when to give up.
-    `look` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
+    `advance` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class ReplicaObserver:
         self._run: IncrementalRun | None = None
         self._analyses: Sequence[Analysis] = ()
         self._shown_at = -_SHOWN_SECONDS
-        self._looked_at: float | None = None
+        self._checked_at: float | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -146,7 +146,7 @@ class ReplicaObserver:
         """Whether the analyses have joined the channel and wait for frames."""
         return self._source is not None and not self.has_ended
 
-    def look(self) -> bool:
+    def advance(self) -> bool:
         """Advance the analyses without blocking; return whether there were new frames."""
         if self.has_ended:
             return False
@@ -157,7 +157,7 @@ class ReplicaObserver:
             if self._run is None:
                 self._begin()
                 return False
-            return self._turn(self._run)
+            return self._advance(self._run)
         except (MdreelError, OSError) as error:
             # Its traceback would keep the source alive, whose slots would block the simulation.
             self.error = error.with_traceback(None)
@@ -225,21 +225,21 @@ class ReplicaObserver:
         settings = self._settings
         try:
             analyses = settings.prepare(source)
-            shown = [_shown(one, analysis) for one, analysis in zip(settings.analyses, analyses, strict=True)]
+            shown = [_results_view(one, analysis) for one, analysis in zip(settings.analyses, analyses, strict=True)]
             run = IncrementalRun(analyses, settings.window, settings.n_workers, shown=shown)
-        except Exception as error:  # noqa: BLE001 (`look` reports the error of the thread)
+        except Exception as error:  # noqa: BLE001 (`advance` reports the error of the thread)
             self.error = error.with_traceback(None)
             return
         run.board.count(0, {})
         self._analyses, self._run = analyses, run
 
-    def _turn(self, run: IncrementalRun) -> bool:
+    def _advance(self, run: IncrementalRun) -> bool:
         before = run.n_frames
-        if self._looked_at is not None:
-            run.add_wait(monotonic() - self._looked_at)  # the time of other replicas
-        run.turn(_BRIEF)
+        if self._checked_at is not None:
+            run.add_wait(monotonic() - self._checked_at)  # the time of other replicas
+        run.advance(_BRIEF)
         has_come = run.n_frames > before
-        now = self._looked_at = monotonic()
+        now = self._checked_at = monotonic()
         if has_come:
             self.heard_at, self.n_frames = now, run.n_frames
         if run.is_over:
@@ -255,5 +255,5 @@ class ReplicaObserver:
         return has_come
 
 
-def _shown(one: ReplicaAnalysis, analysis: Analysis) -> ResultsView:
+def _results_view(one: ReplicaAnalysis, analysis: Analysis) -> ResultsView:
     return ResultsView(one.title, lambda: one.columns(analysis))

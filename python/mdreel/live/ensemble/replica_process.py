@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from mdreel.errors import WorkerError
 from mdreel.live.notices.process import Process
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _MOST_SECONDS = 30.0
 """Timeout after SIGKILL; only a hanging file system delays the end for so long."""
 
@@ -29,11 +29,6 @@ class Program:
         Environment variables.
     output : Path
         File to which the output is appended.
-
-    Attributes
-    ----------
-    process : Process
-        Process of the program.
 
     Raises
     ------
@@ -87,23 +82,7 @@ class Program:
 
 
 def end_leftover(process: Process) -> bool:
-    """End the program that a killed manager has left running.
-
-    Parameters
-    ----------
-    process : Process
-        Process of the program.
-
-    Returns
-    -------
-    bool
-        Whether the program was running.
-
-    Raises
-    ------
-    WorkerError
-        If the program cannot be ended.
-    """
+    """End a program that a killed manager left running; return whether it was running. Raise WorkerError on failure."""
     until = monotonic() + _MOST_SECONDS
     has_run = process.is_alive
     # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
@@ -114,23 +93,12 @@ def end_leftover(process: Process) -> bool:
     while process.is_alive:
         if monotonic() > until:
             raise WorkerError(f"process {process.number}, left by a killed manager, cannot be ended")
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
     return has_run
 
 
 def end_stray(name: str, value: str) -> bool:
-    """End programs of this user that were started with a given environment variable.
-
-    Parameters
-    ----------
-    name, value : str
-        Name and value of the variable.
-
-    Returns
-    -------
-    bool
-        Whether such programs were running.
-    """
+    """End programs of this user that have an environment variable with this value; return whether there were any."""
     wanted = f"{name}={value}".encode()
     found = False
     for path in Path("/proc").glob("[0-9]*/environ"):

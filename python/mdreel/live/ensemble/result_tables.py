@@ -37,13 +37,7 @@ class ResultTables:
         self._facts = facts
 
     def write_replica(self, label: str, analyses: ReplicaAnalyses, found: Sequence[Sequence[Column]]) -> None:
-        """Write the tables of a replica, one for each analysis.
-
-        Raises
-        ------
-        OSError
-            If a table cannot be written.
-        """
+        """Write the tables of a replica, one for each analysis. Raise OSError if a table cannot be written."""
         for folder in (self._results / label, self._kept / label):
             folder.mkdir(parents=True, exist_ok=True)
         for analysis, columns in zip(analyses.analyses, found, strict=True):
@@ -52,17 +46,11 @@ class ResultTables:
             write(self._kept / label / f"{analysis.name}.npz", columns, facts, force=True)
 
     def write_joined(self, labels: Sequence[str], analyses: ReplicaAnalyses) -> list[Path]:
-        """Write one joined table of all replicas for each analysis; return their paths.
-
-        Parameters
-        ----------
-        labels : sequence of str
-            Labels of the finished replicas, ascending.
-        """
+        """Write one joined table of the replicas with these labels for each analysis; return the paths."""
         written = []
         for analysis in analyses.analyses if labels else ():
             path = self._results / f"{analysis.name}{self._ending}"
-            write(path, self._joined(labels, analysis), self._metadata(analysis), force=True)
+            write(path, self._join_tables(labels, analysis), self._metadata(analysis), force=True)
             written.append(path)
         return written
 
@@ -92,7 +80,7 @@ class ResultTables:
     def _metadata(self, analysis: ReplicaAnalysis) -> dict[str, Any]:
         return {"title": analysis.title, **self._facts, **analysis.facts}
 
-    def _joined(self, labels: Sequence[str], analysis: ReplicaAnalysis) -> list[Column]:
+    def _join_tables(self, labels: Sequence[str], analysis: ReplicaAnalysis) -> list[Column]:
         tables = [self._read(label, analysis.name) for label in labels]
         names = [[column.name for column in table] for table in tables]
         for label, found in zip(labels, names, strict=True):

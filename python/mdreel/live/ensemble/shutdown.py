@@ -10,11 +10,11 @@ from mdreel.errors import MdreelError
 from mdreel.live.channels.requests import send_request
 from mdreel.live.ensemble.replica import Replica
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 def end_all(replicas: Sequence[Replica], grace: float) -> None:
-    """End replicas so that each can write a checkpoint.
+    """End running replicas so that each can write a checkpoint; a second Ctrl-C raises KeyboardInterrupt.
 
     Parameters
     ----------
@@ -23,11 +23,6 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
     grace : float
         Time between the stop request and SIGTERM, s, and again between SIGTERM and return. The caller must kill
         replicas that still run then.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On a second Ctrl-C.
     """
     for replica in replicas:
         replica.leave_channel()  # a full ring would block the simulation
@@ -43,19 +38,19 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
         answers = threads.map(stop, replicas)
         try:
             list(answers)
-            left = _left(replicas, until)
+            left = _wait_for_end(replicas, until)
         except BaseException:
             until = monotonic()
             raise
     for replica in left:
         replica.terminate()
-    _left(left, monotonic() + grace)
+    _wait_for_end(left, monotonic() + grace)
 
 
-def _left(replicas: Sequence[Replica], until: float) -> list[Replica]:
+def _wait_for_end(replicas: Sequence[Replica], until: float) -> list[Replica]:
     """Wait for the end of replicas; return those that still run at the deadline."""
     while True:
         left = [replica for replica in replicas if not replica.process_has_ended]
         if not left or monotonic() >= until:
             return left
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

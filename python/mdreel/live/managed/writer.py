@@ -103,7 +103,7 @@ class ManagedProducer:
         """
         if set(mode) - set("wbt+") or "w" not in mode:
             raise MismatchError(f"{self.path / name}: expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}")
-        writer = self._created().begin(name)
+        writer = self._require_open().begin(name)
         try:
             return ManagedFile(writer, writer.part.open(mode, **how))
         except BaseException:
@@ -125,7 +125,7 @@ class ManagedProducer:
             Path of an empty file with the suffix of the name. The file is published at the end of the context, and
             discarded if an exception occurs.
         """
-        writer = self._created().begin(name)
+        writer = self._require_open().begin(name)
         try:
             yield writer.part
         except BaseException:
@@ -173,11 +173,11 @@ class ManagedProducer:
 
     def remove(self, name: str) -> bool:
         """Remove a published file; return whether it existed. Readers that have opened it can still read it."""
-        return self._created().remove(name)
+        return self._require_open().remove(name)
 
     def names(self, order: str = "published") -> list[str]:
         """Return the names of the published files, in an order of `ManagedDirectory.arrivals`."""
-        return self._created().names(order)
+        return self._require_open().names(order)
 
     def end(self, how: str = "finished", reason: str = "") -> None:
         """End this producer. A second call has no effect.
@@ -197,7 +197,7 @@ class ManagedProducer:
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
 
-    def _created(self) -> DirectoryProducer:
+    def _require_open(self) -> DirectoryProducer:
         if self._core is None:
             raise MismatchError(f"{self.path}: the producer has not opened the directory; use `with` or call create()")
         return self._core
@@ -226,20 +226,7 @@ class ManagedProducer:
 
 
 class ManagedFile:
-    """Wrapper of a file object that publishes the file when it is closed.
-
-    Parameters
-    ----------
-    writer : DirectoryWriter
-        Writer that publishes the file.
-    file : file object
-        File object under a hidden name.
-
-    Attributes
-    ----------
-    file : file object
-        The wrapped file object.
-    """
+    """Wrapper of a file object that publishes the file when it is closed."""
 
     def __init__(self, writer: DirectoryWriter, file: IO[Any]) -> None:
         self._writer = writer

@@ -34,13 +34,7 @@ _MOST_SESSIONS = 128
 
 @contextmanager
 def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
-    """Listen at an address for the duration of the context.
-
-    Raises
-    ------
-    OSError
-        If the address is not available, for example because it is in use.
-    """
+    """Listen at an address for the duration of the context. Raise OSError if the address is not available."""
     security.check(endpoint)
     token = security.read_token()
     settings: dict[str, Any] = {
@@ -57,7 +51,7 @@ def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
             users.touch(0o600)
             users.write_text(f"{_USER}:{token}\n")
             settings["transport/auth/usrpwd/dictionary_file"] = str(users)
-        opened = _opened(endpoint, settings, security, token)
+        opened = _open_session(endpoint, settings, security, token)
     try:
         yield opened
     finally:
@@ -66,17 +60,9 @@ def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 
 @contextmanager
 def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
-    """Connect to an address for the duration of the context; Zenoh reconnects after interruptions.
+    """Connect to an address within `wait` s for the duration of the context; Zenoh reconnects after interruptions.
 
-    Parameters
-    ----------
-    endpoint : str
-        The address.
-    security : Security
-        Token or certificates. At a loopback address, the default is the token of this user's server, which is looked up
-        again at every attempt.
-    wait : float
-        Maximum time to wait for an answer, s.
+    At a loopback address, the default token is that of this user's server, which is looked up again at every attempt.
 
     Raises
     ------
@@ -95,7 +81,7 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
     while True:
         shown = security if security.is_set else Security(find_token(endpoint))
         try:
-            opened = _opened(endpoint, settings, shown, shown.read_token())
+            opened = _open_session(endpoint, settings, shown, shown.read_token())
         except OSError as error:
             if monotonic() >= until:
                 message = "no server answers, or it refuses the token or certificate; check the address and the token"
@@ -109,7 +95,7 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
         _close(opened)
 
 
-def _opened(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
+def _open_session(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
     try:
         import zenoh
     except ImportError as error:

@@ -99,17 +99,7 @@ class LocalChannel:
             raise MismatchError(f"{self.path}: {message}; allow more memory or fewer slots")
 
     def open(self) -> None:
-        """Open the channel, if it is not open yet, so that consumers can join.
-
-        Raises
-        ------
-        StreamError
-            If the channel has a running relay or producer.
-        MismatchError
-            If the existing channel has other sections or another size.
-        OSError
-            If the channel cannot be created.
-        """
+        """Open the channel, if it is not open yet, so that consumers can join; see `Producer.open` for the errors."""
         answer = self.answer
         assert answer is not None
         if self._core is not None:
@@ -140,7 +130,7 @@ class LocalChannel:
         StreamTimeoutError
             If no slot is free. You may call the method again.
         """
-        core = self._opened()
+        core = self._require_open()
         found, sequence, step = channel_frame_identity(first, n_bytes)
         if found != epoch or found < core.epoch:
             expected = f"expected epoch {epoch}, not before {core.epoch}"
@@ -183,7 +173,7 @@ class LocalChannel:
 
     def end(self, how: str, reason: str) -> None:
         """End the channel."""
-        self._opened().end(how, reason)
+        self._require_open().end(how, reason)
         self._core = None
 
     def leave(self) -> None:
@@ -192,7 +182,7 @@ class LocalChannel:
         if core is not None:
             core.leave()
 
-    def _opened(self) -> ChannelRelay:
+    def _require_open(self) -> ChannelRelay:
         if self._core is None:
             raise MismatchError(f"{self.path}: the relay has not opened the channel")
         return self._core

@@ -24,17 +24,10 @@ def make_token(endpoint: str) -> Path:
 
     A restarted server reuses the token, so that relays can reconnect.
 
-    Parameters
-    ----------
-    endpoint : str
-        The address at which the server listens.
-
     Raises
     ------
     PermissionError
         If another user owns the file or its folder, or may read it.
-    OSError
-        If the file cannot be created.
     """
     folder = tokens_folder()
     try:
@@ -59,18 +52,7 @@ def make_token(endpoint: str) -> Path:
 
 
 def find_token(endpoint: str) -> Path | None:
-    """Return the token file of this user's server at a loopback address; None if there is none.
-
-    Parameters
-    ----------
-    endpoint : str
-        The address of the server.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder of tokens or may enter it.
-    """
+    """Return the token file of this user's server at a loopback address; None if there is none."""
     try:
         if not is_local(endpoint):
             return None

@@ -114,9 +114,9 @@ def _parts(message: Message) -> tuple[bytes | memoryview, ...]:
         case Heartbeat(n_sent, state):
             parts = (_BEAT.pack(n_sent, STATES.index(state)),)
         case End(n_sent, how, reason):
-            parts = (_BEAT.pack(n_sent, ENDS.index(how)), _bytes_of(reason))
+            parts = (_BEAT.pack(n_sent, ENDS.index(how)), _encode_decode_reason(reason))
         case Fault(reason):
-            parts = (_bytes_of(reason),)
+            parts = (_encode_decode_reason(reason),)
         case Credit(n_taken, n_wanted):
             parts = (_PAIR.pack(n_taken, n_wanted),)
         case Leave():
@@ -125,13 +125,7 @@ def _parts(message: Message) -> tuple[bytes | memoryview, ...]:
 
 
 def decode(received: bytes) -> tuple[int, Message]:
-    """Return a message and its session.
-
-    Raises
-    ------
-    FormatError
-        If the message is invalid.
-    """
+    """Return a message and its session. Raise FormatError if the message is invalid."""
     if len(received) < _HEAD.size:
         raise FormatError(f"expected a message of {_HEAD.size} bytes or more, got {len(received)}")
     magic, version, kind, zero, session = _HEAD.unpack_from(received)
@@ -170,7 +164,7 @@ def _beat(body: memoryview) -> Heartbeat:
 
 def _end(body: memoryview) -> End:
     n_sent, how = _BEAT.unpack_from(body)
-    return End(n_sent, ENDS[how], _reason(body[_BEAT.size :]))
+    return End(n_sent, ENDS[how], _decode_reason(body[_BEAT.size :]))
 
 
 def _bye(body: memoryview) -> Leave:
@@ -179,11 +173,11 @@ def _bye(body: memoryview) -> Leave:
     return Leave()
 
 
-def _bytes_of(reason: str) -> bytes:
+def _encode_decode_reason(reason: str) -> bytes:
     return reason.encode(errors="replace")[:_MOST_REASON]
 
 
-def _reason(text: memoryview) -> str:
+def _decode_reason(text: memoryview) -> str:
     if len(text) > _MOST_REASON:
         raise ValueError("a reason of too many bytes")
     return bytes(text).decode("utf-8", "replace")
@@ -194,7 +188,7 @@ _READERS: dict[type[Message], Callable[[memoryview], Message]] = {
     Epoch: lambda body: Epoch(*_EPOCH.unpack(body)),
     Heartbeat: _beat,
     End: _end,
-    Fault: lambda body: Fault(_reason(body)),
+    Fault: lambda body: Fault(_decode_reason(body)),
     Credit: lambda body: Credit(*_PAIR.unpack(body)),
     Leave: _bye,
 }
@@ -215,14 +209,8 @@ class Join:
 
     @classmethod
     def decode(cls, received: bytes) -> "Join":
-        """Parse a query.
-
-        Raises
-        ------
-        FormatError
-            If the query is invalid.
-        """
-        said = _said(received)
+        """Parse a query. Raise FormatError if the query is invalid."""
+        said = _parse_object(received)
         relay, host, session = (text(said, "relay"), text(said, "host"), whole(said, "session", end=_WORD))
         if not relay.isalnum() or not relay.isascii() or len(relay) > 32:
             raise FormatError(f"expected an ID of up to 32 letters and digits for a relay, got {relay!r}")
@@ -261,14 +249,8 @@ class ChannelDescription:
 
     @classmethod
     def decode(cls, received: bytes) -> "ChannelDescription":
-        """Parse a description.
-
-        Raises
-        ------
-        FormatError
-            If the description is invalid.
-        """
-        said = _said(received)
+        """Parse a description. Raise FormatError if the description is invalid."""
+        said = _parse_object(received)
         manifest = said.get("manifest")
         if not isinstance(manifest, dict):
             raise FormatError("expected a manifest")
@@ -299,7 +281,7 @@ def _manifest(said: dict[str, Any]) -> Manifest:
     )
 
 
-def _said(received: bytes) -> dict[str, Any]:
+def _parse_object(received: bytes) -> dict[str, Any]:
     said = object_of(received, MOST_RELAY_BYTES)
     if whole(said, "version") != VERSION:
         raise FormatError(f"expected version {VERSION}, got {said['version']}")

@@ -18,7 +18,7 @@ from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.relay_client import RelayClient, RelayStatistics
 from mdreel.live.nodes.security import Security
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 class Relay:
@@ -144,7 +144,7 @@ class Relay:
                 target=self._run_in_thread, name=f"mdreel-relay-{self.channel}", daemon=True
             )
             self._thread.start()
-        while not self._ready.wait(_LOOK_SECONDS):  # wake up regularly, so that signals are handled
+        while not self._ready.wait(_POLL_SECONDS):  # wake up regularly, so that signals are handled
             pass
         if self._error is not None:
             raise self._error

@@ -110,7 +110,7 @@ class RelayClient:
         self._session = 0
         self._n_taken = 0
         self._epoch = Epoch(0, 0)
-        self._heard = self._beat = 0.0
+        self._last_message_at = self._beat = 0.0
         self._joins = True
         self._n_frames = self._n_joins = self._n_damaged = 0
 
@@ -137,7 +137,7 @@ class RelayClient:
         self._order = ChunkOrder(frame_bytes)
         # Room for the frames of the window, including the headers of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
 
     @property
     def _window(self) -> int:
@@ -167,7 +167,7 @@ class RelayClient:
 
     def _relay_until_end(self) -> str | None:
         while not self._stops.is_set():
-            if monotonic() - self._heard > self._patience and self._local.is_open:
+            if monotonic() - self._last_message_at > self._patience and self._local.is_open:
                 self._report(f"{self.channel}: no message from the server for {self._patience:g} s: lost")
                 self._local.leave()
             if self._joins and not self._join():
@@ -175,7 +175,7 @@ class RelayClient:
                 continue
             received = self._inbox.get(_AGAIN_SECONDS)
             if received is None:
-                if monotonic() - self._heard > SILENCE_SECONDS:
+                if monotonic() - self._last_message_at > SILENCE_SECONDS:
                     self._joins = True
             else:
                 try:
@@ -207,7 +207,7 @@ class RelayClient:
             self._refuse(error)
             return False
         self._local.accept(answer)
-        self._heard, self._joins = monotonic(), False
+        self._last_message_at, self._joins = monotonic(), False
         self._n_joins += 1
         self._joined.set()
         self._report(f"{self.channel}: joined at {start[0]}{'' if start[1] is None else f' {start[1]}'}")
@@ -219,7 +219,7 @@ class RelayClient:
         session, message = decode(received)
         if session != self._session:
             return None
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
         match message:
             case Chunk():
                 self._take_chunk(message)
@@ -276,7 +276,7 @@ class RelayClient:
                 self._local.begin(first, n_bytes, self._epoch.epoch, self._epoch.resume_step, _AGAIN_SECONDS)
             except StreamTimeoutError:  # local consumers are slow; tell the server that the relay is alive
                 self._send_credit()
-                self._heard = monotonic()
+                self._last_message_at = monotonic()
             else:
                 return True
         return False

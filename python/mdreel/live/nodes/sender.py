@@ -25,7 +25,7 @@ from mdreel.live.nodes.messages import (
     encode,
 )
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 class Sender(threading.Thread):
@@ -74,7 +74,7 @@ class Sender(threading.Thread):
         self._held: deque[ChannelFrame] = deque()
         self._changed = threading.Condition()
         self._stops = False
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
         self._joined: Join | None = join
         # Current session of the relay, and its credit.
         self._session = join.session
@@ -91,7 +91,7 @@ class Sender(threading.Thread):
         """Record that the relay has joined again, with a new first frame."""
         with self._changed:
             self._joined, self._session, self._credit = join, join.session, Credit(0, 0)
-            self._heard = monotonic()
+            self._last_message_at = monotonic()
             self._changed.notify()
 
     def receive(self, session: int, message: Message) -> None:
@@ -99,7 +99,7 @@ class Sender(threading.Thread):
         with self._changed:
             if session != self._session:
                 return
-            self._heard = monotonic()
+            self._last_message_at = monotonic()
             match message:
                 # Credit is sent repeatedly and may arrive late; it only grows.
                 case Credit(n_taken, n_wanted) if n_taken >= self._credit.n_taken:
@@ -117,12 +117,12 @@ class Sender(threading.Thread):
     @property
     def is_away(self) -> bool:
         """Whether the relay has sent nothing for some time."""
-        return monotonic() - self._heard > SILENCE_SECONDS
+        return monotonic() - self._last_message_at > SILENCE_SECONDS
 
     def run(self) -> None:
         """Send frames until the end."""
         try:
-            while self._turn():
+            while self._step():
                 pass
         except Exception as error:  # noqa: BLE001 - the relay is told about any error
             self.fault = str(error)
@@ -133,10 +133,10 @@ class Sender(threading.Thread):
             self._held.clear()
             self._core.close()
 
-    def _turn(self) -> bool:
+    def _step(self) -> bool:
         """Send at most one frame; return whether to continue."""
         with self._changed:
-            if self._stops or (self.is_away and monotonic() - self._heard > self._patience):
+            if self._stops or (self.is_away and monotonic() - self._last_message_at > self._patience):
                 return False
             if self._joined is not None:
                 self._begin(self._joined)
@@ -151,7 +151,7 @@ class Sender(threading.Thread):
         if frame is None and (not may_send or self._end is not None or self.state == "lost"):
             with self._changed:
                 if not self._stops and self._joined is None and self._credit == credit:
-                    self._changed.wait(_LOOK_SECONDS)
+                    self._changed.wait(_POLL_SECONDS)
         return True
 
     def _begin(self, join: Join) -> None:
@@ -182,7 +182,7 @@ class Sender(threading.Thread):
             return None
         frame = None
         try:
-            frame = self._core.next(_LOOK_SECONDS)
+            frame = self._core.next(_POLL_SECONDS)
             self.state = "running"
         except StreamTimeoutError:
             self.state = "running"

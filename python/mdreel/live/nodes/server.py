@@ -24,7 +24,7 @@ from mdreel.live.nodes.sender import Sender
 if TYPE_CHECKING:
     import zenoh
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _MOST_RELAYS = 64
 _MOST_WAITING = 1024
 """Maximum number of queued messages of relays. Messages beyond it are rejected, and relays send them again."""

@@ -30,13 +30,6 @@ _NEW = ".new"
 class NoticeFile:
     """File of a notice. Readers see only complete lines, even if the writer is killed.
 
-    Parameters
-    ----------
-    channel : Path
-        Directory of the channel.
-    name : str
-        Name of the analysis.
-
     Notes
     -----
     The first line is the head, with name, process and columns. Each later line adds new rows, and replaces the last
@@ -53,13 +46,7 @@ class NoticeFile:
         self._most_bytes = 0
 
     def begin(self, head: dict[str, Any], line: dict[str, Any]) -> None:
-        """Write a new file.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. The previous file remains.
-        """
+        """Write a new file. If this raises OSError, the previous file remains."""
         if self._path is None:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._path = self._free_path()
@@ -83,18 +70,7 @@ class NoticeFile:
         self._most_bytes = 2 * len(whole) + _ROOM_BYTES
 
     def add(self, line: dict[str, Any]) -> bool:
-        """Append a line.
-
-        Returns
-        -------
-        bool
-            Whether the line was appended. Otherwise the file must be rewritten.
-
-        Raises
-        ------
-        OSError
-            If the line cannot be written.
-        """
+        """Append a line; return False if the file must be rewritten instead."""
         if self._path is None:
             return False
         whole = encode_line(line, compact=True)

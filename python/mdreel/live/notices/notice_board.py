@@ -56,14 +56,14 @@ class NoticeBoard:
         channel = source_channel(source)
         self._each = [] if channel is None else [_PublishedNotice(NoticeFile(channel, one.name), one) for one in shown]
         self._started = monotonic()
-        self._counted_due = self._told_due = 0.0
+        self._progress_due = self._results_due = 0.0
         self._counted: tuple[int, Mapping[str, float]] = 0, {}
         self.is_over = False
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to publish results."""
-        return bool(self._each) and monotonic() >= self._told_due
+        return bool(self._each) and monotonic() >= self._results_due
 
     @property
     def is_seen(self) -> bool:
@@ -71,28 +71,12 @@ class NoticeBoard:
         return bool(self._each)
 
     def hear(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
-        """Publish the number of analysed frames if a notice is due.
-
-        Parameters
-        ----------
-        n_frames : int
-            Number of analysed frames.
-        seconds : callable, optional
-            Callable that returns the time of each kind of span, s; by default only the total time is known.
-        """
-        if self._each and monotonic() >= self._counted_due:
+        """Publish the number of analysed frames, and the times, s, of kinds of spans if known, if a notice is due."""
+        if self._each and monotonic() >= self._progress_due:
             self.count(n_frames, {"wall": monotonic() - self._started} if seconds is None else seconds())
 
     def count(self, n_frames: int, seconds: Mapping[str, float]) -> None:
-        """Publish the progress of the analyses, without results.
-
-        Parameters
-        ----------
-        n_frames : int
-            Number of analysed frames.
-        seconds : mapping of str to float
-            Time of each kind of span, s; see `Notice`.
-        """
+        """Publish the number of analysed frames and the times, s, of kinds of spans, without results."""
         self._publish(n_frames, seconds, has_results=False)
 
     def tell(self, n_frames: int, seconds: Mapping[str, float]) -> None:
@@ -128,9 +112,9 @@ class NoticeBoard:
         for told in self._each:
             told.say(n_frames, seconds, "running", None, has_results=has_results)
         taken = monotonic() - begun
-        self._counted_due = monotonic() + max(_LEAST_SECONDS, taken / _MOST_SHARE)
+        self._progress_due = monotonic() + max(_LEAST_SECONDS, taken / _MOST_SHARE)
         if has_results:
-            self._told_due = self._counted_due
+            self._results_due = self._progress_due
 
 
 class _PublishedNotice:

@@ -27,13 +27,7 @@ _STATES = ("running", "finished", "stopped", "failed")
 
 
 class NoticeReader:
-    """Incremental reader of a notice.
-
-    Parameters
-    ----------
-    path : Path
-        File of the notice.
-    """
+    """Incremental reader of a notice."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,15 +36,7 @@ class NoticeReader:
         self._notice: Notice | None = None
 
     def read(self) -> Notice | None:
-        """Return the current notice; None if it does not exist or is incomplete.
-
-        Raises
-        ------
-        FormatError
-            If the notice is damaged.
-        OSError
-            If the file cannot be read.
-        """
+        """Return the current notice; None if it does not exist or is incomplete. Raise FormatError if it is damaged."""
         try:
             with opened(self._path, _MOST_BYTES) as file:
                 head = file.readline(_MOST_BYTES)

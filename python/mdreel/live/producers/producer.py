@@ -23,7 +23,7 @@ RING_BYTES = 16 << 20
 
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 class Published(NamedTuple):
@@ -227,7 +227,7 @@ class Producer:
             if until is not None and monotonic() >= until:
                 message = f"{n_there} of {n_consumers} consumers joined within {timeout:g} s"
                 raise StreamTimeoutError(f"{self.path}: {message}")
-            sleep(_LOOK_SECONDS)
+            sleep(_POLL_SECONDS)
 
     def publish(
         self,
@@ -280,13 +280,13 @@ class Producer:
         sections = [self._encoder.positions(positions, step, time, cell, types)]
         for name, values in (("velocities", velocities), ("forces", forces)):
             if values is not None:
-                sections.append(self._encoder.of_atoms(name, values, step))
+                sections.append(self._encoder.per_atom(name, values, step))
         if energies is not None:
             sections.append(self._encoder.energies(energies, step))
         self.open()
         if self._archiver is not None:
             self._archiver.check()
-        return Published(*self._opened().publish(int(step), float(time), cell, sections, self._timeout))
+        return Published(*self._require_open().publish(int(step), float(time), cell, sections, self._timeout))
 
     def requests(self) -> list[Request]:
         """Return the new requests to the simulation; call the method between two frames.
@@ -297,7 +297,7 @@ class Producer:
             Requests, oldest first. Answer or refuse each of them.
         """
         if self._requests is None:
-            self._requests = Requests(self.path, self._opened().epoch)
+            self._requests = Requests(self.path, self._require_open().epoch)
         return self._requests.take()
 
     def end(self, how: str = "finished", reason: str = "") -> None:
@@ -322,24 +322,24 @@ class Producer:
     @property
     def epoch(self) -> int:
         """Number of earlier producers of the channel."""
-        return self._opened().epoch
+        return self._require_open().epoch
 
     @property
     def dropped(self) -> int:
         """Number of frames that were overwritten before all consumers had read them."""
-        return self._opened().dropped
+        return self._require_open().dropped
 
     @property
     def lag(self) -> int | None:
         """Lag of the slowest consumer, in frames; None without consumers."""
-        return self._opened().lag
+        return self._require_open().lag
 
     @property
     def n_consumers(self) -> int:
         """Number of consumers."""
-        return self._opened().n_consumers
+        return self._require_open().n_consumers
 
-    def _opened(self) -> ChannelProducer:
+    def _require_open(self) -> ChannelProducer:
         if self._core is None:
             raise MismatchError(f"{self.path}: the producer has not opened the channel; use `with` or call open()")
         return self._core

@@ -18,22 +18,14 @@ from mdreel.live.steering.engine_control import ActionResult, EngineConnection
 from mdreel.live.steering.log import AuditLog, EventFrame
 from mdreel.live.steering.rules import Rule
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _SEEDS = 2**31 - 1
 _STANDARD_ERROR = 2
 
 
 @dataclass(frozen=True)
 class Firing:
-    """Firing of a rule at a frame.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    frame : EventFrame
-        The frame.
-    """
+    """Firing of a rule at a frame."""
 
     rule: Rule
     frame: EventFrame
@@ -210,7 +202,7 @@ class ActionRunner:
         until = None if action.timeout is None else monotonic() + action.timeout
         while True:
             try:
-                return process.wait(_LOOK_SECONDS)
+                return process.wait(_POLL_SECONDS)
             except subprocess.TimeoutExpired:
                 pass
             is_late = until is not None and monotonic() >= until

@@ -37,13 +37,7 @@ class Action:
     stride: int | None = entry("For change-stride: steps between two frames.", None, least=1)
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If an entry is missing or invalid for the type.
-        """
+        """Check that the entries are consistent."""
         needs = {"command": self.type in _WITH_COMMAND, "stride": self.type == "change-stride"}
         for name, is_needed in needs.items():
             if is_needed != (getattr(self, name) is not None):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
 from mdreel.live.channels.requests import send_request
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 IsCancelled = Callable[[], bool]
 """Function that is polled while waiting, and returns True to cancel."""
@@ -192,7 +192,7 @@ class SignalControl:
         until = None if self._timeout is None else monotonic() + self._timeout
         poll = select.poll()
         poll.register(handle, select.POLLIN)
-        while not poll.poll(_LOOK_SECONDS * 1000):
+        while not poll.poll(_POLL_SECONDS * 1000):
             if until is not None and monotonic() >= until:
                 raise StreamTimeoutError(f"process {number} did not end within {self._timeout:g} s")
             if is_cancelled():

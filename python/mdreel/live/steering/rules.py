@@ -42,13 +42,7 @@ class Rule:
     at_most: int = entry("Maximum number of firings; 0 for no limit.", 1, least=0)
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If entries contradict each other or are invalid.
-        """
+        """Check that the entries are consistent."""
         conditions = ("above", "below", "inside", "outside", "around", "effective_samples")
         given = [name.replace("_", "-") for name in conditions if getattr(self, name) is not None]
         if len(given) != 1:
@@ -134,13 +128,7 @@ class Finding:
 
 
 class Condition:
-    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    """
+    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule

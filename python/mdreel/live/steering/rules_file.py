@@ -38,13 +38,7 @@ class EngineTable:
     )
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If entries contradict each other.
-        """
+        """Check that the entries are consistent. Raise MismatchError if entries contradict each other."""
         if self.pid is not None and self.pid_file is not None:
             raise MismatchError("engine: give either pid or pid-file, not both")
         if self.reach == REQUESTS and (self.pid, self.pid_file, self.checkpoint) != (None, None, None):
@@ -65,13 +59,7 @@ class Plan:
     engine: EngineTable = entry("Control of the engine.", EngineTable())  # noqa: RUF009 (immutable)
 
     def __post_init__(self) -> None:
-        """Check that names are unique and known.
-
-        Raises
-        ------
-        MismatchError
-            If a name is missing, repeated or unknown, or there are no rules.
-        """
+        """Check that names are unique and known."""
         if not self.rule:
             raise MismatchError("expected at least one rule")
         _check_once("rule", [rule.name for rule in self.rule])
@@ -89,13 +77,7 @@ class Plan:
         return {name: Action(type=name) for name in ALONE} | {action.label: action for action in self.action}
 
     def check_reach(self, reach: str) -> None:
-        """Check that the engine supports all actions.
-
-        Raises
-        ------
-        MismatchError
-            If an action is not supported.
-        """
+        """Check that the engine supports all actions."""
         if reach != SIGNALS:
             return
         known = self.actions
@@ -146,13 +128,7 @@ class Plan:
                     )
 
     def check_analyses(self, names: Iterable[str]) -> None:
-        """Check that the analyses of all rules exist.
-
-        Raises
-        ------
-        MismatchError
-            If a rule refers to an unknown analysis.
-        """
+        """Check that the analyses of all rules exist."""
         known = list(names)
         for rule in self.rule:
             if rule.analysis not in known:
@@ -215,20 +191,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def check_series(where: str, analysis: Mapping[str, Any]) -> None:
-    """Check that the table of an analysis has a row for each frame.
-
-    Parameters
-    ----------
-    where : str
-        Position of the analysis in its file, for error messages.
-    analysis : mapping
-        Table of the analysis.
-
-    Raises
-    ------
-    MismatchError
-        If rules cannot check the analysis.
-    """
+    """Check that the table of an analysis has a row for each frame. Raise MismatchError otherwise."""
     kind = analysis.get("type")
     if isinstance(kind, str) and kind not in SERIES:
         message = f"rules need values of each frame; expected one of {', '.join(SERIES)}, got {kind!r}"

@@ -58,7 +58,7 @@ class SteeringStatistics:
 
 
 def steer(
-    turns: Iterable[object],
+    results: Iterable[object],
     observed: Sequence[ObservedAnalysis],
     plan: Plan,
     engine: EngineConnection,
@@ -73,7 +73,7 @@ def steer(
 
     Parameters
     ----------
-    turns : iterable
+    results : iterable
         Iterator that runs the analyses, such as `mdreel.live.stream_results` with ``every=0``.
     observed : sequence of ObservedAnalysis
         Named analyses.
@@ -129,8 +129,8 @@ def steer(
     rules = ", ".join(rule.name for rule in plan.rule)
     log.write("started", f"rules: {rules}" + (" (dry run: no action is carried out)" if dry_run else ""))
     try:
-        for _ in turns:
-            steering.look()
+        for _ in results:
+            steering.check_new_frames()
             yield steering.so_far()
         runner.finish()
     except (MdreelError, OSError) as error:
@@ -174,7 +174,7 @@ class _Steering:
         runner = self._runner
         return SteeringStatistics(self._n_frames, n_fired, runner.n_acted, runner.n_failed, runner.is_stopping)
 
-    def look(self) -> None:
+    def check_new_frames(self) -> None:
         """Check the new frames."""
         self._runner.check()
         wanted = {state.rule.analysis: self._observed[state.rule.analysis] for state in self._states}

@@ -37,20 +37,7 @@ class RuleState:
         self._has_said = False
 
     def evaluate(self, value: float, may_fire: bool = True) -> tuple[Decision, str]:
-        """Evaluate the rule at the next frame.
-
-        Parameters
-        ----------
-        value : float
-            Value of the frame.
-        may_fire : bool
-            Whether the rule may fire; False while the simulation is being stopped.
-
-        Returns
-        -------
-        tuple of Decision and str
-            Decision and its reason.
-        """
+        """Return the decision and its reason at the next frame; `may_fire` is False while it is stopping."""
         self._n_frames += 1
         found = self._condition.evaluate(value)
         if not (found.holds and may_fire) or 0 < self.rule.at_most <= self.n_fired:

@@ -33,13 +33,7 @@ _FAMILIES = {
 
 
 def metrics(seen: Sequence[ChannelSnapshot]) -> str:
-    """Return the metrics of channels in the text format.
-
-    Parameters
-    ----------
-    seen : sequence of ChannelSnapshot
-        The channels.
-    """
+    """Return the metrics of channels in the text format."""
     samples: dict[str, list[_Sample]] = {name: [] for name in _FAMILIES}
     names = [one.name for one in seen]
     for one in seen:

@@ -59,7 +59,7 @@ class WatchServer:
         self.token = secrets.token_urlsafe(24)
         self._watcher = watcher
         self._interval = interval
-        self._seen: tuple[ChannelSnapshot, ...] = ()
+        self._snapshots: tuple[ChannelSnapshot, ...] = ()
         try:
             place = str(self._address), port
             self._http = HttpServer(place, self._address.version, PageAccess(self.token, self._names()), self._answer)
@@ -82,11 +82,11 @@ class WatchServer:
         """Take snapshots until Ctrl-C."""
         while True:
             time.sleep(self._interval)
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Take a snapshot, which the server shows from now on."""
-        self._seen = tuple(self._watcher.look())
+        self._snapshots = tuple(self._watcher.take_snapshots())
 
     def _names(self) -> set[str]:
         """Return the host names of this machine; use DNS only if other machines can connect."""
@@ -100,15 +100,15 @@ class WatchServer:
             shown: Page = page(self._interval)
             return "text/html; charset=utf-8", shown.content, shown.policy
         if asked.path == "/state":
-            state = state_to_json(self._seen, parse_qs(asked.query).get("open", []))
+            state = state_to_json(self._snapshots, parse_qs(asked.query).get("open", []))
             text = json.dumps(state, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             return "application/json", text.encode(errors="replace"), NO_PAGE
         if asked.path == "/metrics":
-            return CONTENT_TYPE, metrics(self._seen).encode(errors="replace"), NO_PAGE
+            return CONTENT_TYPE, metrics(self._snapshots).encode(errors="replace"), NO_PAGE
         return None
 
     def __enter__(self) -> Self:
-        self.look()
+        self.refresh()
         Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
         return self
 
@@ -118,15 +118,7 @@ class WatchServer:
 
 
 def state_to_json(seen: Sequence[ChannelSnapshot], opened: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON state for the page.
-
-    Parameters
-    ----------
-    seen : sequence of ChannelSnapshot
-        The channels.
-    opened : sequence of str
-        Paths of the channels of which the page shows curves.
-    """
+    """Return the JSON state of channels for the page, with curves of the channels with the paths `opened`."""
     wanted = set(opened[:_MOST_OPEN])
     channels = []
     for one in seen:

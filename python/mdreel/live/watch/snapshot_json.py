@@ -15,15 +15,7 @@ _MOST_POINTS = 500
 
 
 def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
-    """Return the JSON representation of an observed channel.
-
-    Parameters
-    ----------
-    seen : ChannelSnapshot
-        The channel.
-    with_curves : bool
-        Whether to include earlier results and the history, instead of only the latest values.
-    """
+    """Return the JSON representation of a channel, optionally with earlier results and the history."""
     status = seen.status
     facts: dict[str, Any] = {
         "name": seen.name,

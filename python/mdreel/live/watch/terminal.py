@@ -61,15 +61,7 @@ class DisplaySize:
 
 
 def render(seen: Sequence[ChannelSnapshot], size: DisplaySize) -> RenderableType:
-    """Return the rendered channels, limited to the lines of the terminal.
-
-    Parameters
-    ----------
-    seen : sequence of ChannelSnapshot
-        The channels.
-    size : DisplaySize
-        Size of the terminal.
-    """
+    """Return the rendered channels, limited to the lines of the terminal."""
     if not seen:
         return Text("no channels yet; Ctrl-C ends", style="dim")
     events = _last_events(seen)

@@ -35,29 +35,18 @@ class Watcher:
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
-        self._wanted = [channel_path(name) for name in dict.fromkeys(names)]
-        self._begun = monotonic()
-        self._known: dict[Path, _WatchedChannel] = {}
+        self._paths = [channel_path(name) for name in dict.fromkeys(names)]
+        self._started = monotonic()
+        self._channels: dict[Path, _WatchedChannel] = {}
 
-    def look(self) -> list[ChannelSnapshot]:
-        """Take a snapshot of all channels.
-
-        Returns
-        -------
-        list of ChannelSnapshot
-            Snapshot of each channel, in the given order, or sorted by name.
-
-        Raises
-        ------
-        PermissionError
-            If another user owns the folder of channels or may enter it.
-        """
-        paths = self._wanted or list_channel_paths(channels_folder())
-        self._known = {path: self._known.get(path) or _WatchedChannel(path) for path in paths}
+    def take_snapshots(self) -> list[ChannelSnapshot]:
+        """Return a snapshot of each channel, in the given order or sorted by name."""
+        paths = self._paths or list_channel_paths(channels_folder())
+        self._channels = {path: self._channels.get(path) or _WatchedChannel(path) for path in paths}
         now = monotonic()
-        found = [watched.look(now, now - self._begun) for watched in self._known.values()]
+        found = [watched.take_snapshot(now, now - self._started) for watched in self._channels.values()]
         # Report absent channels only if they were named.
-        return [seen for seen in found if self._wanted or seen.state != "absent"]
+        return [seen for seen in found if self._paths or seen.state != "absent"]
 
 
 class _WatchedChannel:
@@ -70,20 +59,20 @@ class _WatchedChannel:
         self._readers: dict[Path, NoticeReader] = {}
         self._steering = SteeringLog(path)
 
-    def look(self, now: float, elapsed: float) -> ChannelSnapshot:
+    def take_snapshot(self, now: float, elapsed: float) -> ChannelSnapshot:
         try:
             status = Status.read(self._path)
         except FileNotFoundError:
-            return self._not_there("absent", None, elapsed)
+            return self._unavailable("absent", None, elapsed)
         except (OSError, MdreelError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return self._not_there("unreadable", printable(reason), elapsed)
-        rate = self._rate.see(status.n_published, now)
+            return self._unavailable("unreadable", printable(reason), elapsed)
+        rate = self._rate.add(status.n_published, now)
         if status.state != "running" and rate is not None:
             rate = 0.0
         lag = math.nan if status.lag is None else status.lag
         self._history.extend([[elapsed, math.nan if rate is None else rate, lag]])
-        self._steering.look()
+        self._steering.refresh()
         return ChannelSnapshot(
             path=self._path,
             state=status.state,
@@ -97,7 +86,7 @@ class _WatchedChannel:
             history=self._history.with_last(),
         )
 
-    def _not_there(self, state: str, reason: str | None, elapsed: float) -> ChannelSnapshot:
+    def _unavailable(self, state: str, reason: str | None, elapsed: float) -> ChannelSnapshot:
         self._rate = Rate()
         self._readers.clear()
         self._history.extend([[elapsed, math.nan, math.nan]])

@@ -21,7 +21,7 @@ from mdreel.live.engines.imd.messages import HEADER, Kind, Packer, pack_handshak
 
 GO_SECONDS = 2.0
 """Timeout of the handshake."""
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _FRAMES_AT_A_TIME = 16
 _MOST_TOKEN = 512
 _RECEIVE_BYTES = 65536
@@ -78,21 +78,6 @@ class Client(threading.Thread):
     block the producer. When the buffer is full, the oldest frames are dropped. If the channel has staging, the thread
     reads them from there later instead.
 
-    Parameters
-    ----------
-    connection : socket
-        The connection.
-    path : Path
-        Directory of the channel.
-    options : ClientOptions
-        Options for serving the client.
-    access : HubAccess
-        Access control.
-    requests : ClientEvents
-        Receiver of pause and kill messages.
-    rejects : RejectionReporter
-        Receiver of reports about connections.
-
     Attributes
     ----------
     name, host : str
@@ -129,7 +114,7 @@ class Client(threading.Thread):
         self._requests = requests
         self._rejects = rejects
         self._report = rejects.report
-        self._was_let_in = False
+        self._was_admitted = False
         self._why_dropped = "the hub has closed"
         self._stops = threading.Event()
         self._status = Status.read(path)
@@ -169,7 +154,7 @@ class Client(threading.Thread):
                 self._connection.close()
         self.why = why
         self._requests.pause(self, False)
-        if self._was_let_in:
+        if self._was_admitted:
             lost = f", {self.n_lost:,} lost" if self.n_lost else ""
             self._report(f"{self.name}: {why}: {self.n_sent:,} frames sent{lost}")
         else:
@@ -181,7 +166,7 @@ class Client(threading.Thread):
         refusal = self._refusal()
         if refusal is not None:
             return f"refused: {refusal}"
-        self._was_let_in = True
+        self._was_admitted = True
         self._report(f"{self.name}: joined")
         self._join_channel(self._options.start)
         why = self._execute_all()  # process messages that followed the handshake
@@ -198,7 +183,7 @@ class Client(threading.Thread):
                 until = monotonic() + self._options.patience
             if until is not None and monotonic() >= until:
                 return "the channel has ended" if is_over else "too slow at the end of the channel"
-            why = self._turn(is_over)
+            why = self._step(is_over)
             if why is not None:
                 return "the channel has ended" if is_over else why
         return "the hub has closed"
@@ -218,12 +203,12 @@ class Client(threading.Thread):
             return self._why_dropped
         return "no token" if self._access.wants_token else "it has not requested frames"
 
-    def _turn(self, is_over: bool) -> str | None:
+    def _step(self, is_over: bool) -> str | None:
         """Take, receive and send without blocking; return the reason to end the connection, if any."""
         wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
         is_taking = self._consumer is not None and not self._is_at_end
         if is_taking:
-            self._take(0.0 if wants_to_send else _LOOK_SECONDS)
+            self._take(0.0 if wants_to_send else _POLL_SECONDS)
             wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
         elif not self._is_at_end and self._n_waiting_bytes < self._options.memory // 2:
             assert self._expected is not None, "it was left because there were too many frames"
@@ -231,7 +216,7 @@ class Client(threading.Thread):
         poll = select.poll()
         poll.register(self._connection, select.POLLIN | (select.POLLOUT if wants_to_send else 0))
         waits = wants_to_send or not is_taking or is_over
-        for _, event in poll.poll(1000 * _LOOK_SECONDS if waits else 0):
+        for _, event in poll.poll(1000 * _POLL_SECONDS if waits else 0):
             if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
                 why = self._listen()
                 if why is not None:
@@ -377,7 +362,7 @@ class Client(threading.Thread):
             begun = bytes(self._received[: len(TOKEN_BEGINS)])
             if not has_shown and (len(self._received) > _MOST_TOKEN or not TOKEN_BEGINS.startswith(begun)):
                 return False
-            if not poll.poll(1000 * _LOOK_SECONDS):
+            if not poll.poll(1000 * _POLL_SECONDS):
                 continue
             said = self._connection.recv(_MOST_TOKEN)
             if not said:

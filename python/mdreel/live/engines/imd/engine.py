@@ -16,7 +16,7 @@ from mdreel.live.engines.imd.access import token_line
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.messages import (
     HEADER,
-    OF_ATOMS,
+    PER_ATOM_KINDS,
     Kind,
     Session,
     Unpacker,
@@ -98,19 +98,12 @@ class EngineLink:
         self._socket: socket.socket | None = None
         self._sending = threading.Lock()
         self._is_paused = False
-        self._room: dict[Kind, NDArray[Any]] = {}
+        self._arrays: dict[Kind, NDArray[Any]] = {}
         self.n_frames = 0
         self.has_disconnected = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
-        """Connect and complete the handshake. The engine sends frames after `go`.
-
-        Parameters
-        ----------
-        wait : float
-            Maximum time to wait for the engine, s.
-        stops : Event
-            Event that ends the waiting.
+        """Connect and complete the handshake; wait up to `wait` s, or until `stops` is set. Frames are sent after `go`.
 
         Raises
         ------
@@ -119,7 +112,7 @@ class EngineLink:
         FormatError, UnsupportedError
             If the engine does not speak IMD version 2 or 3, or sends no positions.
         """
-        self._socket = connected = self._connected(wait, stops)
+        self._socket = connected = self._connect(wait, stops)
         connected.settimeout(_GREETING_SECONDS)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -213,7 +206,7 @@ class EngineLink:
             return None
         frame = EngineFrame(self._empty)
         for at, kind in enumerate(expected):
-            n = self._is(kind, *first) if at == 0 else self._expect(kind)
+            n = self._check_kind(kind, *first) if at == 0 else self._expect(kind)
             match kind:
                 case Kind.TIME:
                     frame.time_step, frame.time, frame.step = unpacker.time(self._block(kind, n))
@@ -223,11 +216,11 @@ class EngineLink:
                 case Kind.BOX:
                     frame.box = unpacker.box(self._block(kind, n))
                 case Kind.POSITIONS:
-                    frame.positions = self._of_atoms(kind, n)
+                    frame.positions = self._read_atoms(kind, n)
                 case Kind.VELOCITIES:
-                    frame.velocities = self._of_atoms(kind, n)
+                    frame.velocities = self._read_atoms(kind, n)
                 case _:
-                    frame.forces = self._of_atoms(kind, n)
+                    frame.forces = self._read_atoms(kind, n)
         return frame
 
     def _next_version_2(self) -> EngineFrame | None:
@@ -236,7 +229,7 @@ class EngineLink:
         while (found := self._header_between_frames()) is not None:
             kind, n = found
             if kind == Kind.POSITIONS:
-                frame.positions = self._of_atoms(Kind.POSITIONS, n)
+                frame.positions = self._read_atoms(Kind.POSITIONS, n)
                 return frame
             if kind != Kind.ENERGIES:
                 raise self._unexpected("energies or positions", kind, n)
@@ -259,9 +252,9 @@ class EngineLink:
         return kind, value
 
     def _expect(self, kind: Kind) -> int:
-        return self._is(kind, *HEADER.unpack(self._read(HEADER.size)))
+        return self._check_kind(kind, *HEADER.unpack(self._read(HEADER.size)))
 
-    def _is(self, kind: Kind, found: int, value: int) -> int:
+    def _check_kind(self, kind: Kind, found: int, value: int) -> int:
         if found != kind:
             raise self._unexpected(kind.name.lower(), found, value)
         return value
@@ -271,10 +264,10 @@ class EngineLink:
             raise FormatError(f"{self._where}: expected 1 block of {kind.name.lower()}, got {n}")
         return self._read(self._unpacker.n_bytes[kind])
 
-    def _of_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
+    def _read_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
         """Read three numbers per atom, after checking the number of atoms."""
         if self._n_atoms is None:
-            n_kinds = sum(getattr(self.session, name) for name in OF_ATOMS)
+            n_kinds = sum(getattr(self.session, name) for name in PER_ATOM_KINDS)
             if n_atoms < 1:
                 raise FormatError(f"{self._where}: expected 1 atom or more, got {n_atoms}")
             if 12 * n_atoms * n_kinds > self._most_bytes:
@@ -284,9 +277,9 @@ class EngineLink:
         if n_atoms != self._n_atoms:
             message = f"expected {kind.name.lower()} of {self._n_atoms:,} atoms, got {n_atoms:,}"
             raise MismatchError(f"{self._where}: {message}")
-        if kind not in self._room:
-            self._room[kind] = self._unpacker.empty_array(n_atoms)
-        array = self._room[kind]
+        if kind not in self._arrays:
+            self._arrays[kind] = self._unpacker.empty_array(n_atoms)
+        array = self._arrays[kind]
         self._read_into(array.reshape(-1).view(np.uint8).data)
         return array
 
@@ -320,7 +313,7 @@ class EngineLink:
         except OSError as error:
             raise self._lost(f"the connection was lost: {error.strerror}") from error
 
-    def _connected(self, wait: float, stops: threading.Event) -> socket.socket:
+    def _connect(self, wait: float, stops: threading.Event) -> socket.socket:
         until = monotonic() + wait
         while True:
             try:

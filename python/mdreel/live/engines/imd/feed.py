@@ -18,7 +18,7 @@ from mdreel.live.engines.imd.messages import ENERGIES
 from mdreel.live.producers.producer import Producer
 
 _LEAST_SLOTS = 4
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -195,10 +195,10 @@ class Feed(threading.Thread):
 
     def _publish(self, frame: EngineFrame) -> None:
         DIALECTS[self.engine.dialect].convert(frame)
-        step = self._step_of(frame)
+        step = self._step_number(frame)
         time = frame.time if frame.time is not None else step * (self.engine.time_step or 0.0)
         if self._producer is None:
-            self._producer = self._opened(frame, step)
+            self._producer = self._open_channel(frame, step)
             self._await_consumers(self._producer)
         while not self._stops.is_set():
             try:
@@ -210,7 +210,7 @@ class Feed(threading.Thread):
             self.n_published += 1
             return
 
-    def _step_of(self, frame: EngineFrame) -> int:
+    def _step_number(self, frame: EngineFrame) -> int:
         if frame.step is not None:
             return frame.step
         if self.engine.stride is None:
@@ -218,7 +218,7 @@ class Feed(threading.Thread):
             raise MismatchError(f"{self.engine.address}: {message}")
         return self.n_published * self.engine.stride
 
-    def _opened(self, frame: EngineFrame, step: int) -> Producer:
+    def _open_channel(self, frame: EngineFrame, step: int) -> Producer:
         """Open the channel with the sections of the first frame."""
         session, engine = self.link.session, self.engine
         is_lost = _is_lost(self.path)
@@ -233,7 +233,7 @@ class Feed(threading.Thread):
             energies=ENERGIES if frame.energies is not None else (),
             n_slots=engine.n_slots,
             full=engine.full,
-            timeout=_LOOK_SECONDS,
+            timeout=_POLL_SECONDS,
             staging=engine.staging,
             resume_step=step if is_lost else None,
             time_step=frame.time_step or engine.time_step or 0.0,
@@ -245,7 +245,7 @@ class Feed(threading.Thread):
     def _await_consumers(self, producer: Producer) -> None:
         while not self._stops.is_set():
             try:
-                producer.await_consumers(self.engine.n_consumers, _LOOK_SECONDS)
+                producer.await_consumers(self.engine.n_consumers, _POLL_SECONDS)
             except StreamTimeoutError:
                 continue
             return

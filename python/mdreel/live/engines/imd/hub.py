@@ -24,9 +24,9 @@ from mdreel.live.engines.imd.feed import Engine, Feed
 from mdreel.live.engines.imd.lobby import Lobby
 from mdreel.live.engines.imd.messages import VERSIONS
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _MOST_CLIENTS = 48
-PASSED_ON: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
+FORWARDED: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
 """Messages of clients that a hub can forward to the engine."""
 
 
@@ -136,10 +136,10 @@ class Hub:
             raise MismatchError(f"{listen}: this address means all interfaces; choose one, or allow them all")
         if version not in VERSIONS:
             raise MismatchError(f"expected version 2 or 3 of IMD, got {version!r}")
-        self._passes_on = frozenset(forwards)
-        if unknown := self._passes_on.difference(PASSED_ON):
-            raise MismatchError(f"forwards supports {' and '.join(PASSED_ON)}, not {', '.join(sorted(unknown))}")
-        if self._passes_on and engine is None:
+        self._forwards = frozenset(forwards)
+        if unknown := self._forwards.difference(FORWARDED):
+            raise MismatchError(f"forwards supports {' and '.join(FORWARDED)}, not {', '.join(sorted(unknown))}")
+        if self._forwards and engine is None:
             raise MismatchError("forwards requires an engine; set engine=")
         parse_start(start)
         self._access = HubAccess(self._listen, allow, read_token_file(token_file))
@@ -254,7 +254,7 @@ class Hub:
                     break
             if until is not None and now >= until:
                 raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout:g} s")
-            self._stops.wait(_LOOK_SECONDS)  # wake up regularly, so that signals are handled
+            self._stops.wait(_POLL_SECONDS)  # wake up regularly, so that signals are handled
         if self._feed is not None and self._feed.error is not None:
             raise self._feed.error
         return state
@@ -300,7 +300,7 @@ class Hub:
 
     def pause(self, client: Client, is_wanted: bool) -> None:
         """Record that a client pauses or resumes; pause the engine while any client pauses, if that is forwarded."""
-        if "pause" not in self._passes_on or self._feed is None:
+        if "pause" not in self._forwards or self._feed is None:
             return
         with self._lock:
             (self._pausing.add if is_wanted else self._pausing.discard)(client)
@@ -308,7 +308,7 @@ class Hub:
 
     def kill(self, client: Client) -> None:
         """Record that a client asks for the end of the simulation; forward it to the engine, if that is enabled."""
-        if "kill" in self._passes_on and self._feed is not None:
+        if "kill" in self._forwards and self._feed is not None:
             self._report(f"{client.name}: asks for the end of the simulation")
             self._ask(self._feed.link.kill)
 
@@ -348,7 +348,7 @@ class Hub:
         except OSError as error:
             if not self._stops.is_set():
                 self._rejects.reject(f"{self.address}: {error.strerror}")  # for example, too many open files
-                self._stops.wait(_LOOK_SECONDS)
+                self._stops.wait(_POLL_SECONDS)
             return
         client: Client | None = None
         try:

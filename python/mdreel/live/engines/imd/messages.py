@@ -66,7 +66,7 @@ class Kind(IntEnum):
     WAIT = 16
 
 
-OF_ATOMS = {"positions": Kind.POSITIONS, "velocities": Kind.VELOCITIES, "forces": Kind.FORCES}
+PER_ATOM_KINDS = {"positions": Kind.POSITIONS, "velocities": Kind.VELOCITIES, "forces": Kind.FORCES}
 
 
 @dataclass(frozen=True)
@@ -180,11 +180,6 @@ class Packer:
         Manifest of the channel.
     version : {2, 3}
         Version of the protocol.
-
-    Attributes
-    ----------
-    session : Session
-        Session for clients.
     """
 
     def __init__(self, manifest: Manifest, version: int) -> None:
@@ -199,12 +194,7 @@ class Packer:
         self._places = [(ENERGIES.index(name), manifest.energies.index(name)) for name in known]
 
     def frame(self, frame: Frame) -> bytes:
-        """Return the messages of a frame.
-
-        Notes
-        -----
-        Each frame has all contents of the session: zeros replace a missing cell, NaN other missing numbers.
-        """
+        """Return the messages of a frame, with zeros for a missing cell and NaN for other missing numbers."""
         session, manifest = self.session, self._manifest
         parts: list[bytes] = []
         if session.time:
@@ -215,12 +205,12 @@ class Packer:
         if session.box:
             box = np.zeros((3, 3)) if frame.box is None else frame.box
             parts += header(Kind.BOX, 1), box.astype("<f4").tobytes()
-        for name, kind in OF_ATOMS.items():
+        for name, kind in PER_ATOM_KINDS.items():
             if getattr(session, name):
-                parts += header(kind, manifest.n_atoms), self._of_atoms(getattr(frame, name))
+                parts += header(kind, manifest.n_atoms), self._pack_atoms(getattr(frame, name))
         return b"".join(parts)
 
-    def _of_atoms(self, values: NDArray[Any] | None) -> bytes:
+    def _pack_atoms(self, values: NDArray[Any] | None) -> bytes:
         if values is None:
             values = np.full((self._manifest.n_atoms, 3), np.nan, np.float32)
         return np.ascontiguousarray(values, "<f4").tobytes()
