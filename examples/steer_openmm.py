@@ -1,7 +1,7 @@
-"""OpenMM simulates water; ``mdreel steer`` stops it when its molecules have moved far enough, and forks it there.
+"""Steering of an OpenMM simulation of water, which is stopped and forked when its molecules have moved far enough.
 
-``python examples/steer_openmm.py`` does all that in a temporary folder and tells the story of the audit log. The rules
-are below; ``--simulate FOLDER`` is the simulation alone, ``--dry-run`` shows what would be done. It needs openmm.
+``python examples/steer_openmm.py`` runs ``mdreel steer`` in a temporary folder with the rules below, and prints the
+audit log. ``--simulate FOLDER`` runs only the simulation, and ``--dry-run`` carries out no action. It requires openmm.
 """
 
 import argparse
@@ -41,12 +41,12 @@ name = "new velocities"
 type = "fork"
 command = [{words}, "--checkpoint", "{{checkpoint}}", "--seed", "{{seed}}"]
 placeholders = true
-wait = true           # the example ends when the fork has
+wait = true           # the example ends after the fork
 """
 
 
 def make_simulation(folder: Path) -> Any:
-    """Make a box of some two hundred molecules of water, and write its topology."""
+    """Create a box of about 200 water molecules, and write its topology."""
     import openmm
     from openmm import app, unit
 
@@ -66,7 +66,7 @@ def make_simulation(folder: Path) -> Any:
 
 
 def simulate(folder: Path, n_frames: int, interval: int, pace: float) -> None:
-    """Simulate on the channel of the folder, until the end or a request to stop."""
+    """Publish the simulation on a channel in the folder, until its end or a stop request."""
     simulation = make_simulation(folder)
     simulation.minimizeEnergy(maxIterations=100)
     simulation.context.setVelocitiesToTemperature(TEMPERATURE)
@@ -74,10 +74,10 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float) -> None:
     with mdreel.live.Producer(
         folder / "channel", n_atoms, time_step=STEP_PS, stride=interval, archive=folder / "run.dcd"
     ) as producer:
-        # Molecules are not wrapped: they are to be seen moving.
+        # Do not wrap molecules, because the rule checks how far they move.
         reporter = mdreel.live.OpenMMReporter(producer, interval, folder / "run.checkpoint", wrap=False)
         simulation.reporters.append(reporter)
-        producer.await_consumers(2, timeout=120)  # the archive, and who steers
+        producer.await_consumers(2, timeout=120)  # the archive and the steering
         for _ in range(n_frames):
             if not reporter.run(simulation, interval):
                 print(f"the simulation was stopped at step {simulation.currentStep}", flush=True)
@@ -87,7 +87,7 @@ def simulate(folder: Path, n_frames: int, interval: int, pace: float) -> None:
 
 
 def go_on(folder: Path, checkpoint: Path, seed: int, interval: int) -> None:
-    """Simulate from a checkpoint with new velocities; the first frame is that of the checkpoint."""
+    """Simulate from a checkpoint with new velocities; the first frame is the checkpoint."""
     simulation = make_simulation(folder)
     mdreel.live.fork_openmm(simulation, checkpoint, TEMPERATURE, seed)
     n_atoms = simulation.system.getNumParticles()
@@ -110,7 +110,7 @@ def steer(folder: Path, words: list[str], dry_run: bool) -> int:
 
 
 def tell(log: Path) -> None:
-    """Print the story of an audit log."""
+    """Print an audit log."""
     for line in map(json.loads, log.read_text().splitlines()):
         frame = "" if line["sequence"] is None else f" at frame {line['sequence']} (step {line['step']})"
         about = ": ".join(name for name in (line["rule"], line["action"]) if name)
@@ -118,7 +118,7 @@ def tell(log: Path) -> None:
 
 
 def main() -> None:
-    """Start both, and tell what happened."""
+    """Run the simulation and the steering, and print the audit log."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=200, help="frames to simulate if nobody stops it")
     parser.add_argument("--interval", type=int, default=50, help="steps between two frames")

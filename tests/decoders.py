@@ -18,28 +18,40 @@ from rich.console import Console
 from mdreel._core import channel_frame_identity
 from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
 from mdreel.foundation.untrusted_input import content_of, object_of
-from mdreel.live.archives.commit_record import Committed
+from mdreel.live.archives.commit_record import CommitRecord
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.channels.rejections import Rejects
-from mdreel.live.channels.requests import FOLDER, Requests, answer_of
-from mdreel.live.engines.imd.access import Access as ImdAccess
+from mdreel.live.channels.rejections import RejectionReporter
+from mdreel.live.channels.requests import FOLDER, Requests, read_answer
+from mdreel.live.engines.imd.access import HubAccess
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.client import Client, Serving
+from mdreel.live.engines.imd.client import Client, ClientOptions
 from mdreel.live.engines.imd.engine import EngineLink
-from mdreel.live.engines.imd.messages import HEADER, Kind, Session, Unpacker, header, session_of, version_of
-from mdreel.live.ensemble.journal import past_of
+from mdreel.live.engines.imd.messages import HEADER, Kind, Session, Unpacker, header, parse_handshake, parse_session
+from mdreel.live.ensemble.journal import read_history
 from mdreel.live.nodes.local_channel import LocalChannel
-from mdreel.live.nodes.messages import Answer, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, decode, encode
-from mdreel.live.notices.file import process_of
+from mdreel.live.nodes.messages import (
+    ChannelDescription,
+    Chunk,
+    Credit,
+    End,
+    Epoch,
+    Fault,
+    Heartbeat,
+    Join,
+    Leave,
+    decode,
+    encode,
+)
+from mdreel.live.notices.file import notice_process
 from mdreel.live.notices.reader import NoticeReader
 from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.metrics import metrics
-from mdreel.live.watch.snapshot import Seen, SeenAnalysis
-from mdreel.live.watch.snapshot_json import facts_of
+from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
+from mdreel.live.watch.snapshot_json import to_json
 from mdreel.live.watch.steering import NAME, SteeringLog
-from mdreel.live.watch.terminal import Room, view
+from mdreel.live.watch.terminal import DisplaySize, render
 from mdreel.live.watch.text_lines import lines
-from mdreel.live.watch.token import Access
+from mdreel.live.watch.token import PageAccess
 from steering_lines import line
 
 ODD_JSON = (
@@ -90,7 +102,7 @@ def _message(content: bytes, _: Path) -> object:
 
 def _accepted(content: bytes, folder: Path) -> None:
     """Read what a server says of its channel, and look whether there is room for that."""
-    LocalChannel(folder / "there", None, None, 1 << 20).accept(Answer.decode(content))
+    LocalChannel(folder / "there", None, None, 1 << 20).accept(ChannelDescription.decode(content))
 
 
 def _request(content: bytes, folder: Path) -> object:
@@ -108,7 +120,7 @@ def _request(content: bytes, folder: Path) -> object:
 def _answered(content: bytes, folder: Path) -> object:
     path = folder / "1.answer"
     path.write_bytes(content)
-    return answer_of(path)
+    return read_answer(path)
 
 
 def _notice(content: bytes, folder: Path) -> None:
@@ -118,15 +130,15 @@ def _notice(content: bytes, folder: Path) -> None:
     notice = NoticeReader(path).read()
     if notice is None:
         return
-    analysis = SeenAnalysis("key", notice, notice.name, notice.state, notice.reason)
-    _show(Seen(folder, "running", analyses=(analysis,)))
+    analysis = AnalysisSnapshot("key", notice, notice.name, notice.state, notice.reason)
+    _show(ChannelSnapshot(folder, "running", analyses=(analysis,)))
 
 
-def _show(seen: Seen) -> None:
+def _show(seen: ChannelSnapshot) -> None:
     console = Console(file=StringIO(), width=200)
-    console.print(view([seen], Room(200, 50)))
+    console.print(render([seen], DisplaySize(200, 50)))
     said = "\n".join((*lines([seen], 0.0), metrics([seen])))
-    json.dumps(facts_of(seen, with_curves=True), allow_nan=False)
+    json.dumps(to_json(seen, with_curves=True), allow_nan=False)
     assert "\x1b" not in said
 
 
@@ -134,8 +146,8 @@ def _steering(content: bytes, folder: Path) -> None:
     (folder / NAME).unlink(missing_ok=True)
     (folder / NAME).write_bytes(content)
     log = SteeringLog(folder)
-    log.look()
-    _show(Seen(folder, "running", events=log.events))
+    log.refresh()
+    _show(ChannelSnapshot(folder, "running", events=log.events))
 
 
 def _written(read: Callable[[Path], object], name: str) -> Callable[[bytes, Path], object]:
@@ -165,9 +177,9 @@ class _Said:
 
 
 def _engine(content: bytes, _: Path) -> None:
-    """Read the greeting of an engine, and frames of whatever session it says."""
-    version, byte_order = version_of(content[:8].ljust(8, b"\0"), "there")
-    session = Session(2, byte_order) if version == 2 else session_of(content[16:23].ljust(7, b"\0"), byte_order)
+    """Read the handshake of an engine, and frames of whatever session it says."""
+    version, byte_order = parse_handshake(content[:8].ljust(8, b"\0"), "there")
+    session = Session(2, byte_order) if version == 2 else parse_session(content[16:23].ljust(7, b"\0"), byte_order)
     link = EngineLink(Address("there", 1), 10_000)
     link.session, link._unpacker = session, Unpacker(byte_order)
     link._socket = _Said(content[8 if version == 2 else 23 :])  # type: ignore[assignment]
@@ -196,17 +208,19 @@ def _client(content: bytes, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as other:
         connection, _ = server.accept()
         with connection:
-            serving = Serving(3, "earliest", 0.0, 1 << 20, 0.0, clock=count(0.0, 1.5).__next__)
-            client = Client(connection, channel, serving, ImdAccess(Address("127.0.0.1", 1)), _Hub(), Rejects(print))
+            serving = ClientOptions(3, "earliest", 0.0, 1 << 20, 0.0, clock=count(0.0, 1.5).__next__)
+            client = Client(
+                connection, channel, serving, HubAccess(Address("127.0.0.1", 1)), _Hub(), RejectionReporter(print)
+            )
             other.sendall(content)
-            client._is_let_in()
+            client._is_admitted()
             client._received += content
-            client._obey_all()
+            client._execute_all()
 
 
 def _granted(content: bytes, _: Path) -> object:
     text = content.decode("latin-1")
-    access = Access("a token of the test")
+    access = PageAccess("a token of the test")
     return access.is_granted(text, text, text) or access.is_granted("localhost", None, text)
 
 
@@ -238,11 +252,11 @@ _EVENT = {"time": 1.7e9, "event": "started", "message": "as process 7", "n_frame
 _MESSAGES = (
     Chunk(0, 0, 4, memoryview(b"some")),
     Epoch(1, -5),
-    Beat(3, "running"),
+    Heartbeat(3, "running"),
     End(3, "failed", "why"),
     Fault("why"),
     Credit(1, 2),
-    Bye(),
+    Leave(),
 )
 _FRAME_OF_3 = header(Kind.TIME, 1) + bytes(24) + header(Kind.POSITIONS, 2) + bytes(24)
 _ENGINE_3 = HEADER.pack(Kind.HANDSHAKE, 3 << 24) + header(Kind.SESSION, 7) + bytes([1, 0, 0, 1, 0, 0, 0]) + _FRAME_OF_3
@@ -261,11 +275,14 @@ DECODERS = {
     "question of a relay": Decoder(
         lambda content, _: Join.decode(content),
         tuple(Join("a1", "there", 5, start).encode() for start in (("earliest", None), ("time", 1.5), ("sequence", 7))),
-        ("live/nodes/messages.py:_said",),
+        ("live/nodes/messages.py:_parse_object",),
     ),
     "answer of a server": Decoder(
         _accepted,
-        (Answer("a-b-c", 8, 4096, _MANIFEST).encode(), Answer("a-b-c", 8, 1, _MANIFEST).encode()),
+        (
+            ChannelDescription("a-b-c", 8, 4096, _MANIFEST).encode(),
+            ChannelDescription("a-b-c", 8, 1, _MANIFEST).encode(),
+        ),
         ("live/nodes/messages.py:_manifest",),
         (FormatError, MismatchError),
     ),
@@ -273,41 +290,44 @@ DECODERS = {
     "where a relay's channel comes from": Decoder(
         _written(lambda path: LocalChannel(path.parent, None, None, 1 << 20), "source"),
         (_json({"identity": "a-b", "relay": "c"}),),
-        ("live/nodes/local_channel.py:LocalChannel._known",),
+        ("live/nodes/local_channel.py:LocalChannel._read_source",),
     ),
     "request to a simulation": Decoder(
-        _request, (_json(_REQUEST),), ("live/channels/requests.py:_request_of",), refuses=()
+        _request, (_json(_REQUEST),), ("live/channels/requests.py:_read_request",), refuses=()
     ),
     "answer of a simulation": Decoder(
         _answered,
         (_json({"done": True, "message": "done", "facts": {"checkpoint": "here"}}),),
-        ("live/channels/requests.py:answer_of",),
+        ("live/channels/requests.py:read_answer",),
         (FormatError, StreamError),
     ),
     "notice of an analysis": Decoder(
         _notice,
         (_json(_HEAD, _ROWS, {**_LINE, "state": "finished"}), _json(_CURVE, {**_LINE, "rows": [[0.1, 1.0]]})),
-        ("live/notices/reader.py:NoticeReader.read", "live/notices/reader.py:NoticeReader._begun"),
+        ("live/notices/reader.py:NoticeReader.read", "live/notices/reader.py:NoticeReader._parse_head"),
     ),
     "whose a notice is": Decoder(
-        _written(process_of, "notice-1.jsonl"), (_json(_HEAD),), ("live/notices/file.py:process_of",), refuses=()
+        _written(notice_process, "notice-1.jsonl"),
+        (_json(_HEAD),),
+        ("live/notices/file.py:notice_process",),
+        refuses=(),
     ),
     "log of steering": Decoder(
-        _steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.look",), refuses=()
+        _steering, (line(1) + line(2),), ("live/watch/steering.py:SteeringLog.refresh",), refuses=()
     ),
     "journal of a replica": Decoder(
-        _written(past_of, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("live/ensemble/journal.py:_past",)
+        _written(read_history, "journal.jsonl"), (_json(_EVENT, _EVENT),), ("live/ensemble/journal.py:_parse_history",)
     ),
     "commit of an archive": Decoder(
-        lambda content, _: Committed.of(content),
-        (Committed("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), False, {"frames": 1}).state(),),
-        ("live/archives/commit_record.py:Committed.of",),
+        lambda content, _: CommitRecord.parse(content),
+        (CommitRecord("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), False, {"frames": 1}).state(),),
+        ("live/archives/commit_record.py:CommitRecord.parse",),
     ),
     "engine that speaks IMD": Decoder(
         _engine,
         (_ENGINE_3, HEADER.pack(Kind.HANDSHAKE, 2) + _FRAME_OF_2),
         (
-            "live/engines/imd/messages.py:version_of",
+            "live/engines/imd/messages.py:parse_handshake",
             *(f"live/engines/imd/messages.py:Unpacker.{name}" for name in ("time", "energies", "box")),
             "live/engines/imd/engine.py:EngineLink._header_between_frames",
             "live/engines/imd/engine.py:EngineLink._expect",
@@ -318,7 +338,7 @@ DECODERS = {
     "client of a hub": Decoder(
         _client,
         (header(Kind.GO) + header(Kind.PAUSE) + header(Kind.FORCES_TO_APPLY, 1) + bytes(16) + header(Kind.RATE, -1),),
-        ("live/engines/imd/client.py:Client._obey_all", "live/engines/imd/client.py:Client._is_let_in"),
+        ("live/engines/imd/client.py:Client._execute_all", "live/engines/imd/client.py:Client._is_admitted"),
         is_json=False,
     ),
     "request for the page": Decoder(

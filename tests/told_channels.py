@@ -81,7 +81,7 @@ def seconds_until_refused(work: Any) -> float:
     raise AssertionError(f"there was time: {found}")
 
 
-class Producing:
+class ManagedProducer:
     """What a producer does."""
 
     def __init__(self, channel: str, settings: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ class Consuming:
 
 def main(role: str, channel: str, settings: str) -> None:
     """Do what the input says."""
-    one = {"produce": Producing, "consume": Consuming}[role](channel, json.loads(settings))
+    one = {"produce": ManagedProducer, "consume": Consuming}[role](channel, json.loads(settings))
     print('"open"', flush=True)
     for line in sys.stdin:
         word, number = line.split()

@@ -6,8 +6,8 @@ import numpy as np
 
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.live.notices.file import NoticeFile
-from mdreel.live.notices.notice_board import _Told
-from mdreel.live.notices.reader import NoticeReader, notices_of
+from mdreel.live.notices.notice_board import _PublishedNotice
+from mdreel.live.notices.reader import NoticeReader, list_notices
 from mdreel.results.column import Column
 
 
@@ -29,10 +29,10 @@ class Told:
 
     def __init__(self, channel: Path, series: Series, name: str = "RMSD") -> None:
         self.series = series
-        self.told = _Told(NoticeFile(channel, name), ResultsView(name, series.columns))
-        before = set(notices_of(channel))
+        self.told = _PublishedNotice(NoticeFile(channel, name), ResultsView(name, series.columns))
+        before = set(list_notices(channel))
         self.say("running", has_results=False)
-        (self.path,) = set(notices_of(channel)) - before
+        (self.path,) = set(list_notices(channel)) - before
         self.reader = NoticeReader(self.path)
 
     def say(self, state: str = "running", *, n_frames: int = 0, has_results: bool = True) -> None:

@@ -12,12 +12,12 @@ PYTHON = {
     "foundation/atomic_files.py:replacing_by_ending": "to a temporary name, which `give_name` ends",
     "live/managed/writer.py:publish": "to a hidden name, which is published",
     "live/managed/preload.py:_library": "a copy in the cache, whose bytes are compared before it is used",
-    "live/channels/requests.py:take": "a request of a living process to another one",
-    "live/channels/requests.py:_appear": "a request of a living process to another one",
+    "live/channels/requests.py:take": "a request of a running process to another one",
+    "live/channels/requests.py:_write_atomically": "a request of a running process to another one",
     "live/nodes/local_channel.py:open": "of a channel, which lives in memory",
-    "live/nodes/local_token.py:make_token": "the token of a server that lives, made anew when it is gone",
+    "live/nodes/local_token.py:make_token": "the token of a running server, created again when it is missing",
     "execution/checkpoint/key.py:_make": "linked, so that the first of many processes wins, and synced there",
-    "live/notices/file.py:begin": "what a living analysis says of itself",
+    "live/notices/file.py:begin": "what a running analysis reports",
     "lab/mdreel_lab/bench": "data of benchmarks, which are made anew",
 }
 RUST = {

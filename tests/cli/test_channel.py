@@ -138,12 +138,12 @@ def test_channels_are_listed_and_removed(run, adk, folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--rate", "fast"], "--rate is a number"),
+        (["--rate", "fast"], "--rate must be frames per second"),
         (["--rate", "0"], "more than 0 frames a second"),
-        (["--fsync"], "--fsync: with --staging only"),
+        (["--fsync"], "--fsync requires --staging"),
         (["--full", "panic"], "--full"),
         (["--full", "spill"], 'full="spill" requires staging'),
-        (["--start", "-1"], "count from the first frame"),
+        (["--start", "-1"], "--start and --stop must not be negative"),
         (["--start", "98"], "no frame is left"),
         (["--slots", "1"], "--slots"),
     ],

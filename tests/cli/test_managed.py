@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mdreel.live.managed.reader import ManagedDirectory
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 
 LONG = 60.0  # what is waited for comes at once, but a test must not fail because a machine is busy
 
@@ -54,9 +54,9 @@ def test_what_makes_no_sense_is_refused(run, tmp_path):
     assert missing.returncode == 3
     assert "nowhere" in missing.stderr
     assert run("managed", "run", "frames", "--", "./nothing").returncode == 3
-    with Producing(tmp_path / "frames"):
+    with ManagedProducer(tmp_path / "frames"):
         refused = run("managed", "run", "frames", "--", "true")
         assert refused.returncode == 3
-        assert "another producer lives" in refused.stderr
+        assert "another producer is running" in refused.stderr
     shown = run("managed", "run", "--help").stdout
     assert "DIRECTORY -- COMMAND..." in shown

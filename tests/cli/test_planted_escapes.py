@@ -15,7 +15,7 @@ import far_channels as far
 from architecture.checkout import PACKAGE
 from imd_client import LONG
 from mdreel.live.channels.requests import FOLDER as REQUESTS
-from mdreel.live.channels.requests import Requests, ask
+from mdreel.live.channels.requests import Requests, send_request
 from mdreel.live.ensemble.journal import Journal
 from mdreel.live.notices.notice import FOLDER as NOTICES
 from mdreel.live.producers.producer import Producer
@@ -145,7 +145,7 @@ def test_nothing_that_was_planted_in_a_pipe_goes_through(folder: Path) -> None:
 
 def test_nothing_that_a_relay_says_of_itself_reaches_the_terminal(folder: Path, tmp_path: Path) -> None:
     zenoh = pytest.importorskip("zenoh")
-    from mdreel.live.nodes.link import connected
+    from mdreel.live.nodes.link import connect_to
     from mdreel.live.nodes.messages import Join
     from mdreel.live.nodes.security import Security
 
@@ -154,7 +154,7 @@ def test_nothing_that_a_relay_says_of_itself_reaches_the_terminal(folder: Path, 
     bad = json.dumps({"version": 1, "relay": PLANTED, "host": "h", "session": 1, "start": [PLANTED, None]}).encode()
     with far.program("serve", "run", "--listen", endpoint) as server:
         far.says(server, "served at")
-        with connected(endpoint, Security(), LONG) as session:
+        with connect_to(endpoint, Security(), LONG) as session:
             for content in (bad, join):
                 assert list(session.get("mdreel/1/run/join", payload=zenoh.ZBytes(content), timeout=LONG))
         assert server.stderr is not None
@@ -163,12 +163,12 @@ def test_nothing_that_a_relay_says_of_itself_reaches_the_terminal(folder: Path, 
 
 def test_nothing_that_a_server_says_reaches_the_terminal(folder: Path) -> None:
     pytest.importorskip("zenoh")
-    from mdreel.live.nodes.link import listening
+    from mdreel.live.nodes.link import listen_at
     from mdreel.live.nodes.local_token import make_token
     from mdreel.live.nodes.security import Security
 
     endpoint = "tcp/127.0.0.1:39418"
-    with listening(endpoint, Security(make_token(endpoint))) as session:
+    with listen_at(endpoint, Security(make_token(endpoint))) as session:
         refusal = f"refused: {PLANTED}".encode()
         declared = session.declare_queryable("mdreel/1/far/join", lambda query: query.reply_err(refusal))
         check(on_terminal("relay", endpoint, "far", "--wait", 5))
@@ -180,7 +180,7 @@ def test_nothing_that_a_simulation_answers_reaches_the_terminal(folder: Path) ->
 
     with Producer(folder / "asked", N_ATOMS) as producer, ThreadPoolExecutor() as threads:
         (producer.path / REQUESTS).mkdir()
-        said = threads.submit(ask, producer.path, "dance", timeout=LONG)
+        said = threads.submit(send_request, producer.path, "dance", timeout=LONG)
         requests: list[Any] = []
         while not requests:
             requests = Requests(producer.path, producer.epoch).take()
@@ -194,7 +194,7 @@ def test_nothing_that_was_planted_in_a_journal_reaches_the_table(tmp_path: Path)
 
     with Journal(tmp_path / "journal.jsonl") as journal:
         journal.write("died", PLANTED + "\nreplica-9  finished")
-        message = journal.past.message
+        message = journal.history.message
     facts = {"replica": "r0", "state": "failed", "n_frames": 1, "n_deaths": 1, "process": None, "message": message}
     rows = list(_table([facts]))
     check("\n".join(rows))

@@ -66,17 +66,17 @@ def test_json_has_all_that_is_known(run: Any, folder: Path) -> None:
 def test_nothing_to_look_at_is_an_error_once(run: Any, folder: Path) -> None:
     done = run("watch", "a", "--once")
     assert done.returncode == 3
-    assert "a: no channel to look at" in done.stderr
+    assert "a: the channel does not exist or cannot be read" in done.stderr
     assert "a absent" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--port", "80"], "with --web only"),
-        (["--listen", "127.0.0.1"], "with --web only"),
-        (["--web", "--once"], "without --once"),
-        (["--web", "--json"], "without --once"),
+        (["--port", "80"], "--port and --listen require --web"),
+        (["--listen", "127.0.0.1"], "--port and --listen require --web"),
+        (["--web", "--once"], "--web cannot be used with --once or --json"),
+        (["--web", "--json"], "--web cannot be used with --once or --json"),
         (["--web", "--listen", "example.com"], "expected an IP address of this machine"),
         (["--web", "--listen", "192.0.2.7"], "192.0.2.7, port 0: "),
         (["no name"], "the name of a channel must be"),

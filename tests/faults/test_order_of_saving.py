@@ -101,7 +101,10 @@ def test_original_is_removed_when_its_copy_in_a_managed_directory_is_on_the_disk
     if source.parent.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is no second file system at /dev/shm")
     source.write_bytes(b"frame")
-    code = "import sys, mdreel\nwith mdreel.live.Producing(sys.argv[1]) as frames: frames.publish(sys.argv[2], 'frame')"
+    code = (
+        "import sys, mdreel\n"
+        "with mdreel.live.ManagedProducer(sys.argv[1]) as frames: frames.publish(sys.argv[2], 'frame')"
+    )
     try:
         calls = watched(library, [sys.executable, "-c", code, tmp_path / "frames", source], tmp_path / "log")
         assert name_given(calls, tmp_path / "frames" / "frame") < removed(calls, source)

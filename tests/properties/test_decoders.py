@@ -20,14 +20,14 @@ from mdreel.foundation.untrusted_input import MOST_DEPTH, object_of
 READS = {"loads", "load", "object_of", "unpack", "unpack_from", "from_bytes", "frombuffer", "fromhex", "literal_eval"}
 """Calls that make values of bytes."""
 NOT_OF_OTHERS = {
-    "live/incremental_run.py:Turns._take": "a copy of the results of this process",
+    "live/incremental_run.py:IncrementalRun._take": "a copy of the results of this process",
     "live/archives/h5md.py:H5mdFrames._records": "our own file, of which no other process has the name yet",
     "live/ensemble/ensemble.py:Ensemble._begin": "also makes the identity of its own, from its own bytes",
-    "live/ensemble/result_tables.py:Tables._read": "a table that this user's run has written, read without pickle",
-    "live/archives/archiver_process.py:Archiving.start": "the error of a process that this one has started",
+    "live/ensemble/result_tables.py:ResultTables._read": "a table of a run of this user, read without pickle",
+    "live/archives/archiver_process.py:ArchiverProcess.start": "the error of a process that this one has started",
     "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
-    "live/channels/sections.py:arrays_of": "a section whose length and checksum the core has compared",
+    "live/channels/sections.py:section_arrays": "a section whose length and checksum the core has compared",
 }
 """Functions with such calls that decode nothing of another process, with the reason."""
 

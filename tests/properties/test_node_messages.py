@@ -17,15 +17,15 @@ from mdreel.live.nodes.messages import (
     LEAST_CHUNK_BYTES,
     MOST_EPOCHS,
     STATES,
-    Answer,
-    Beat,
-    Bye,
+    ChannelDescription,
     Chunk,
     Credit,
     End,
     Epoch,
     Fault,
+    Heartbeat,
     Join,
+    Leave,
     Message,
     decode,
     encode,
@@ -46,14 +46,14 @@ def chunks(draw: st.DrawFn) -> Chunk:
 messages: st.SearchStrategy[Message] = st.one_of(
     chunks(),
     st.builds(Epoch, st.integers(0, MOST_EPOCHS - 1), st.integers(-(2**63), 2**63 - 1)),
-    st.builds(Beat, word, st.sampled_from(STATES)),
+    st.builds(Heartbeat, word, st.sampled_from(STATES)),
     st.builds(End, word, st.sampled_from(ENDS), reason),
     st.builds(Fault, reason),
     st.tuples(word, word).map(lambda pair: Credit(min(pair), max(pair))),
-    st.just(Bye()),
+    st.just(Leave()),
 )
 answers = st.builds(
-    Answer,
+    ChannelDescription,
     st.text(min_size=1, max_size=50),
     st.integers(0, 2**32 - 1),
     st.integers(0, 2**40 - 1),
@@ -82,8 +82,8 @@ def test_messages_come_back(session: int, message: Message) -> None:
 
 
 @given(answers, st.builds(Join, st.text("0123456789abcdef", min_size=1, max_size=32), st.just("here"), word, starts))
-def test_questions_and_answers_come_back(answer: Answer, join: Join) -> None:
-    assert Answer.decode(answer.encode()) == answer
+def test_questions_and_answers_come_back(answer: ChannelDescription, join: Join) -> None:
+    assert ChannelDescription.decode(answer.encode()) == answer
     assert Join.decode(join.encode()) == join
 
 
@@ -91,7 +91,7 @@ def test_questions_and_answers_come_back(answer: Answer, join: Join) -> None:
 @example(b"[" * 60_000)
 @example(b'{"version":1,"manifest":{"topology_hash":"' + b"zz" * 32 + b'","time_step":1}}')
 def test_rubbish_is_refused(rubbish: bytes) -> None:
-    for read in (decode, Join.decode, Answer.decode):
+    for read in (decode, Join.decode, ChannelDescription.decode):
         with pytest.raises(FormatError):
             read(rubbish)
 
@@ -117,12 +117,12 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(answers, st.data())
-def test_answer_with_another_value_is_understood_or_refused(answer: Answer, data: st.DataObject) -> None:
+def test_answer_with_another_value_is_understood_or_refused(answer: ChannelDescription, data: st.DataObject) -> None:
     said = json.loads(answer.encode())
     place = data.draw(st.sampled_from([said, said["manifest"]]))
     place[data.draw(st.sampled_from(sorted(place)))] = data.draw(json_values)
     with suppress(FormatError):
-        found = Answer.decode(json.dumps(said).encode())
+        found = ChannelDescription.decode(json.dumps(said).encode())
         assert isinstance(found.manifest, Manifest)
         assert 0 <= found.slot_bytes < 2**40
 

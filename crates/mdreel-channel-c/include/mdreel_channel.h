@@ -33,7 +33,7 @@ enum {
     MDREEL_FORMAT = 3,      /* a file is not what it should be */
     MDREEL_MISMATCH = 4,    /* the channel is there, and was opened with other settings */
     MDREEL_UNSUPPORTED = 5, /* valid, but not supported */
-    MDREEL_STREAM = 6,      /* the channel has a living producer, or belongs to the parent of this process */
+    MDREEL_STREAM = 6,      /* the channel has a running producer, or belongs to the parent of this process */
     MDREEL_TIMEOUT = 7,     /* the ring stayed full for too long; the frame was not published, and may be tried again */
     MDREEL_OTHER = 8,
     MDREEL_INTERNAL = 9     /* a mistake in mdreel */

@@ -21,7 +21,7 @@ use mdreel_core::error::{Error, Result};
 
 pub use borrowed::{Borrowed, Next};
 
-/// The longest sleep before a consumer looks whether the producer lives.
+/// The longest sleep before a consumer checks whether the producer is running.
 const LOOK: Duration = Duration::from_millis(250);
 /// So long a consumer looks again and again before it sleeps: about what falling asleep and being woken costs.
 const SPIN: Duration = Duration::from_micros(5);
@@ -326,7 +326,7 @@ impl Consumer {
             std::hint::spin_loop();
         }
         loop {
-            // Whether the producer lives is asked first: what it has written before it died is then seen by the looks below.
+            // Check first whether the producer is running, so that the checks below see everything that it wrote before it died.
             let is_alive = self.locks.is_taken(PRODUCER)?;
             let end = End::read(head);
             if is_there() {
@@ -343,7 +343,7 @@ impl Consumer {
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 let next = self.position;
-                let message = format!("nothing came within {at_most:?}, and the producer lives");
+                let message = format!("nothing came within {at_most:?}, and the producer is running");
                 return Err(Error::StreamTimeout(format!("{}, frame {next}: {message}", self.path.display())));
             }
             let places = (self.position, self.held.first().copied());

@@ -90,7 +90,7 @@ pub struct Producer {
 
 impl Producer {
     /// Opens the channel in a directory, which is made if it is not there. Of a channel whose producer has died or has ended it,
-    /// this begins the next epoch. That of a living producer is refused.
+    /// this begins the next epoch. That of a running producer is refused.
     pub fn open(path: &Path, settings: Settings) -> Result<Self> {
         let resume_step = settings.resume_step;
         let mut producer = Self::enter(path, settings)?;
@@ -104,7 +104,7 @@ impl Producer {
         let Settings { geometry, manifest, policy, staging, .. } = settings;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(PRODUCER)? {
-            return Err(Error::Stream(format!("{}: the channel has a living producer", path.display())));
+            return Err(Error::Stream(format!("{}: the channel has a running producer", path.display())));
         }
         if !directory.join("ring").exists() {
             manifest.write(&directory)?;

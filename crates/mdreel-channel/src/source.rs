@@ -28,7 +28,7 @@ const FRAMES_AT_ONCE: usize = 64;
 pub struct Settings {
     /// The first frame.
     pub start: Start,
-    /// How long a frame may keep us waiting; `None` for as long as the producer lives.
+    /// How long a frame may keep us waiting; `None` for as long as the producer is running.
     pub timeout: Option<Duration>,
     /// How long a producer that was lost has to come back.
     pub restart: Duration,

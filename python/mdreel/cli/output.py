@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from mdreel.foundation.printable import printable_json, printable_lines
@@ -10,6 +11,23 @@ from mdreel.foundation.printable import printable_json, printable_lines
 def echo(text: object, *, err: bool = False) -> None:
     """Print lines of text, in which texts of other processes may occur."""
     print(printable_lines(str(text)), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def reporter(quiet: bool) -> Callable[[str], None]:
+    """Return a function that prints lines to standard error, unless the command is quiet."""
+    return (lambda line: None) if quiet else lambda line: echo(line, err=True)
+
+
+def align_columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Return the lines of a table, with columns of words (`left`) aligned to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if number in left else text.rjust(width)
+            for number, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def echo_json(value: Any, **how: Any) -> None:

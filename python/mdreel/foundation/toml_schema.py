@@ -68,6 +68,16 @@ def checked(kind: type[T], where: str, table: object) -> T:
     return kind(**values)
 
 
+def checked_file(kind: type[T], where: str, content: Mapping[str, Any]) -> T:
+    """Make a dataclass of the contents of a file; see `checked`. All error messages start with the name of the file."""
+    try:
+        return checked(kind, where, dict(content))
+    except MismatchError as error:
+        if str(error).startswith(where):
+            raise
+        raise MismatchError(f"{where}: {error}") from None
+
+
 def schema_of(kind: type) -> dict[str, Any]:
     """Return the JSON schema of the tables that `checked` makes a dataclass of."""
     known, hints = _entries(kind), get_type_hints(kind)

@@ -8,7 +8,6 @@ from .channels.frame import Frame as Frame
 from .channels.manifest import Manifest as Manifest
 from .channels.requests import Answer as Answer
 from .channels.requests import Request as Request
-from .channels.requests import ask as ask
 from .channels.staging import Staging as Staging
 from .channels.status import Status as Status
 from .channels.status import list_channels as list_channels
@@ -21,12 +20,10 @@ from .engines.openmm import fork_openmm as fork_openmm
 from .managed.preload import managed_environment as managed_environment
 from .managed.preload import run_managed as run_managed
 from .managed.reader import ManagedDirectory as ManagedDirectory
-from .managed.writer import Producing as Producing
+from .managed.writer import ManagedProducer as ManagedProducer
 from .nodes.relay import Relay as Relay
-from .nodes.relay import relay as relay
 from .nodes.security import Security as Security
 from .nodes.server import Server as Server
-from .nodes.server import serve as serve
 from .producers.producer import Producer as Producer
 from .producers.producer import Published as Published
 from .stream_results import stream_results as stream_results

@@ -1,4 +1,4 @@
-"""Run in turns, each over the frames that were published since the previous one."""
+"""Run in rounds, each over the frames that were published since the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,15 +21,15 @@ from mdreel.execution.pipeline import with_opening
 from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
-from mdreel.live.notices.timing import seconds_of, shares_of
+from mdreel.live.notices.timing import time_by_kind, time_shares
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
 _MOST_TIMED = 10_000
-"""Number of turns whose spans are recorded, because a run may take weeks."""
+"""Number of rounds whose spans are recorded, because a run may take weeks."""
 
 
-class Turns:
+class IncrementalRun:
     """Run analyses over the available frames of a growing trajectory.
 
     Parameters
@@ -84,10 +84,10 @@ class Turns:
         self._next, self._step = start or 0, 1 if step is None else step
         self._job: Job = job_of(analyses, opened)
         self._check = BoundaryCheck(analyses, opened)
-        self._whole = Part.empty(0, self._job.kernel)
+        self._merged = Part.empty(0, self._job.kernel)
         self._opening_ns = perf_counter_ns() - self._begun_ns
         self._watch = Watch()
-        self._n_turns = 0
+        self._n_rounds = 0
         self._waited_ns = self._looked_ns = 0
         self._free_since_ns = self._ended_ns = self._begun_ns + self._opening_ns
         self._waits: list[tuple[int, int, int]] = []  # start, end and following block of each wait
@@ -111,18 +111,18 @@ class Turns:
     @property
     def seconds(self) -> dict[str, float]:
         """Total time, time waiting for frames, and time of each kind of span, s."""
-        if self._has_results and not self.has_news and self._n_turns <= _MOST_TIMED:
-            return seconds_of(self._analyses[0].timing)
-        shares = shares_of(self._analyses[0].timing) if self._has_results else {}
+        if self._has_results and not self.has_news and self._n_rounds <= _MOST_TIMED:
+            return time_by_kind(self._analyses[0].timing)
+        shares = time_shares(self._analyses[0].timing) if self._has_results else {}
         looked = {kind: 1e-9 * self._looked_ns * share for kind, share in shares.items()}
         wall_ns = perf_counter_ns() - self._begun_ns
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}
 
     def add_wait(self, seconds: float) -> None:
-        """Count time without a turn, s, as time waiting for frames."""
+        """Count time between rounds, s, as time waiting for frames."""
         self._waited_ns += round(1e9 * seconds)
 
-    def turn(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Wait up to `seconds` s for frames, and analyse the available ones."""
         source = self._job.source
         begun_ns = perf_counter_ns()
@@ -134,25 +134,25 @@ class Turns:
             if not self.n_frames:
                 self._check.before(self._next)  # the first frame is available
                 self._check.warn()
-            self._look_at(FrameSet.range(self._next, self._step, n_frames))
+            self._analyse(FrameSet.range(self._next, self._step, n_frames))
             self._next += n_frames * self._step
             self.n_frames += n_frames
             self.has_news = True
         self.is_over, self._ended_ns = is_ended or self.has_all, perf_counter_ns()
         self.board.report_progress(self.n_frames, lambda: self.seconds)
 
-    def _look_at(self, frames: FrameSet) -> None:
+    def _analyse(self, frames: FrameSet) -> None:
         n_workers, begun_ns = self._executor.n_workers, perf_counter_ns()
         blocks = plan(self._job.source, frames, None, n_workers, False, 8 * self._job.kernel.row_width)
         part = self._job.map(blocks, 0, len(blocks), n_threads=n_workers, monitor=lambda _: self._watch.look())
-        self._n_turns += 1
-        if self._n_turns > _MOST_TIMED:
+        self._n_rounds += 1
+        if self._n_rounds > _MOST_TIMED:
             part.forget_spans()
         else:
-            self._waits.append((self._free_since_ns, begun_ns, self._whole.end))
+            self._waits.append((self._free_since_ns, begun_ns, self._merged.end))
         part.shift(begun_ns - self._begun_ns - self._opening_ns)
-        part.move_to(self._whole.end)
-        self._whole.merge(part)
+        part.move_to(self._merged.end)
+        self._merged.merge(part)
         self._free_since_ns = perf_counter_ns()
         self._looked_ns += self._free_since_ns - begun_ns
 
@@ -168,7 +168,7 @@ class Turns:
 
     def _take(self) -> None:
         so_far = Part.empty(0, self._job.kernel)  # knows how to decode values of user functions
-        so_far.merge(Part.from_bytes(self._whole.to_bytes()))
+        so_far.merge(Part.from_bytes(self._merged.to_bytes()))
         outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
         outcome = replace(outcome, spans=self._with_waits(outcome.spans))
@@ -180,9 +180,9 @@ class Turns:
         self.has_news = False
 
     def _with_waits(self, spans: NDArray[np.void]) -> NDArray[np.void]:
-        """Add the times between turns, in which the workers wait for frames, as spans."""
+        """Add the times between rounds, in which the workers wait for frames, as spans."""
         waits = self._waits
-        if self.is_over and self._n_turns <= _MOST_TIMED:
+        if self.is_over and self._n_rounds <= _MOST_TIMED:
             waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # the wait for the end of the channel
         starts, stops, blocks = np.array(waits, np.int64).reshape(-1, 3).T
         workers = np.unique(spans["worker"][spans["worker"] != COORDINATOR])

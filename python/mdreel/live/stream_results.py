@@ -8,11 +8,11 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.execution.progress import Progress
-from mdreel.live.incremental_run import Turns
+from mdreel.live.incremental_run import IncrementalRun
 from mdreel.trajectory.opener import Trajectory
 
 _WAIT_SECONDS = 1.0
-"""Maximum time that a turn waits for a frame if there are no new results."""
+"""Maximum time that a round waits for a frame if there are no new results."""
 
 
 def stream_results(
@@ -80,25 +80,25 @@ def stream_results(
     if source is not None:
         for analysis in analyses:
             analysis.set_trajectory(source)
-    turns = Turns(analyses, (start, stop, step), n_workers, transformations, shown)
+    run = IncrementalRun(analyses, (start, stop, step), n_workers, transformations, shown)
     shown_at = monotonic()
-    with Progress(turns.title, None, enabled=progress) as bar, turns.board:
-        while not turns.is_over:
+    with Progress(run.title, None, enabled=progress) as bar, run.board:
+        while not run.is_over:
             due = max(0.0, shown_at + every - monotonic())
             try:
-                turns.turn(due if turns.has_news else _WAIT_SECONDS)
+                run.advance(due if run.has_news else _WAIT_SECONDS)
             except MdreelError:
-                if turns.has_news:
-                    turns.show(is_last=True)
+                if run.has_news:
+                    run.show(is_last=True)
                     yield tuple(analyses)
                 raise
             except KeyboardInterrupt:
-                turns.show(is_last=True)
+                run.show(is_last=True)
                 raise
             if progress:
-                bar.update(turns.n_frames)
-            if turns.has_news and (turns.is_over or monotonic() - shown_at >= every):
-                turns.show(is_last=turns.is_over)
+                bar.update(run.n_frames)
+            if run.has_news and (run.is_over or monotonic() - shown_at >= every):
+                run.show(is_last=run.is_over)
                 shown_at = monotonic()
                 yield tuple(analyses)
-        turns.end()
+        run.end()

@@ -16,7 +16,7 @@ from architecture.checkout import ROOT
 from growing_file import N_ATOMS, positions
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.archives.options import part_of
+from mdreel.live.archives.options import part_path
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.staging import Staging
@@ -273,10 +273,10 @@ def test_files_that_are_there_are_not_replaced_unless_that_is_wanted(staging: St
     assert path.read_text() == "mine"
     assert mdreel.live.archive("run", path, force=True).n_frames == N_FRAMES
     check_frames(path)
-    part_of(output / "other.xtc").write_text("somebody's")
+    part_path(output / "other.xtc").write_text("somebody's")
     with pytest.raises(FileExistsError, match="that does not belong to the group"):
         mdreel.live.archive("run", output / "other.xtc", group="other")
-    assert part_of(output / "other.xtc").read_text() == "somebody's"
+    assert part_path(output / "other.xtc").read_text() == "somebody's"
     with pytest.raises(FileNotFoundError, match="directory of the output"):
         mdreel.live.archive("run", output / "absent" / "run.xtc", group="absent")
     with pytest.raises(FileNotFoundError, match="absent"):
@@ -295,7 +295,7 @@ def test_group_has_one_file_at_a_time(staging: Staging, output: Path) -> None:
             mdreel.live.archive("run", output / "run.xtc", precision=10)
         with Consumer("run", group="archive"), pytest.raises(StreamError, match="is there already"):
             mdreel.live.archive("run", output / "run.xtc")
-    os.truncate(part_of(output / "run.xtc"), 100)
+    os.truncate(part_path(output / "run.xtc"), 100)
     with pytest.raises(FormatError, match=r"committed bytes, got 100: the file was changed"):
         mdreel.live.archive("run", output / "run.xtc")
 

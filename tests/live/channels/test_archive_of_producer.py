@@ -16,8 +16,8 @@ from full_disk import full_disk
 from growing_file import N_ATOMS
 from live.channels.test_archive import N_FRAMES, check_frames
 from mdreel.errors import MismatchError, StreamError
-from mdreel.live.archives.archiver_process import LOG, Archiving
-from mdreel.live.archives.options import Archive, part_of
+from mdreel.live.archives.archiver_process import LOG, ArchiverProcess
+from mdreel.live.archives.options import Archive, part_path
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
 from mdreel.live.producers.producer import Producer
@@ -50,9 +50,9 @@ def simulate(folder: Path, first: int, end: int, how: str) -> "subprocess.Popen[
 
 
 def process_of(producer: Producer) -> "subprocess.Popen[bytes]":
-    assert isinstance(producer._archiving, Archiving)
-    assert producer._archiving._process is not None
-    return producer._archiving._process
+    assert isinstance(producer._archiver, ArchiverProcess)
+    assert producer._archiver._process is not None
+    return producer._archiver._process
 
 
 @pytest.mark.parametrize("is_staged", [False, True])
@@ -64,11 +64,11 @@ def test_archive_is_whole_when_the_simulation_has_ended(tmp_path: Path, is_stage
             publish(producer, frame)
         assert not path.exists()
     check_frames(path)
-    assert not part_of(path).exists()
-    assert Status.of("run").n_consumers == 0
+    assert not part_path(path).exists()
+    assert Status.read("run").n_consumers == 0
     with pytest.raises(FileExistsError, match=r"run\.h5md"), Producer("run", N_ATOMS, n_slots=4, archive=path):
         pass
-    assert Status.of("run").epoch == 0  # it was not opened
+    assert Status.read("run").epoch == 0  # it was not opened
     with Producer("run", N_ATOMS, n_slots=4, archive=Archive(path, force=True), staging=staging) as producer:
         for frame in range(3):
             publish(producer, frame)
@@ -78,7 +78,7 @@ def test_archive_is_whole_when_the_simulation_has_ended(tmp_path: Path, is_stage
 def test_archive_that_cannot_be_begun_is_an_error_of_the_producer(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="does not round"):
         Producer("run", N_ATOMS, archive=Archive(tmp_path / "run.trr", precision=100)).open()
-    assert Status.of("run").state == "failed"
+    assert Status.read("run").state == "failed"
     with pytest.raises(FileNotFoundError, match="directory of the output"):
         Producer("run", N_ATOMS, archive=tmp_path / "absent" / "run.xtc").open()
     assert list(tmp_path.iterdir()) == []
@@ -144,8 +144,8 @@ def test_dead_archiver_is_told_once_and_the_simulation_goes_on(tmp_path: Path) -
         process = process_of(producer)
         process.kill()
         process.wait()
-        assert producer._archiving is not None
-        producer._archiving._looked_at = 0.0
+        assert producer._archiver is not None
+        producer._archiver._checked_at = 0.0
         with pytest.warns(UserWarning, match=r"no longer being archived: signal 9 ended the process; run `mdr"):
             publish(producer, 5)
         for frame in range(6, N_FRAMES):
@@ -169,7 +169,7 @@ def test_full_disk_is_told_and_loses_nothing_that_staging_has(tmp_path: Path) ->
                     publish(producer, frame)
         (warning,) = told
         assert re.search(r"no longer being archived: .*run\.h5md: No space left on device", str(warning.message))
-        assert Status.of("run").state == "finished"
+        assert Status.read("run").state == "finished"
         with pytest.raises(OSError, match="No space left on device"):
             mdreel.live.archive("run", disk / "run.h5md")
         subprocess.run(["mount", "-o", "remount,size=1m", disk], check=True)

@@ -9,7 +9,7 @@ import pytest
 
 import mdreel
 from growing_file import N_ATOMS, write_xtc
-from mdreel.live.notices.timing import seconds_of
+from mdreel.live.notices.timing import time_by_kind
 from mdreel.live.producers.replay import Pace, replay
 from mdreel.timing.spans import NO_BLOCK
 from mdreel.trajectory.read import read
@@ -49,4 +49,4 @@ def test_run_that_waits_for_most_of_its_time_shows_waiting(run: Callable[..., No
     assert timing.bottleneck.kind == "wait"
     waits = timing.spans[timing.spans["block"] != NO_BLOCK]
     assert (waits["stop_ns"] >= waits["start_ns"]).all()
-    assert seconds_of(timing)["wait"] == pytest.approx(timing.shares["wait"] * timing.run_seconds)
+    assert time_by_kind(timing)["wait"] == pytest.approx(timing.shares["wait"] * timing.run_seconds)

@@ -27,7 +27,7 @@ def said(*command: object) -> str:
 
 
 def is_there(engine: str) -> bool:
-    return bool(runpy.run_path(str(FOLLOW_ENGINES))["is_there"](engine))
+    return bool(runpy.run_path(str(FOLLOW_ENGINES))["is_installed"](engine))
 
 
 def test_torsions_of_gromacs_through_a_hub_are_those_of_its_file() -> None:

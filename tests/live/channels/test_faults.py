@@ -54,15 +54,15 @@ def test_producer_that_was_killed_is_lost_and_its_successor_goes_on() -> None:
         with pytest.raises(StreamError, match="the producer was lost"):
             consumer.next()
         assert time.monotonic() - began < LONGEST_SECONDS
-    assert Status.of("run").state == "lost"
-    with pytest.raises(MismatchError, match="its producer has died after 6 frames, without an end: say resume_step="):
+    assert Status.read("run").state == "lost"
+    with pytest.raises(MismatchError, match="its producer died after 6 frames; set resume_step="):
         Producer("run", N_ATOMS, n_slots=8).open()
     with simulate("run", 4, 9, "finish"):
         patient = Consumer("run", timeout=20, restart=20).open()
         assert [frame.step for frame in patient][-5:] == [40, 50, 60, 70, 80]
         assert steps(consumer, 3) == [60, 70, 80]
         assert consumer.next(timeout=20) is None
-    assert (Status.of("run").state, Status.of("run").epoch) == ("finished", 1)
+    assert (Status.read("run").state, Status.read("run").epoch) == ("finished", 1)
 
 
 def test_consumer_waits_for_the_successor_as_long_as_it_was_told() -> None:
@@ -91,7 +91,7 @@ def test_dead_consumer_does_not_stop_the_producer() -> None:
             [sys.executable, "-u", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
             assert said(process) == "joined"
-            assert Status.of("run").n_consumers == 1
+            assert Status.read("run").n_consumers == 1
             process.kill()
         for frame in range(20):
             publish(producer, frame)
@@ -99,7 +99,7 @@ def test_dead_consumer_does_not_stop_the_producer() -> None:
 
 
 def test_second_producer_and_other_frames_are_refused() -> None:
-    with Producer("run", N_ATOMS), pytest.raises(StreamError, match="run: the channel has a living producer"):
+    with Producer("run", N_ATOMS), pytest.raises(StreamError, match="run: the channel has a running producer"):
         Producer("run", N_ATOMS, resume_step=0).open()
     with pytest.raises(MismatchError, match=r"n_atoms: 20.*n_atoms: 21"):
         Producer("run", N_ATOMS + 1).open()

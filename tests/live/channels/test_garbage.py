@@ -57,12 +57,12 @@ def publish(producer: Producer, n_frames: int) -> None:
 
 def test_server_goes_on_after_garbage_and_counts_it(producer: Producer, endpoint: str) -> None:
     zenoh = pytest.importorskip("zenoh")
-    from mdreel.live.nodes.link import connected
+    from mdreel.live.nodes.link import connect_to
     from mdreel.live.nodes.security import Security
 
     said: list[str] = []
     with Server("run", endpoint, report=said.append) as server:
-        with connected(endpoint, Security(), LONG) as session:
+        with connect_to(endpoint, Security(), LONG) as session:
             for content in garbage():
                 replies = list(session.get("mdreel/1/run/join", payload=content, timeout=LONG))
                 assert [reply.ok for reply in replies] == [None]
@@ -74,7 +74,7 @@ def test_server_goes_on_after_garbage_and_counts_it(producer: Producer, endpoint
             relay.wait(LONG)
         server.check()
         assert server.n_refused >= N_MESSAGES
-    assert Status.of("there").n_published == 3
+    assert Status.read("there").n_published == 3
     assert len(said) < N_MESSAGES / 4, "a log is not flooded"
     assert any("messages of relays" in line and "refused" in line for line in said)
 
@@ -94,18 +94,18 @@ def test_dead_server_is_not_taken_for_a_living_one(producer: Producer, endpoint:
 def test_relay_goes_on_after_garbage_of_a_server(endpoint: str, producer: Producer) -> None:
     """Check that a relay receives every frame despite invalid messages from a peer with the token."""
     pytest.importorskip("zenoh")
-    from mdreel.live.nodes.link import connected
+    from mdreel.live.nodes.link import connect_to
     from mdreel.live.nodes.security import Security
 
     with Server("run", endpoint), Relay(endpoint, "run", "there", wait=LONG) as relay:
-        known = json.loads((Status.of("there").path / "source").read_text())
-        with connected(endpoint, Security(), LONG) as session:
+        known = json.loads((Status.read("there").path / "source").read_text())
+        with connect_to(endpoint, Security(), LONG) as session:
             for content in garbage(1):
                 session.put(f"mdreel/1/run/to/{known['relay']}", content)
         publish(producer, 3)
         producer.end()
         relay.wait(LONG)
-    assert Status.of("there").n_published == 3
+    assert Status.read("there").n_published == 3
 
 
 def test_hub_goes_on_after_garbage_and_counts_it(producer: Producer) -> None:
@@ -148,14 +148,14 @@ def test_producer_goes_on_after_garbage_and_answers_each(producer: Producer, tmp
     (folder / "a-folder.request").mkdir()
     (folder / "a-link.request").symlink_to(folder / "nowhere")
     for _ in range(3):
-        assert not commands.look(0, lambda path: path.touch())
+        assert not commands.handle_requests(0, lambda path: path.touch())
     assert commands.interval == 10
     answers = [json.loads(path.read_text()) for path in folder.glob("*.answer")]
     assert len(answers) == len(contents) + 2
     assert not any(answer["done"] for answer in answers)
     assert list(folder.glob("*.request")) == list(folder.glob("*.taken")) == []
     (folder / "9999.request").write_text(json.dumps(asked))
-    commands.look(0, lambda path: path.touch())
+    commands.handle_requests(0, lambda path: path.touch())
     assert commands.interval == 7
 
 
@@ -170,7 +170,7 @@ def test_request_whose_checkpoint_fails_in_any_way_does_not_end_a_simulation(
     folder.mkdir()
     for number, kind in enumerate(("checkpoint", "stop")):
         (folder / f"{number}.request").write_text(json.dumps({"kind": kind, "epoch": producer.epoch}))
-    assert not commands.look(0, fails)
+    assert not commands.handle_requests(0, fails)
     for path in folder.glob("*.answer"):
         assert "at odds with itself" in json.loads(path.read_text())["message"]
 
@@ -190,7 +190,7 @@ def test_answer_that_cannot_be_written_does_not_end_a_simulation(producer: Produ
 def test_relay_that_is_told_nonsense_of_a_channel_says_so(endpoint: str, tmp_path: Path) -> None:
     """Check that a relay validates the description of a channel before it uses it."""
     zenoh = pytest.importorskip("zenoh")
-    from mdreel.live.nodes.link import listening
+    from mdreel.live.nodes.link import listen_at
     from mdreel.live.nodes.local_token import make_token
     from mdreel.live.nodes.security import Security
 
@@ -201,7 +201,7 @@ def test_relay_that_is_told_nonsense_of_a_channel_says_so(endpoint: str, tmp_pat
         seen.n += 1
         query.reply(query.key_expr, next(answers, b"nothing"))
 
-    with listening(endpoint, Security(make_token(endpoint))) as session:
+    with listen_at(endpoint, Security(make_token(endpoint))) as session:
         declared = session.declare_queryable("mdreel/1/run/join", answer)
         for _ in range(4):
             with pytest.raises((OSError, StreamTimeoutError)):

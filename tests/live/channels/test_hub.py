@@ -337,14 +337,14 @@ def test_client_comes_again_as_often_as_it_likes(producer: Producer) -> None:
                 if farewell is not None:
                     client.say(farewell)
                     assert client.next() is None
-    assert Status.of("run").state == "running"
+    assert Status.read("run").state == "running"
 
 
 def test_clients_see_the_end_when_the_producer_is_killed(said: list[str]) -> None:
     with far.start(far.role("produce", 6, N_ATOMS, "hang", "run")) as process:
         assert far.line_of(process) == "open"
         with Hub("run", ANYWHERE, report=said.append) as hub, ImdClient(hub.address).go() as client:
-            until(lambda: Status.of("run").n_consumers == 1)
+            until(lambda: Status.read("run").n_consumers == 1)
             assert process.stdin is not None
             process.stdin.write("go\n")
             assert far.line_of(process) == "published"
@@ -359,7 +359,7 @@ def test_lost_producer_is_waited_for_where_that_is_wanted() -> None:
     with far.start(far.role("produce", 6, N_ATOMS, "hang", "run")) as process:
         assert far.line_of(process) == "open"
         with Hub("run", ANYWHERE, restart=LONG) as hub, ImdClient(hub.address).go() as client:
-            until(lambda: Status.of("run").n_consumers == 1)
+            until(lambda: Status.read("run").n_consumers == 1)
             assert process.stdin is not None
             process.stdin.write("go\n")
             assert far.line_of(process) == "published"

@@ -58,8 +58,8 @@ def test_hub_that_anybody_could_reach_is_refused(producer: Producer, tmp_path: P
     token.write_text("a secret of the two of us\n")
     with pytest.raises(PermissionError, match="no rights for others"):
         Hub("run", ANYWHERE, token_file=token)
-    with pytest.raises(MismatchError, match="passes_on requires an engine"):
-        Hub("run", ANYWHERE, passes_on=["pause"])
+    with pytest.raises(MismatchError, match="forwards requires an engine"):
+        Hub("run", ANYWHERE, forwards=["pause"])
     with Hub("run", ANYWHERE) as hub, pytest.raises(OSError, match="in use"):
         Hub("run", hub.address).open()
     with pytest.raises(FileNotFoundError):

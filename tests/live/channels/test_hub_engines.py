@@ -76,10 +76,10 @@ def test_engine_that_does_not_keep_to_imd_is_left(said: bytes, error: type[Excep
     ):
         hub.wait(LONG)
     if said.startswith(WITH_TIMES + frame(3)):  # there was a frame before that
-        assert Status.of("run").state == "failed"
+        assert Status.read("run").state == "failed"
         with pytest.raises(StreamError, match=words), Consumer("run") as frames:
             assert frames.next() is not None
             frames.next()
     else:
         with pytest.raises(FileNotFoundError):
-            Status.of("run")
+            Status.read("run")

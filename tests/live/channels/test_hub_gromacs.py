@@ -136,13 +136,13 @@ def test_hub_that_was_killed_is_succeeded_by_one_that_goes_on_with_the_channel(t
             in refused.stderr.read()
         )
         second = hub("--resume")
-        n_before = Status.of("water").n_published
+        n_before = Status.read("water").n_published
         steps += [frame.step for _, frame in zip(range(n_before + 10), consumer, strict=False)]
         assert process.poll() is None
         second.kill()
     assert steps == sorted(set(steps))
     assert {step % gromacs.stride for step in steps} == {0}
-    assert Status.of("water").epoch == 1
+    assert Status.read("water").epoch == 1
     assert len(steps) == 10 + n_before + 10
 
 
@@ -150,7 +150,7 @@ def test_kill_reaches_gromacs_where_it_is_passed_on(tmp_path: Path) -> None:
     gromacs = water(tmp_path, 100_000)
     with gromacs.running() as (address, process):
         engine = engine_at(address, gromacs, n_frames=None)
-        with Hub("water", "127.0.0.1:0", engine, passes_on=["kill"]) as hub, ImdClient(hub.address).go() as client:
+        with Hub("water", "127.0.0.1:0", engine, forwards=["kill"]) as hub, ImdClient(hub.address).go() as client:
             for _ in range(3):
                 assert client.next() is not None
             assert process.poll() is None
@@ -158,4 +158,4 @@ def test_kill_reaches_gromacs_where_it_is_passed_on(tmp_path: Path) -> None:
             assert process.wait(LONG) is not None
             assert hub.wait(LONG) == "stopped"
     assert "Received the remote" in (tmp_path / "screen").read_text(errors="replace")
-    assert Status.of("water").state == "stopped"
+    assert Status.read("water").state == "stopped"

@@ -123,7 +123,7 @@ def test_readers_of_mdanalysis_get_all_frames_together_and_late(tmp_path: Path) 
 
         readers = [reader(), reader()]
         said = [process.communicate(timeout=LONG)[0] for process in readers]
-        until(lambda: Status.of("argon").state == "finished")
+        until(lambda: Status.read("argon").state == "finished")
         said.append(reader().communicate(timeout=LONG)[0])
     written = written_by_lammps(tmp_path)
     digest = hashlib.sha256(written.positions.astype(np.float32).tobytes()).hexdigest()
@@ -168,31 +168,31 @@ def test_death_of_lammps_is_the_end_for_clients_and_a_failure_for_consumers(tmp_
         with pytest.raises(StreamError, match="failed"):
             for _ in Consumer("argon").open():
                 pass
-    assert Status.of("argon").state == "failed"
+    assert Status.read("argon").state == "failed"
 
 
 def test_pause_and_kill_reach_lammps_only_where_they_are_passed_on(tmp_path: Path) -> None:
     with (
         lammps(tmp_path, ENDLESS, writes=False) as (address, process),
-        Hub("argon", ANYWHERE, Engine(address, LONG), passes_on=["pause", "kill"]) as hub,
+        Hub("argon", ANYWHERE, Engine(address, LONG), forwards=["pause", "kill"]) as hub,
     ):
         first, second = ImdClient(hub.address).go(), ImdClient(hub.address).go()
-        until(lambda: Status.of("argon").n_consumers == 2)
+        until(lambda: Status.read("argon").n_consumers == 2)
         first.say(imd_client.PAUSE)
         second.say(imd_client.PAUSE)
 
         def is_still() -> bool:
-            before = Status.of("argon").n_published
+            before = Status.read("argon").n_published
             time.sleep(0.5)
-            return Status.of("argon").n_published == before
+            return Status.read("argon").n_published == before
 
         until(is_still)
         second.say(imd_client.RESUME)
         until(lambda: sorted(client.state for client in hub.clients) == ["paused", "served"])
         assert is_still()
-        n_before = Status.of("argon").n_published
+        n_before = Status.read("argon").n_published
         first.close()  # who pauses and goes away does not hold it
-        until(lambda: Status.of("argon").n_published > n_before)
+        until(lambda: Status.read("argon").n_published > n_before)
         second.say(imd_client.KILL)
         assert process.wait(LONG) is not None
         assert hub.wait(LONG) in ("finished", "stopped", "failed")
@@ -205,4 +205,4 @@ def test_another_number_of_atoms_is_refused(tmp_path: Path) -> None:
         with hub, pytest.raises(MismatchError, match="expected positions of 109 atoms, got 108"):
             hub.wait(LONG)
         with pytest.raises(FileNotFoundError):
-            Status.of("argon")
+            Status.read("argon")

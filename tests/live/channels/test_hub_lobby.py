@@ -10,11 +10,11 @@ from time import monotonic, sleep
 import pytest
 
 from imd_client import LONG, ImdClient
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.engines.imd import Hub
-from mdreel.live.engines.imd.access import Access
+from mdreel.live.engines.imd.access import HubAccess
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.client import GO_SECONDS, Client, Serving
+from mdreel.live.engines.imd.client import GO_SECONDS, Client, ClientOptions
 from mdreel.live.engines.imd.lobby import MOST, MOST_OF_ONE, Lobby
 from mdreel.live.producers.producer import Producer
 
@@ -91,9 +91,9 @@ def test_silent_connection_is_left_when_its_time_is_up(producer: Producer) -> No
     requests = _Requests()
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as other:
         connection, _ = server.accept()
-        serving = Serving(3, "earliest", 0.0, 1 << 20, 0.0, clock=lambda: next(times))
-        access = Access(Address("127.0.0.1", 1))
-        client = Client(connection, producer.path, serving, access, requests, Rejects(said.append))
+        serving = ClientOptions(3, "earliest", 0.0, 1 << 20, 0.0, clock=lambda: next(times))
+        access = HubAccess(Address("127.0.0.1", 1))
+        client = Client(connection, producer.path, serving, access, requests, RejectionReporter(said.append))
         client.run()
         other.settimeout(LONG)
         while other.recv(4096):
@@ -132,21 +132,21 @@ def test_oldest_that_waits_has_to_go_and_first_one_of_the_same_address() -> None
 def test_rejects_are_counted_and_reported_seldom() -> None:
     said: list[str] = []
     now = [0.0]
-    rejects = Rejects(said.append, lambda: now[0])
+    rejects = RejectionReporter(said.append, lambda: now[0])
     for i in range(1000):
         now[0] = 0.02 * i
-        rejects.note(f"number {i} \x1b[31m")
+        rejects.reject(f"number {i} \x1b[31m")
     assert rejects.n == 1000
     assert 5 <= len(said) <= 8
     assert "more were refused before" in said[-1]
     assert not any("\x1b" in line for line in said)
-    rejects.say_number("messages")
+    rejects.report_total("messages")
     assert said[-1] == "messages: 1,000 refused"
 
     def broken(line: str) -> None:
         raise BrokenPipeError("nobody reads")
 
-    Rejects(broken).note("goes on")
+    RejectionReporter(broken).reject("goes on")
 
 
 def test_hub_that_has_died_is_not_taken_for_a_living_one(producer: Producer, monkeypatch: pytest.MonkeyPatch) -> None:

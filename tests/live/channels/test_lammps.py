@@ -21,7 +21,7 @@ from imd_engines import LONG, argon, file_of, read_restart, written_by_lammps
 from mdreel.errors import StreamError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
-from mdreel.live.channels.requests import FOLDER, Answer, ask
+from mdreel.live.channels.requests import FOLDER, Answer, send_request
 from mdreel.live.channels.status import Status
 
 EXAMPLE = ROOT / "examples" / "lammps_producer.py"
@@ -95,8 +95,8 @@ def asking() -> Iterator[ThreadPoolExecutor]:
 
 def asked(asking: ThreadPoolExecutor, kind: str, **arguments: object) -> "Future[Answer]":
     """Send a request and return when its file exists."""
-    channel = Status.of("argon").path
-    said = asking.submit(ask, channel, kind, arguments)
+    channel = Status.read("argon").path
+    said = asking.submit(send_request, channel, kind, arguments)
     until = monotonic() + LONG
     while not list((channel / FOLDER).glob("*.request")):
         assert monotonic() < until
@@ -124,7 +124,7 @@ def test_frames_on_the_channel_are_those_that_lammps_writes(
     assert step == INTERVAL * N_FRAMES
     simulation.end()
     frames, written = published(), written_by_lammps(tmp_path)
-    assert Status.of("argon").state == "finished"
+    assert Status.read("argon").state == "finished"
     assert [frame.step for frame in frames] == written.steps == [*range(INTERVAL, step + 1, INTERVAL)]
     np.testing.assert_allclose([frame.time for frame in frames], 0.002 * np.array(written.steps), rtol=1e-12)
     np.testing.assert_allclose([frame.box for frame in frames], written.boxes, rtol=1e-12)
@@ -157,7 +157,7 @@ def test_positions_by_fix_external_are_those_that_lammps_writes(tmp_path: Path) 
     """Check a LAMMPS callback without a reporter, as documented on the page on engines."""
     (tmp_path / "in.argon").write_text(argon(tmp_path, INTERVAL).replace("xu yu zu", "x y z"))
     page = (ROOT / "docs" / "engines.md").read_text()
-    code = page.partition("```python\n# A callback of LAMMPS's own.\n")[2].partition("```")[0]
+    code = page.partition("```python\n# A callback of fix external.\n")[2].partition("```")[0]
     assert code
     program = "import lammps_simulation\nlmp = lammps_simulation.start()\nlmp.file('in.argon')\n" + code
     paths = [str(Path(lammps_simulation.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -196,7 +196,7 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     simulation.end()
     frames = published()
     assert [frame.step for frame in frames] == [5, 10, 15, 20, 40, 60, 80, 100, 120, 140]
-    assert Status.of("argon").state == "stopped"
+    assert Status.read("argon").state == "stopped"
     for name, frame in (("argon-15.restart", frames[2]), ("argon.restart", frames[-1])):
         kept = read_restart(tmp_path / name)
         assert kept.steps == [frame.step]
@@ -216,7 +216,7 @@ def test_simulation_goes_on_where_no_checkpoint_can_be_written(
             said.result(LONG)
     simulation.end()
     assert [frame.step for frame in published()] == [5, 10]
-    assert Status.of("argon").state == "finished"
+    assert Status.read("argon").state == "finished"
 
 
 def test_stop_of_lammps_itself_is_not_taken_for_the_last_step(start: Start, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_what_cannot_be_published_is_refused(
     assert re.match(expected, simulation.said), simulation.said
     assert simulation.process.wait(LONG) == 0
     with pytest.raises(FileNotFoundError):
-        Status.of("argon")
+        Status.read("argon")
 
 
 def test_live_results_of_the_example_are_those_of_the_file_of_lammps() -> None:

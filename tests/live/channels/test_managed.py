@@ -19,13 +19,13 @@ import mdreel
 from full_disk import full_disk
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
 from mdreel.live.managed.reader import ManagedDirectory
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 
 LONG = 30.0  # what is waited for comes at once, but a test must not fail because a machine is busy
 WRITING = """
 import sys
-from mdreel.live.managed.writer import Producing
-with Producing(sys.argv[1]) as frames:
+from mdreel.live.managed.writer import ManagedProducer
+with ManagedProducer(sys.argv[1]) as frames:
     with frames.open("whole", "wb") as file:
         file.write(bytes(1000))
     file = frames.open("torn", "wb")
@@ -41,7 +41,7 @@ def frames(tmp_path: Path) -> Path:
     return tmp_path / "frames"
 
 
-def publish(producing: Producing, name: str, text: str = "") -> None:
+def publish(producing: ManagedProducer, name: str, text: str = "") -> None:
     with producing.open(name) as file:
         file.write(text)
 
@@ -61,13 +61,13 @@ def writing_process(directory: Path) -> "subprocess.Popen[str]":
 
 
 def test_file_is_seen_when_it_is_closed_and_not_before(frames: Path) -> None:
-    with mdreel.live.Producing(frames) as producing:
+    with mdreel.live.ManagedProducer(frames) as producing:
         reader = mdreel.live.ManagedDirectory(frames)
         file = producing.open("frame-1.txt")
         file.write("half")
         file.flush()
         with pytest.raises(
-            StreamTimeoutError, match=r"frame-1.txt: nothing came within [0-9.]+ s, and the producer lives"
+            StreamTimeoutError, match=r"frame-1.txt: nothing came within [0-9.]+ s, and the producer is running"
         ):
             reader.wait("frame-1.txt", timeout=0.01)
         assert reader.names() == []
@@ -81,7 +81,7 @@ def test_file_is_seen_when_it_is_closed_and_not_before(frames: Path) -> None:
 
 def test_file_is_one_for_libraries_that_take_file_objects(frames: Path) -> None:
     array = np.arange(12.0).reshape(4, 3)
-    with Producing(frames) as producing:
+    with ManagedProducer(frames) as producing:
         with producing.open("a.npz", "w+b") as file:
             np.savez(file, array=array)
         with producing.open("a.npy", "wb") as file:
@@ -111,7 +111,7 @@ def test_who_waits_again_is_told_by_the_same_notices(frames: Path) -> None:
                 found += [descriptor.name] if str(descriptor.readlink()) == "anon_inode:inotify" else []
         return found
 
-    with Producing(frames) as producing:
+    with ManagedProducer(frames) as producing:
         before = notices()
         directory = ManagedDirectory(frames)
         kept = []
@@ -131,7 +131,7 @@ def test_who_waits_again_is_told_by_the_same_notices(frames: Path) -> None:
 
 def test_exception_leaves_nothing_of_the_file_and_fails_the_directory(frames: Path) -> None:
     def fail() -> None:
-        with Producing(frames) as producing:
+        with ManagedProducer(frames) as producing:
             publish(producing, "before")
             with producing.open("torn") as file:
                 file.write("half")
@@ -153,7 +153,7 @@ def test_exception_leaves_nothing_of_the_file_and_fails_the_directory(frames: Pa
 
 
 def test_file_that_is_forgotten_or_discarded_is_not_published(frames: Path) -> None:
-    with Producing(frames) as producing:
+    with ManagedProducer(frames) as producing:
         file = producing.open("discarded")
         file.write("half")
         file.discard()
@@ -167,7 +167,7 @@ def test_file_that_is_forgotten_or_discarded_is_not_published(frames: Path) -> N
 
 
 def test_file_that_did_not_fit_on_the_disk_is_not_published(tmp_path: Path) -> None:
-    with full_disk(tmp_path) as disk, Producing(disk / "frames") as producing:
+    with full_disk(tmp_path) as disk, ManagedProducer(disk / "frames") as producing:
         publish(producing, "state", "before")
         file = producing.open("state", "wb")
         with pytest.raises(OSError, match=r"space|large"):
@@ -193,7 +193,7 @@ def fill(disk: Path) -> Path:
 
 def test_end_that_cannot_be_written_is_no_end_and_can_be_said_again(tmp_path: Path) -> None:
     def end_on(disk: Path) -> None:
-        with Producing(disk / "frames") as producing:
+        with ManagedProducer(disk / "frames") as producing:
             filling = fill(disk)
             for _ in range(2):  # the second time no more than the first "has ended"
                 with pytest.raises(OSError, match="space") as caught:
@@ -213,7 +213,7 @@ def test_end_that_cannot_be_written_is_no_end_and_can_be_said_again(tmp_path: Pa
 @pytest.mark.parametrize("fails", [False, True])
 def test_readers_are_told_of_a_loss_when_the_end_cannot_be_written(tmp_path: Path, fails: bool) -> None:
     def produce_on(disk: Path) -> None:
-        with pytest.raises(ArithmeticError if fails else OSError) as caught, Producing(disk / "frames"):
+        with pytest.raises(ArithmeticError if fails else OSError) as caught, ManagedProducer(disk / "frames"):
             filling = fill(disk)
             if fails:
                 raise ArithmeticError
@@ -224,7 +224,7 @@ def test_readers_are_told_of_a_loss_when_the_end_cannot_be_written(tmp_path: Pat
             assert "the end of this producer could not be written" in caught.value.__notes__[0]
         # The directory is as usable as after a death.
         filling.unlink()
-        with Producing(disk / "frames"):
+        with ManagedProducer(disk / "frames"):
             pass
         assert state(disk) == "finished"
 
@@ -239,7 +239,7 @@ def state(disk: Path) -> str:
 
 def test_file_that_is_written_elsewhere_moves_in(tmp_path: Path, frames: Path) -> None:
     (tmp_path / "frame-1.pdb").write_text("ATOM")
-    with Producing(frames) as producing:
+    with ManagedProducer(frames) as producing:
         assert producing.publish(tmp_path / "frame-1.pdb").read_text() == "ATOM"
         assert not (tmp_path / "frame-1.pdb").exists()
         with pytest.raises(FileNotFoundError):
@@ -255,7 +255,7 @@ def test_file_that_is_written_elsewhere_moves_in(tmp_path: Path, frames: Path) -
 
 def test_arrivals_come_in_order_each_once_until_the_end(frames: Path) -> None:
     names = [f"frame-{number}" for number in (10, 9, 11)]
-    with ThreadPoolExecutor() as pool, Producing(frames) as producing:
+    with ThreadPoolExecutor() as pool, ManagedProducer(frames) as producing:
         for name in names:
             publish(producing, name)
         reader = ManagedDirectory(frames)
@@ -272,7 +272,7 @@ def test_arrivals_come_in_order_each_once_until_the_end(frames: Path) -> None:
 
 
 def test_who_reads_later_does_not_see_what_was_not_kept(frames: Path) -> None:
-    with Producing(frames, keep=2) as producing:
+    with ManagedProducer(frames, keep=2) as producing:
         for number in range(5):
             publish(producing, f"frame-{number}", str(number))
         opened = ManagedDirectory(frames).open("frame-3")
@@ -282,7 +282,7 @@ def test_who_reads_later_does_not_see_what_was_not_kept(frames: Path) -> None:
         with opened:
             assert opened.read() == "3"
     with pytest.raises(MismatchError, match="1 file or more, got 0"):
-        Producing(frames, keep=0)
+        ManagedProducer(frames, keep=0)
 
 
 def test_producer_that_was_killed_leaves_nothing_torn_and_nobody_waiting(frames: Path) -> None:
@@ -298,7 +298,7 @@ def test_producer_that_was_killed_leaves_nothing_torn_and_nobody_waiting(frames:
         with pytest.raises(StreamError, match="the producer was lost"):
             next(arrivals)
     assert (reader.state, reader.names(), len(hidden(frames))) == ("lost", ["whole"], 1)
-    with Producing(frames) as producing:
+    with ManagedProducer(frames) as producing:
         assert hidden(frames) == []
         publish(producing, "torn", "not any more")
     assert reader.wait("torn").read_text() == "not any more"
@@ -315,9 +315,9 @@ def test_producer_that_has_to_stop_says_so(frames: Path) -> None:
 
 
 def test_producers_share_a_directory_if_all_say_so(frames: Path) -> None:
-    ranks = [Producing(frames, shared=True).create() for _ in range(2)]
-    with pytest.raises(StreamError, match="another producer lives, and producers share a directory only if all"):
-        Producing(frames).create()
+    ranks = [ManagedProducer(frames, shared=True).create() for _ in range(2)]
+    with pytest.raises(StreamError, match="another producer is running, and producers share a directory only if all"):
+        ManagedProducer(frames).create()
     reader = ManagedDirectory(frames)
     for number, rank in enumerate(ranks):
         publish(rank, f"rank-{number}")
@@ -336,18 +336,18 @@ def test_reader_may_come_before_the_producer(frames: Path) -> None:
 
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(wait)
-        with Producing(frames) as producing:
+        with ManagedProducer(frames) as producing:
             publish(producing, "a")
         assert waiting.result() == "a"
     frames.chmod(0o755)
-    for use in (lambda: ManagedDirectory(frames), Producing(frames).create):
+    for use in (lambda: ManagedDirectory(frames), ManagedProducer(frames).create):
         with pytest.raises(PermissionError, match="no rights for others"):
             use()
 
 
 @pytest.mark.parametrize("wait", [lambda reader: reader.wait("a"), lambda reader: next(iter(reader))])
 def test_ctrl_c_ends_waiting(frames: Path, wait: Callable[[ManagedDirectory], object]) -> None:
-    with Producing(frames):
+    with ManagedProducer(frames):
         reader = ManagedDirectory(frames)
         threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(KeyboardInterrupt):
@@ -356,8 +356,8 @@ def test_ctrl_c_ends_waiting(frames: Path, wait: Callable[[ManagedDirectory], ob
 
 def test_what_makes_no_sense_is_refused(frames: Path) -> None:
     with pytest.raises(MismatchError, match=r"the producer has not opened the directory; use `with`"):
-        Producing(frames).open("a")
-    with Producing(frames) as producing:
+        ManagedProducer(frames).open("a")
+    with ManagedProducer(frames) as producing:
         for mode in ("r", "a", "x", "r+", "wz"):
             with pytest.raises(MismatchError, match="expected the mode 'w', 'wb'"):
                 producing.open("a", mode)

@@ -74,8 +74,8 @@ def test_frames_arrive_as_they_are_and_once_for_three_consumers(endpoint: str, n
     assert [consumer.end for consumer in consumers] == ["finished"] * 3
     assert (server.relays[0].n_frames, server.relays[0].n_again) == (30, 0)
     assert 30 * 12 * n_atoms < server.relays[0].n_bytes < 30 * (12 * n_atoms + 4096)
-    assert relay.relayed == (30, 0, 0, 1)
-    assert Status.of("there").manifest == Status.of("run").manifest
+    assert relay.statistics == (30, 0, 0, 1)
+    assert Status.read("there").manifest == Status.read("run").manifest
 
 
 @pytest.mark.parametrize(("how", "reason"), [("stopped", None), ("failed", "no luck")])
@@ -85,7 +85,7 @@ def test_end_is_that_of_the_simulation(endpoint: str, how: str, reason: str | No
         publish(producer, range(3))
         producer.end(how, reason or "")
         relay.wait(LONG)
-    status = Status.of("there")
+    status = Status.read("there")
     assert (status.state, status.reason, status.n_published) == (how, reason, 3)
 
 
@@ -95,7 +95,7 @@ def test_slow_consumer_holds_the_simulation_of_the_other_node(endpoint: str) -> 
         consumer = Consumer("there").open()
         with pytest.raises(StreamTimeoutError, match="no room"):
             publish(producer, range(100))
-        sequence = Status.of("run").n_published
+        sequence = Status.read("run").n_published
         assert 4 < sequence <= 12
         assert steps(consumer, sequence) == list(range(sequence))
         publish(producer, range(sequence, sequence + 2))
@@ -127,7 +127,7 @@ def test_frames_that_nobody_has_any_more_are_missed_here_too(endpoint: str) -> N
         with Server("run", endpoint):
             assert steps(consumer, 4) == [16, 17, 18, 19]
             assert consumer.missed == 13
-            assert relay.relayed.n_missed == 13
+            assert relay.statistics.n_missed == 13
 
 
 def test_producer_that_was_killed_is_lost_there_too_and_its_successor_goes_on(endpoint: str) -> None:
@@ -144,7 +144,7 @@ def test_producer_that_was_killed_is_lost_there_too_and_its_successor_goes_on(en
             with pytest.raises(StreamError, match="the producer was lost"):
                 consumer.next()
             assert time.monotonic() - killed < 10  # 1 s is meant, but machines are busy
-        assert Status.of("there").state == "lost"
+        assert Status.read("there").state == "lost"
         patient = Consumer("there", timeout=LONG, restart=LONG).open()
         assert steps(patient, 6) == list(range(6))
         with Producer("run", N_ATOMS, resume_step=40) as producer:
@@ -153,7 +153,7 @@ def test_producer_that_was_killed_is_lost_there_too_and_its_successor_goes_on(en
         relay.wait(LONG)
         assert patient.next(timeout=LONG) is None
     relay.close()
-    assert (Status.of("there").state, Status.of("there").epoch) == ("finished", 1)
+    assert (Status.read("there").state, Status.read("there").epoch) == ("finished", 1)
 
 
 def test_new_run_is_relayed_behind_the_one_before(endpoint: str) -> None:
@@ -206,7 +206,7 @@ def test_server_that_was_killed_is_waited_for(endpoint: str, tmp_path: Path) -> 
         producer.end()
         relay.wait(LONG)
         assert consumer.next() is None
-    assert relay.relayed[:3] == (40, 0, 0)
+    assert relay.statistics[:3] == (40, 0, 0)
     relay.close()
 
 
@@ -218,7 +218,7 @@ def test_server_of_which_nothing_is_heard_is_lost_after_some_time_and_may_come_b
     with pytest.raises(StreamError, match="lost"):
         consumer.next()
     with Server("run", endpoint):
-        until(lambda: Status.of("there").state == "running")
+        until(lambda: Status.read("there").state == "running")
         publish(producer, range(2))
         assert steps(consumer, 2) == [0, 1]
     relay.close()
@@ -227,7 +227,7 @@ def test_server_of_which_nothing_is_heard_is_lost_after_some_time_and_may_come_b
 def test_second_relay_on_a_node_is_refused_and_so_is_another_channel(endpoint: str, folder: Path) -> None:
     producer = Producer("run", N_ATOMS).open()
     with Server(["run", "absent"], endpoint), Relay(endpoint, "run", "there"):
-        with pytest.raises(StreamError, match="there: the channel has a living producer"):
+        with pytest.raises(StreamError, match="there: the channel has a running producer"):
             Relay(endpoint, "run", "there").start()
         with pytest.raises(FileNotFoundError, match="no such channel on that node"):
             Relay(endpoint, "absent", "elsewhere").start()
@@ -254,29 +254,29 @@ def test_relay_waits_for_server_and_channel(endpoint: str) -> None:
         publish(producer, range(2))
         producer.end()
         relay.wait(LONG)
-    assert Status.of("there").n_published == 2
+    assert Status.read("there").n_published == 2
 
 
 def test_rubbish_is_told_and_does_not_stop_the_server(endpoint: str) -> None:
     import zenoh
 
-    from mdreel.live.nodes.link import connected
+    from mdreel.live.nodes.link import connect_to
 
     producer = Producer("run", N_ATOMS).open()
     with Server("run", endpoint) as server, Relay(endpoint, "run", "there") as relay:
-        with connected(endpoint, Security(), 0) as stranger:
+        with connect_to(endpoint, Security(), 0) as stranger:
             for rubbish in (b"", b"rubbish", bytes(100), b"MDRN\x01\x05" + b"\xff" * 40):
                 stranger.put(f"mdreel/1/run/from/{relay._local.relay}", rubbish)
                 stranger.put(f"mdreel/1/run/to/{relay._local.relay}", rubbish)
             replies = list(stranger.get("mdreel/1/run/join", payload=b"rubbish", timeout=10.0))
             assert [reply.ok is None for reply in replies] == [True]
             assert isinstance(replies[0], zenoh.Reply)
-        until(lambda: server.n_refused >= 5 and relay.relayed.n_refused >= 1)
+        until(lambda: server.n_refused >= 5 and relay.statistics.n_refused >= 1)
         publish(producer, range(5))
         producer.end()
         relay.wait(LONG)
-    assert Status.of("there").n_published == 5
-    assert relay.relayed.n_missed == 0
+    assert Status.read("there").n_published == 5
+    assert relay.statistics.n_missed == 0
 
 
 def test_ctrl_c_ends_server_and_relay(endpoint: str) -> None:
@@ -286,7 +286,7 @@ def test_ctrl_c_ends_server_and_relay(endpoint: str) -> None:
             far.says(relay, "joined")
             relay.send_signal(signal.SIGINT)
             assert relay.wait(LONG) == 130
-        assert Status.of("there").state == "lost"
+        assert Status.read("there").state == "lost"
         server.send_signal(signal.SIGTERM)
         assert server.wait(LONG) == 143
 

@@ -62,9 +62,9 @@ def test_frames_and_end_arrive_behind_two_relays(endpoints: tuple[str, str], how
         one.wait(LONG)
         two.wait(LONG)
         assert server.relays[0].n_frames == 40
-    status = Status.of("there")
+    status = Status.read("there")
     assert (status.state, status.reason or "", status.n_published, consumer.missed) == (how, reason, 40, 0)
-    assert status.manifest == Status.of("run").manifest
+    assert status.manifest == Status.read("run").manifest
 
 
 def test_epochs_arrive_behind_two_relays(endpoints: tuple[str, str]) -> None:
@@ -89,7 +89,7 @@ def test_epochs_arrive_behind_two_relays(endpoints: tuple[str, str]) -> None:
         one.wait(LONG)
         two.wait(LONG)
         assert patient.next(timeout=LONG) is None
-        assert Status.of("there").epoch == Status.of("run").epoch == 1
+        assert Status.read("there").epoch == Status.read("run").epoch == 1
         for _ in range(2):  # runs that begin anew
             producer = Producer("run", N_ATOMS).open()
             with Relay(first, "run", "middle") as one, Relay(second, "middle", "there") as two:
@@ -100,7 +100,7 @@ def test_epochs_arrive_behind_two_relays(endpoints: tuple[str, str]) -> None:
             late = Consumer("there", timeout=LONG).open()
             assert [step for _, step, _ in take(late, 3)] == [0, 10, 20]
             assert late.next(timeout=LONG) is None
-        assert Status.of("there").epoch == Status.of("run").epoch == 3
+        assert Status.read("there").epoch == Status.read("run").epoch == 3
 
 
 def test_late_relay_behind_a_relay_gets_what_that_has_staged(endpoints: tuple[str, str], tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def test_relay_killed_where_a_run_goes_on_has_all_behind_what_was_seen_once(endp
     late = Consumer("there", timeout=LONG).open()
     assert take(late, "run", 9) == seen + fresh, "frames of the first time, and none twice"
     assert late.next(timeout=LONG) is None
-    assert (consumer.missed, relay.relayed.n_missed) == (0, 0)
-    assert (Status.of("there").state, Status.of("there").epoch) == ("finished", 1)
+    assert (consumer.missed, relay.statistics.n_missed) == (0, 0)
+    assert (Status.read("there").state, Status.read("there").epoch) == ("finished", 1)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -97,4 +97,4 @@ def test_relay_killed_where_a_new_run_begins_has_each_frame_of_it_once(endpoint:
     consumer = Consumer("there", timeout=LONG).open()
     assert take(consumer, "run", 5) == [(3 + frame, 1, frame) for frame in range(5)]
     assert consumer.next(timeout=LONG) is None
-    assert (consumer.missed, relay.relayed.n_missed) == (0, 0)
+    assert (consumer.missed, relay.statistics.n_missed) == (0, 0)

@@ -12,7 +12,7 @@ from imd_client import LONG
 from mdreel.errors import StreamTimeoutError
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Security, Server
-from mdreel.live.nodes.link import connected
+from mdreel.live.nodes.link import connect_to
 from mdreel.live.producers.producer import Producer
 from privilege import without_privilege
 
@@ -29,7 +29,7 @@ def producer() -> Iterator[Producer]:
 
 def asks(endpoint: str, security: Security) -> list[object]:
     """Query the channel and return the answer."""
-    with connected(endpoint, security, 0.0) as session:
+    with connect_to(endpoint, security, 0.0) as session:
         return [reply.ok for reply in session.get("mdreel/1/run/join", payload=b"", timeout=LONG)]
 
 
@@ -50,17 +50,17 @@ def test_relay_of_the_same_user_needs_no_option(producer: Producer, endpoint: st
             producer.publish([[1.0] * 3] * N_ATOMS, 0, 0.0)
             producer.end()
             relay.wait(LONG)
-    assert Status.of("there").n_published == 1
+    assert Status.read("there").n_published == 1
 
 
 def test_token_of_a_local_server_is_in_a_file_of_the_user_and_on_no_command_line(
     producer: Producer, endpoint: str
 ) -> None:
-    from mdreel.live.nodes.local_token import make_token, token_for
+    from mdreel.live.nodes.local_token import find_token, make_token
 
     with far.program("serve", "run", "--listen", endpoint) as server:
         far.says(server, "served at")
-        path = token_for(endpoint)
+        path = find_token(endpoint)
         assert path is not None
         assert path.stat().st_mode & 0o7777 == 0o600
         assert path.parent.stat().st_mode & 0o077 == 0
@@ -107,4 +107,4 @@ def test_connections_that_say_nothing_do_not_keep_relays_out(producer: Producer,
         finally:
             for each in silent:
                 each.close()
-    assert Status.of("there").n_published == 1
+    assert Status.read("there").n_published == 1

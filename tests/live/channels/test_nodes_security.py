@@ -56,7 +56,7 @@ def test_token_lets_in_who_has_it_and_nobody_else(endpoint: str, tmp_path: Path)
             publish(producer, range(2))
             producer.end()
             relay.wait(LONG)
-    assert Status.of("there").n_published == 2
+    assert Status.read("there").n_published == 2
     right.chmod(0o640)
     with pytest.raises(PermissionError, match="expected no rights for others, got mode 640"):
         Server("run", endpoint, Security(right))
@@ -100,7 +100,7 @@ def test_certificates_let_in_those_of_the_same_authority_and_nobody_else(endpoin
             publish(producer, range(2))
             producer.end()
             relay.wait(LONG)
-    assert Status.of("there").n_published == 2
+    assert Status.read("there").n_published == 2
     for wrong in (Security(None, here.certificate), Security()):
         with pytest.raises(MismatchError, match=r"TLS requires|certificates require"):
             Server("run", endpoint, wrong, without_authentication=True)

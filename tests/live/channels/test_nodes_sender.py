@@ -8,8 +8,8 @@ import pytest
 
 import far_channels as far
 from mdreel._core import channel_frame_identity
-from mdreel.live.channels.directory import place_of
-from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Chunk, Credit, End, Join, Message, decode
+from mdreel.live.channels.directory import channel_path
+from mdreel.live.nodes.messages import CHUNK_BYTES, Chunk, Credit, End, Heartbeat, Join, Message, decode
 from mdreel.live.nodes.sender import Sender
 from mdreel.live.producers.producer import Producer
 
@@ -26,14 +26,14 @@ class Impatient:
         self.n_taken = 0
         self.ended = threading.Event()
         self.sender = Sender(path, Join("relay", "host", 1, ("earliest", None)), self.put, patience=10.0)
-        self.sender.hear(1, Credit(0, 2 * N_FRAMES))
+        self.sender.receive(1, Credit(0, 2 * N_FRAMES))
 
     def put(self, sent: bytes) -> None:
         self.sent.append(decode(sent))
         if len(self.sent) == self.n_th:
             self.n_taken = len(numbers(self.messages(1)))
-            self.sender.join_again(Join("relay", "host", 2, ("sequence", self.n_taken)))
-            self.sender.hear(2, Credit(0, 2 * N_FRAMES))
+            self.sender.rejoin(Join("relay", "host", 2, ("sequence", self.n_taken)))
+            self.sender.receive(2, Credit(0, 2 * N_FRAMES))
         elif isinstance(self.sent[-1][1], End) and self.sent[-1][0] == 2:
             self.ended.set()
 
@@ -54,7 +54,7 @@ def numbers(messages: list[Message]) -> list[int]:
                 if offset == message.total:
                     found.append(number)
                     offset = 0
-            case Beat() | End():
+            case Heartbeat() | End():
                 assert (message.n_sent, offset) == (len(found), 0)
     return found
 
@@ -65,7 +65,7 @@ def test_relay_that_joins_again_at_any_message_gets_a_session_of_its_own(n_th: i
     with Producer("run", N_ATOMS, n_slots=4 * N_FRAMES) as producer:
         for frame in range(N_FRAMES):
             producer.publish(far.positions("run", frame, N_ATOMS), 10 * frame, 0.5 * frame, far.BOX)
-        relay = Impatient(place_of("run"), n_th)
+        relay = Impatient(channel_path("run"), n_th)
         relay.sender.start()
     assert relay.ended.wait(30)
     relay.sender.stop()

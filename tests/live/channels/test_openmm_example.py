@@ -41,7 +41,7 @@ def await_frames(folder: Path, n_frames: int) -> int:
     until = monotonic() + LONGEST_SECONDS
     while monotonic() < until:
         try:
-            if (n_published := Status.of(folder / "channel").n_published) >= n_frames:
+            if (n_published := Status.read(folder / "channel").n_published) >= n_frames:
                 return n_published
         except FileNotFoundError:
             pass

@@ -15,7 +15,7 @@ from managed_programs import LONG, Programs, await_half, await_waiting, end_of
 from mdreel.errors import MismatchError, StreamError, UnsupportedError
 from mdreel.live.managed.preload import managed_environment, run_managed
 from mdreel.live.managed.reader import ManagedDirectory
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 
 READING = [
     *(f"{name}-r" for name in ("open", "open64", "openat", "openat64", "__open_2", "__open64_2")),
@@ -32,7 +32,7 @@ EXCLUSIVE = ["open-x", "open64-x", "openat-x", "openat64-x", "fopen-wx", "fopen6
 
 
 def publish(programs: Programs, text: str, name: str = "file") -> None:
-    with Producing(programs.frames, shared=True) as producing, producing.open(name) as file:
+    with ManagedProducer(programs.frames, shared=True) as producing, producing.open(name) as file:
         file.write(text)
 
 
@@ -113,19 +113,21 @@ def test_waiting_ends_with_the_time_the_end_and_the_death_of_the_producer(progra
     assert outcome(programs.open(how, timeout=0.01)) == (errno.ETIMEDOUT, unborn)
     # Who does not wait is told what any program is told.
     assert outcome(programs.open(how, timeout=0)) == (errno.ENOENT, os.strerror(errno.ENOENT))
-    with Producing(programs.frames) as producing:
+    with ManagedProducer(programs.frames) as producing:
         lives = "it did not come in time, and the producer lives"
         assert outcome(programs.open(how, timeout=0.01)) == (errno.ETIMEDOUT, lives)
         waiting = programs.open(how)
         await_waiting(waiting)
         producing.end()
         assert outcome(waiting) == (errno.ENOENT, "it was not published, and its producer is finished")
-    with pytest.raises(ArithmeticError), Producing(programs.frames):
+    with pytest.raises(ArithmeticError), ManagedProducer(programs.frames):
         waiting = programs.open(how)
         await_waiting(waiting)
         raise ArithmeticError
     assert outcome(waiting) == (errno.ECANCELED, "it was not published, and its producer was stopped or has failed")
-    code = "import sys; from mdreel.live.managed.writer import Producing; p = Producing(sys.argv[1]).create()"
+    code = (
+        "import sys; from mdreel.live.managed.writer import ManagedProducer; p = ManagedProducer(sys.argv[1]).create()"
+    )
     command = [sys.executable, "-c", f"{code}; print('there', flush=True); sys.stdin.read()", str(programs.frames)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as producer:
         assert producer.stdout is not None
@@ -138,7 +140,7 @@ def test_waiting_ends_with_the_time_the_end_and_the_death_of_the_producer(progra
 
 @pytest.mark.parametrize("length", [0, 8, 16, 17, None])
 def test_state_that_is_not_whole_is_no_end(programs: Programs, length: int | None) -> None:
-    with pytest.raises(ArithmeticError), Producing(programs.frames):
+    with pytest.raises(ArithmeticError), ManagedProducer(programs.frames):
         raise ArithmeticError
     state = programs.frames / ".mdreel-state"
     # Cut, or with nothing but zeros, as a power failure leaves files that were not synced.
@@ -156,7 +158,7 @@ def test_program_that_is_killed_publishes_nothing(programs: Programs, how: str) 
         process.wait(LONG)
     assert (programs.frames / "file").read_text() == "before"
     assert len(programs.hidden()) == 1
-    Producing(programs.frames).create()
+    ManagedProducer(programs.frames).create()
     assert programs.hidden() == []
 
 
@@ -327,7 +329,7 @@ def test_program_is_a_producer_whose_end_is_told(programs: Programs) -> None:
     with pytest.raises(FileNotFoundError):
         run_managed([frames / "nothing"], frames)
     assert reader.state == "failed"
-    with Producing(frames), pytest.raises(StreamError, match="another producer lives"):
+    with ManagedProducer(frames), pytest.raises(StreamError, match="another producer is running"):
         run_managed(["true"], frames)
 
 

@@ -14,7 +14,7 @@ from live.ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
 from mdreel.cli.errors import ExitCode
 from mdreel.errors import FormatError, MdreelError
 from mdreel.live.channels.status import Status
-from mdreel.live.ensemble.journal import Journal, past_of
+from mdreel.live.ensemble.journal import Journal, read_history
 from mdreel.live.notices.process import Process
 
 FRAMES = 150
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 def published(walks: Walks, label: str) -> int:
     """Return the number of frames on the channel of a replica."""
     try:
-        return Status.of(walks.folder / "channels" / f"walk-{label}").n_published
+        return Status.read(walks.folder / "channels" / f"walk-{label}").n_published
     except (MdreelError, FileNotFoundError):
         return 0
 
 
 def processes(walks: Walks) -> list[Process]:
     """Return the processes of running replicas."""
-    return [Process.of(one["process"]) for one in walks.status() if one["process"] is not None]
+    return [Process.from_id(one["process"]) for one in walks.status() if one["process"] is not None]
 
 
 def is_standing(number: int | None) -> bool:
@@ -76,7 +76,7 @@ def test_second_manager_is_refused_while_the_first_lives(walks: Walks) -> None:
         try:
             wait_for(lambda: published(walks, "000"), "frames")
             said = walks.run(code=3)
-            assert "another `mdreel ensemble run` has this replica" in said
+            assert "another `mdreel ensemble run` runs this replica" in said
         finally:
             manager.send_signal(signal.SIGINT)
             manager.communicate(timeout=LONGEST_SECONDS)
@@ -187,7 +187,7 @@ def test_half_a_line_of_a_journal_is_cut_off(walks: Walks) -> None:
     walks.run()
     assert journal.read_bytes() == whole
     journal.write_bytes(whole + b"nonsense\n")
-    assert f"{journal}, line 5: no line of a journal" in walks.run(code=3)
+    assert f"{journal}, line 5: invalid line of a journal" in walks.run(code=3)
 
 
 def test_process_of_a_journal_is_looked_for_only_where_it_can_be(
@@ -195,21 +195,21 @@ def test_process_of_a_journal_is_looked_for_only_where_it_can_be(
 ) -> None:
     path, other = tmp_path / "000.jsonl", tmp_path / "boot"
     with Journal(path) as journal:
-        journal.write("started", "started", process=Process.this())
-    assert past_of(path).process == Process.this()
+        journal.write("started", "started", process=Process.current())
+    assert read_history(path).process == Process.current()
     other.write_text("another start of the machine")
     with monkeypatch.context() as patched:
         patched.setattr("mdreel.live.ensemble.journal.BOOT", other)
-        past = past_of(path)
+        past = read_history(path)
         assert (past.process, past.is_gone) == (None, True)
     line = json.loads(path.read_text())
     path.write_text(json.dumps(line | {"host": "another"}) + "\n")
-    past = past_of(path)
+    past = read_history(path)
     assert (past.process, past.is_gone) == (None, False)
     for number in (0, 1, -7):  # to signals these are all processes of a group, or of the machine
         path.write_text(json.dumps(line | {"process": number}) + "\n")
         with pytest.raises(FormatError, match="line 1"):
-            past_of(path)
+            read_history(path)
 
 
 def test_status_says_what_has_happened(walks: Walks) -> None:

@@ -30,7 +30,7 @@ def proportional_bytes(process: int) -> int:
 def ring_bytes(channel: Path) -> int:
     """Return the shared memory of a channel, bytes; 0 if it is being removed."""
     try:
-        return Status.of(channel).n_bytes
+        return Status.read(channel).n_bytes
     except FileNotFoundError:
         return 0
 

@@ -31,7 +31,7 @@ BAD = [
     (
         'name = "walk"',
         'name = "a/b"',
-        "name: expected 1 to 48 letters, digits, '.', '_' and '-', beginning with a letter",
+        "name: expected 1 to 48 letters, digits, '.', '_' and '-', starting with a letter",
     ),
     ("replicas = 4\n", "", "replicas is missing"),
     ("replicas = 4", "replicas = 0", "replicas: must be 1 or more, not 0"),
@@ -48,12 +48,12 @@ BAD = [
     ("at-once = 2", "slurm = 1", "slurm: expected a table, got 1"),
     ("at-once = 2", "slurm = {nodes = 1}", "slurm: unknown name 'nodes'; known: replicas-per-job,"),
     ('command = ["simulate", "{channel}", "{seed}"]', "command = []", "command: expected at least one value"),
-    ('command = ["simulate"', 'command = [""', "command: there is no program"),
+    ('command = ["simulate"', 'command = [""', "command: the command has no program"),
     ('"{seed}"', '"{sead}"', "command: '{sead}': unknown placeholder {sead}; known: {replica}, {channel},"),
     ('"{seed}"', '"{seed:03}"', "command: '{seed:03}': unknown placeholder {seed}"),
     ('"{checkpoint}"', '"{checkpoint"', "restart: '{checkpoint': expected '}' before end of string"),
-    ('checkpoint = "state.chk"\n', "", "checkpoint is missing, without which restart makes no sense"),
-    ('restart = ["simulate", "{channel}", "{checkpoint}"]\n', "", "restart is missing, without which checkpoint"),
+    ('checkpoint = "state.chk"\n', "", "checkpoint is missing; restart requires it"),
+    ('restart = ["simulate", "{channel}", "{checkpoint}"]\n', "", "restart is missing; checkpoint requires it"),
     ('"state.chk"', '"../state.chk"', "checkpoint: expected the name of a file, got '../state.chk'"),
     ('topology = "top.pdb"\n', "", "topology is missing"),
     ('"top.pdb"', '"none.pdb"', "none.pdb: no such file"),
@@ -61,13 +61,17 @@ BAD = [
     ('"rmsd"', '"rmsq"', "analysis 1: type must be one of"),
     ('select = "all"', 'selekt = "all"', "analysis 1 (rmsd): unknown name 'selekt'"),
     ('select = "all"', 'select = "name XX"', "selection 'name XX' matches none of the 5 atoms"),
-    ('select = "all"', 'output = "a.csv"', "analysis 1: output: an ensemble names its tables itself"),
+    ('select = "all"', 'output = "a.csv"', "analysis 1: output: not allowed in an ensemble"),
     ('select = "all"', 'name = "../x"', "analysis 1: name: expected up to 64 letters"),
     ('select = "all"', 'name = "replicas"', "analysis 1: name: expected up to 64 letters"),
     ('select = "all"', '[[analysis]]\ntype = "rmsd"', "analysis 2: there are several 'rmsd': give each a name"),
     ("[[analysis]]", "[run]\nbegin = 3\n[[analysis]]", "[run]: unknown name 'begin'; known: start, stop, step,"),
     ("[[analysis]]", '[run]\nstep = "x"\n[[analysis]]', "[run]: step: expected a whole number, got 'x'"),
-    ('type = "rmsd"', 'type = "density"\ngrid = "a.dx"', "analysis 'density': it writes a file besides its table"),
+    (
+        'type = "rmsd"',
+        'type = "density"\ngrid = "a.dx"',
+        "analysis 'density': it writes a file at its end, which needs a finished simulation",
+    ),
     ("replicas = 4", "replicas = ", "no TOML"),
 ]
 
@@ -85,10 +89,10 @@ def test_bad_file_is_refused(walks: Walks, good: str, bad: str, expected: str) -
 def refused(walks: Walks) -> str:
     """Run the command on a file in this process and return its output."""
     from mdreel.cli.errors import CommandError, ExitCode
-    from mdreel.cli.live.ensemble_file import inquiry_of, read_ensemble
+    from mdreel.cli.live.ensemble_file import make_analyses, read_ensemble
 
     with pytest.raises(CommandError) as raised:
-        inquiry_of(read_ensemble(walks.folder / "e.toml"))
+        make_analyses(read_ensemble(walks.folder / "e.toml"))
     assert raised.value.code in (ExitCode.INPUT, ExitCode.USAGE)
     return str(raised.value)
 
@@ -105,7 +109,7 @@ def test_good_file_is_understood(walks: Walks) -> None:
     task = read_ensemble(walks.folder / "e.toml")
     assert (task.table.replicas, task.table.n_at_once, list(task.analyses)) == (4, 2, ["rmsd"])
     assert [task.table.label(number) for number in (0, 3)] == ["000", "003"]
-    assert task.table.place(task.folder) == walks.place
+    assert task.table.directory_path(task.folder) == walks.place
 
 
 def test_schema_in_the_documentation_is_the_one_that_is_printed() -> None:

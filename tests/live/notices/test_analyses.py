@@ -12,7 +12,7 @@ import mdreel
 from growing_file import N_ATOMS
 from mdreel.errors import StreamError
 from mdreel.live.notices.notice import Notice
-from mdreel.live.notices.reader import NoticeReader, notices_of
+from mdreel.live.notices.reader import NoticeReader, list_notices
 from mdreel.live.producers.producer import Producer
 from publishing import publish, said, simulate
 from told_notices import Series, Told
@@ -27,7 +27,7 @@ def atoms() -> MDAnalysis.AtomGroup:
 
 def notices(channel: Path) -> list[Notice]:
     """Return the notices of the analyses on a channel."""
-    found = [NoticeReader(path).read() for path in notices_of(channel)]
+    found = [NoticeReader(path).read() for path in list_notices(channel)]
     assert None not in found
     return [notice for notice in found if notice is not None]
 
@@ -89,7 +89,7 @@ def test_analyses_of_one_pass_have_a_notice_each(folder: Path, atoms: Any) -> No
     publish_all(5)
     analyses = [mdreel.RMSD(atoms), mdreel.RMSD(atoms[:5]), mdreel.EndToEnd(atoms)]
     mdreel.run(analyses, source=mdreel.live.channel("run1"))
-    found = {path.name.rsplit("-", 1)[0]: NoticeReader(path).read() for path in notices_of(folder / "run1")}
+    found = {path.name.rsplit("-", 1)[0]: NoticeReader(path).read() for path in list_notices(folder / "run1")}
     assert len(found) == 3
     names = sorted(notice.name for notice in found.values() if notice is not None)
     assert names == ["EndToEnd", "RMSD", "RMSD"]

@@ -13,9 +13,9 @@ from full_disk import full_disk
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import FormatError
 from mdreel.live.notices.file import NoticeFile
-from mdreel.live.notices.notice_board import _Told
+from mdreel.live.notices.notice_board import _PublishedNotice
 from mdreel.live.notices.process import Process
-from mdreel.live.notices.reader import NoticeReader, notices_of
+from mdreel.live.notices.reader import NoticeReader, list_notices
 from mdreel.results.column import Column
 from told_notices import Series, Told
 
@@ -42,7 +42,7 @@ def test_notice_has_what_was_said_whoever_reads_it_when(channel: Path) -> None:
     notice = told.reader.read()
     assert notice is not None
     assert (notice.name, notice.state, notice.n_frames, notice.columns) == ("RMSD", "running", 0, ())
-    assert notice.process == Process.this()
+    assert notice.process == Process.current()
     for n_new in (1, 2, 300, 0, 1800, 5000, 1):
         told.say(n_frames=n_new)
         check(told, told.series.n_frames)
@@ -126,16 +126,16 @@ def test_damaged_line_is_an_error_each_time(channel: Path, line: object) -> None
     with told.path.open("a") as file:
         file.write(json.dumps(line) + "\n")
     for _ in range(2):
-        with pytest.raises(FormatError, match="no line of a notice"):
+        with pytest.raises(FormatError, match="invalid line of a notice"):
             told.reader.read()
 
 
 def test_what_is_no_number_is_a_gap(channel: Path) -> None:
     values = np.array([1.0, np.nan, np.inf])
     columns = [Column("frame", "", np.arange(3)), Column("time", "ps", np.arange(3.0)), Column("a", "", values)]
-    told = _Told(NoticeFile(channel, "own"), ResultsView("own", lambda: columns))
+    told = _PublishedNotice(NoticeFile(channel, "own"), ResultsView("own", lambda: columns))
     told.say(3, {}, "running", None, has_results=True)
-    (path,) = notices_of(channel)
+    (path,) = list_notices(channel)
     assert b"NaN" not in path.read_bytes()
     notice = NoticeReader(path).read()
     assert notice is not None
@@ -144,11 +144,11 @@ def test_what_is_no_number_is_a_gap(channel: Path) -> None:
 
 def test_curve_is_replaced_as_a_whole_and_tables_of_other_things_are_left_out(channel: Path) -> None:
     radii, counts = np.linspace(0.1, 15.0, 5000), np.zeros(5000)
-    told = _Told(
+    told = _PublishedNotice(
         NoticeFile(channel, "rdf"), ResultsView("rdf", lambda: [Column("r", "Å", radii), Column("rdf", "", counts)])
     )
     pairs = np.array([0, 0, 1, 1])
-    matrix = _Told(
+    matrix = _PublishedNotice(
         NoticeFile(channel, "matrix"),
         ResultsView("matrix", lambda: [Column("frame", "", pairs), Column("other", "", pairs)]),
     )
@@ -156,7 +156,7 @@ def test_curve_is_replaced_as_a_whole_and_tables_of_other_things_are_left_out(ch
         counts = np.full(5000, height)
         for one in (told, matrix):
             one.say(7, {}, "running", None, has_results=True)
-        of_matrix, of_curve = (NoticeReader(path).read() for path in notices_of(channel))
+        of_matrix, of_curve = (NoticeReader(path).read() for path in list_notices(channel))
         assert of_curve is not None
         assert of_matrix is not None
         assert not of_curve.is_of_frames
@@ -206,9 +206,10 @@ DYING = """
 import os, sys
 from pathlib import Path
 from mdreel.analysis.base.observer import ResultsView
-from mdreel.live.notices.notice_board import _Told
+from mdreel.live.notices.notice_board import _PublishedNotice
 from mdreel.live.notices.file import NoticeFile
-_Told(NoticeFile(Path(sys.argv[1]), sys.argv[2]), ResultsView("a", list)).say(3, {}, "running", None, has_results=False)
+told = _PublishedNotice(NoticeFile(Path(sys.argv[1]), sys.argv[2]), ResultsView("a", list))
+told.say(3, {}, "running", None, has_results=False)
 os._exit(9)
 """
 
@@ -220,26 +221,26 @@ def die(channel: Path, name: str) -> None:
 
 def test_notice_of_a_dead_process_is_dead_and_makes_room_for_the_next(channel: Path) -> None:
     die(channel, "RMSD")
-    (path,) = notices_of(channel)
+    (path,) = list_notices(channel)
     notice = NoticeReader(path).read()
     assert notice is not None
     assert notice.state == "dead"
     told = Told(channel, Series())
-    assert notices_of(channel) == [told.path]
-    other = _Told(NoticeFile(channel, "RMSD"), ResultsView("RMSD", list))
+    assert list_notices(channel) == [told.path]
+    other = _PublishedNotice(NoticeFile(channel, "RMSD"), ResultsView("RMSD", list))
     other.say(0, {}, "running", None, has_results=False)
-    assert [path.name for path in notices_of(channel)] == [f"rmsd-{os.getpid()}-2.jsonl", f"rmsd-{os.getpid()}.jsonl"]
+    assert [path.name for path in list_notices(channel)] == [f"rmsd-{os.getpid()}-2.jsonl", f"rmsd-{os.getpid()}.jsonl"]
     told.say("finished")
     Told(channel, Series(), "Rg")
     # The one that has ended stays until the same analysis is run again.
-    assert told.path in notices_of(channel)
-    third = _Told(NoticeFile(channel, "RMSD"), ResultsView("RMSD", list))
+    assert told.path in list_notices(channel)
+    third = _PublishedNotice(NoticeFile(channel, "RMSD"), ResultsView("RMSD", list))
     third.say(0, {}, "running", None, has_results=False)
-    assert len(notices_of(channel)) == 3
+    assert len(list_notices(channel)) == 3
 
 
 def test_process_that_got_the_number_of_another_is_another() -> None:
-    own = Process.this()
+    own = Process.current()
     assert own.is_alive
     assert not Process(own.number, own.start + 1).is_alive
     assert not Process(2**22 + 1, own.start).is_alive
@@ -253,5 +254,5 @@ def test_few_notices_of_the_dead_are_kept(channel: Path) -> None:
         (folder / f"a{number}-1.jsonl").write_text(json.dumps(head) + "\n")
         os.utime(folder / f"a{number}-1.jsonl", (number, number))
     told = Told(channel, Series())
-    names = {path.name for path in notices_of(channel)}
+    names = {path.name for path in list_notices(channel)}
     assert names == {told.path.name, *(f"a{number}-1.jsonl" for number in range(8, 40))}

@@ -121,7 +121,7 @@ def test_dry_run_lets_the_engine_run_to_its_end_and_changes_no_file(tmp_path: Pa
     words = ("rules.toml", "-s", "conf.gro", "-f", "md.xtc", "--follow", "--dry-run", "--", *RUN)
     done = run_steer(steered, *words)
     assert done.returncode == 0, done.stderr
-    assert "nothing done, as this was a dry run" in done.stderr
+    assert "dry run, no action carried out" in done.stderr
     # The same files as without us, but for the log; the same input, and all frames.
     names = {path.name for path in alone.iterdir()}
     assert {path.name for path in steered.iterdir()} == names | {"steering.jsonl"}

@@ -8,7 +8,7 @@ from time import time
 
 import pytest
 
-from mdreel.live.steering.log import AuditLog, Moment
+from mdreel.live.steering.log import AuditLog, EventFrame
 
 NAMES = ["time", "rule", "event", "sequence", "step", "frame_time", "values", "action", "message"]
 
@@ -26,8 +26,8 @@ def test_line_has_all_names_and_is_there_at_once(tmp_path: Path) -> None:
         assert before <= first.pop("time") <= time()
         empty = {"rule": None, "sequence": None, "step": None, "frame_time": None, "values": {}, "action": None}
         assert first == {**empty, "event": "started", "message": "rules: a"}
-        moment = Moment(7, 1400, 2.8, {"rmsd": 3.5})
-        log.write("acted", "two\nlines of \u212b \udcff", rule="far", action="stop", moment=moment)
+        moment = EventFrame(7, 1400, 2.8, {"rmsd": 3.5})
+        log.write("acted", "two\nlines of \u212b \udcff", rule="far", action="stop", frame=moment)
         second = lines(log.path)[1]
     del second["time"]
     assert second == {
@@ -51,7 +51,7 @@ def test_log_that_is_there_goes_on(tmp_path: Path) -> None:
 
 def test_what_is_no_number_is_null(tmp_path: Path) -> None:
     with AuditLog(tmp_path / "log.jsonl") as log:
-        log.write("fired", "", moment=Moment(0, None, math.nan, {"a": math.inf, "b": math.nan, "c": 1.0}))
+        log.write("fired", "", frame=EventFrame(0, None, math.nan, {"a": math.inf, "b": math.nan, "c": 1.0}))
     (line,) = lines(tmp_path / "log.jsonl")
     assert (line["frame_time"], line["values"]) == (None, {"a": None, "b": None, "c": 1.0})
 

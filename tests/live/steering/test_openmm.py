@@ -15,7 +15,7 @@ import mdreel
 from architecture.checkout import ROOT
 from live.steering.conftest import events, lines_of
 from mdreel.errors import MismatchError, StreamError
-from mdreel.live.channels.requests import FOLDER, Answer, ask
+from mdreel.live.channels.requests import FOLDER, Answer, send_request
 from mdreel.live.engines.openmm import StopRequested
 
 EXAMPLE = ROOT / "examples" / "steer_openmm.py"
@@ -144,7 +144,7 @@ def asked(
     producer: mdreel.live.Producer, asking: ThreadPoolExecutor, kind: str, **arguments: object
 ) -> "Future[Answer]":
     """Send a request and return when its file exists."""
-    said = asking.submit(ask, producer.path, kind, arguments)
+    said = asking.submit(send_request, producer.path, kind, arguments)
     until = monotonic() + LONGEST_SECONDS
     while not list((producer.path / FOLDER).glob("*.request")):
         assert monotonic() < until

@@ -86,14 +86,14 @@ def test_plan_of_a_file(tmp_path: Path) -> None:
         (("[run]", "[run"), "no TOML"),
         (("step = 2", "steps = 2"), "[run]: unknown name 'steps'"),
         (("[run]", "more = 1\n[run]"), "unknown name 'more'"),
-        (('type = "helices"', 'type = "rmsf"'), "analysis 2: rules are about values of each frame"),
-        (('type = "helices"', 'type = "helix"'), "analysis 2: rules are about values of each frame"),
+        (('type = "helices"', 'type = "rmsf"'), "analysis 2: rules need values of each frame"),
+        (('type = "helices"', 'type = "helix"'), "analysis 2: rules need values of each frame"),
         (('type = "helices"', 'type = "helices"\nname = "ca"'), "analysis 2: there are several 'ca'"),
         (('name = "ca"', "name = 7"), "analysis 1: name: expected a text, got 7"),
         (('select = "name CA"', 'selection = "name CA"'), "analysis 1 (rmsd): unknown name 'selection'"),
         (('analysis = "ca"', 'analysis = "cb"'), "rule 'sampled': unknown analysis 'cb'; known: ca, helices"),
         (('name = "settled"\n', ""), "rule 1: name is missing"),
-        (('name = "settled"', 'name = "sampled"'), "rule 'sampled': there are several of this name"),
+        (('name = "settled"', 'name = "sampled"'), "rule 'sampled': several have this name"),
         (("around = 40", 'around = "forty"'), "rule 1: around: expected a number, got 'forty'"),
         (("around = 40", "around = 40\nabove = 3"), "rule 'settled': expected one condition of above"),
         (("around = 40", "inside = [1]"), "rule 1: inside: expected 2 values, got [1]"),
@@ -106,12 +106,12 @@ def test_plan_of_a_file(tmp_path: Path) -> None:
         (('command = ["sh", "fork.sh", "{checkpoint}"]\n', ""), "action 'again': command is missing"),
         (('"{checkpoint}"', '"{chekpoint}"'), "action 'again': '{chekpoint}': unknown placeholder {chekpoint}; known:"),
         (('"{checkpoint}"', '"{checkpoint"'), "action 'again': '{checkpoint': "),
-        (('"stop", "again"', '"checkpoint"'), "needs an engine that is reached by requests, not by signals"),
+        (('"stop", "again"', '"checkpoint"'), "requires an engine that is controlled by requests, not by signals"),
         (("pid = 4711", "pid = 1"), "engine: pid: must be 2 or more, not 1"),
         (("pid = 4711", 'pid = 4711\npid-file = "a"'), "engine: give either pid or pid-file, not both"),
         (("pid = 4711", 'signal = "KILL"'), "engine: signal: expected one of TERM"),
         (("pid = 4711", ""), "rule 'settled': stop needs the engine's process"),
-        (('checkpoint = "md.cpt"', ""), "rule 'settled': fork needs the engine's checkpoint in [engine]"),
+        (('checkpoint = "md.cpt"', ""), "fork needs the engine's checkpoint; set checkpoint in [engine]"),
         (("pid = 4711", 'reach = "requests"'), "pid, pid-file and checkpoint are for reach"),
         (("[[rule]]", "[rule]", 1), ""),
         (("[engine]", "[[engine]]"), "engine: expected a table"),
@@ -136,13 +136,13 @@ def test_what_is_wrong_with_rules_is_said_in_one_line(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ((), "which rules?"),
+        ((), "name the rules file"),
         (("none.toml", *FILES), "none.toml: No such file or directory"),
         (("rules.toml", "-f", "a.xtc", "--follow", "--end-idle", "1"), "rules.toml: topology is missing"),
-        (("rules.toml", "-s", "a.psf", "-f", "a.xtc"), "what is running? give --channel, or -f with --follow"),
+        (("rules.toml", "-s", "a.psf", "-f", "a.xtc"), "name the running simulation: --channel, or -f with --follow"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--follow"), "--follow needs an end"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--channel", "b"), "either --trajectory or --channel"),
-        (("rules.toml", *FILES, "--", "true"), "its process is the one that is started: leave out pid"),
+        (("rules.toml", *FILES, "--", "true"), "engine: remove pid and pid-file, because mdreel starts the engine"),
         (("rules.toml", *FILES), "none.xtc"),
         (("wrong.toml", *FILES), "wrong.toml: rule 'settled': expected one condition"),
     ],
@@ -165,7 +165,7 @@ def test_python_reads_the_rules_of_a_file_only(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match=r"rules.toml: rule 'settled': expected one condition"):
         read_plan(path)
     path.write_text("[run]\nstep = 2")
-    with pytest.raises(MismatchError, match=r"rules.toml: there is no \[\[rule\]\]"):
+    with pytest.raises(MismatchError, match=r"rules.toml: expected at least one \[\[rule\]\]"):
         read_plan(path)
     path.write_bytes(b"\xff")
     with pytest.raises(FormatError, match=r"rules.toml: no TOML"):

@@ -10,7 +10,7 @@ import pytest
 import mdreel
 from growing_file import N_ATOMS
 from mdreel.errors import StreamError, StreamTimeoutError
-from mdreel.live.channels.requests import FOLDER, Answer, Request, ask
+from mdreel.live.channels.requests import FOLDER, Answer, Request, send_request
 from publishing import publish
 
 LONGEST_SECONDS = 60.0
@@ -48,7 +48,7 @@ def test_request_is_answered_once_and_leaves_nothing(tmp_path: Path, asking: Thr
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         publish(producer, 0)
         assert producer.requests() == []
-        said: Future[Answer] = asking.submit(ask, producer.path, "change-stride", {"stride": 7})
+        said: Future[Answer] = asking.submit(send_request, producer.path, "change-stride", {"stride": 7})
         (request,) = taken(producer)
         assert (request.kind, request.arguments) == ("change-stride", {"stride": 7})
         assert producer.requests() == []
@@ -61,7 +61,7 @@ def test_requests_come_in_the_order_of_asking(tmp_path: Path, asking: ThreadPool
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         asked = []
         for number in range(5):
-            asked.append(asking.submit(ask, producer.path, f"kind {number}"))
+            asked.append(asking.submit(send_request, producer.path, f"kind {number}"))
             begun(producer.path, number + 1)
         requests = producer.requests()
         assert [request.kind for request in requests] == [f"kind {number}" for number in range(5)]
@@ -72,7 +72,7 @@ def test_requests_come_in_the_order_of_asking(tmp_path: Path, asking: ThreadPool
 
 def test_refusal_is_an_error_with_its_reason(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
-        said = asking.submit(ask, producer.path, "dance")
+        said = asking.submit(send_request, producer.path, "dance")
         taken(producer)[0].refuse("never learnt it")
         with pytest.raises(StreamError, match="the simulation refused the request: never learnt it"):
             said.result(LONGEST_SECONDS)
@@ -84,11 +84,11 @@ def test_request_that_nobody_looks_at_is_withdrawn(tmp_path: Path) -> None:
         with pytest.raises(
             StreamTimeoutError, match=r"has not answered within 0\.05 s: it has not claimed the request"
         ):
-            ask(producer.path, "stop", timeout=0.05)
+            send_request(producer.path, "stop", timeout=0.05)
         assert left(producer.path) == []
         assert producer.requests() == []
         with pytest.raises(StreamError, match="the request was cancelled"):
-            ask(producer.path, "stop", is_given_up=lambda: True)
+            send_request(producer.path, "stop", is_cancelled=lambda: True)
         assert producer.requests() == []
 
 
@@ -105,7 +105,7 @@ def test_request_that_is_being_written_is_not_taken(
             return rename(path, target)
 
         monkeypatch.setattr(Path, "rename", late)
-        said = asking.submit(ask, producer.path, "stop")
+        said = asking.submit(send_request, producer.path, "stop")
         (request,) = taken(producer)
         request.answer("stopped")
         assert said.result(LONGEST_SECONDS).message == "stopped"
@@ -114,7 +114,7 @@ def test_request_that_is_being_written_is_not_taken(
 
 def test_request_that_was_taken_is_said_to_have_begun(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
-        said = asking.submit(ask, producer.path, "stop", timeout=0.5)
+        said = asking.submit(send_request, producer.path, "stop", timeout=0.5)
         taken(producer)
         with pytest.raises(StreamTimeoutError, match="it has claimed the request"):
             said.result(LONGEST_SECONDS)
@@ -123,7 +123,7 @@ def test_request_that_was_taken_is_said_to_have_begun(tmp_path: Path, asking: Th
 @pytest.mark.parametrize("how", ["finished", "stopped", "failed"])
 def test_request_to_a_simulation_that_ends_is_void(tmp_path: Path, asking: ThreadPoolExecutor, how: str) -> None:
     producer = mdreel.live.Producer(tmp_path / "run1", N_ATOMS).open()
-    said = asking.submit(ask, producer.path, "stop")
+    said = asking.submit(send_request, producer.path, "stop")
     begun(producer.path, 1)
     producer.end(how, "for a reason")
     with pytest.raises(StreamError, match=rf"the simulation ended \({how}\) before it answered"):
@@ -133,7 +133,7 @@ def test_request_to_a_simulation_that_ends_is_void(tmp_path: Path, asking: Threa
 
 def test_answer_before_the_end_counts(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
-        said = asking.submit(ask, producer.path, "stop")
+        said = asking.submit(send_request, producer.path, "stop")
         taken(producer)[0].answer("stopped", checkpoint="here")
         producer.end("stopped")
         assert said.result(LONGEST_SECONDS).facts == {"checkpoint": "here"}
@@ -166,7 +166,7 @@ def test_file_that_is_no_request_does_not_end_a_simulation(tmp_path: Path, conte
 def test_channel_with_requests_and_an_audit_log_is_read_listed_and_removed(tmp_path: Path) -> None:
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:
         with pytest.raises(StreamTimeoutError):
-            ask(producer.path, "stop", timeout=0.0)
+            send_request(producer.path, "stop", timeout=0.0)
         (producer.path / "steering.jsonl").write_text("{}\n")
         publish(producer, 0)
     with mdreel.live.Producer(tmp_path / "run1", N_ATOMS) as producer:  # opened again beside them

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdreel.errors import MismatchError
 from mdreel.live.steering.rules import Condition, Rule, effective_sample_size
-from mdreel.live.steering.trigger import Verdict, Watch
+from mdreel.live.steering.trigger import Decision, RuleState
 
 VALUES = st.lists(
     st.floats(-10, 10) | st.sampled_from([1.0, 2.0, 3.0, math.nan, math.inf, -math.inf]), min_size=1, max_size=60
@@ -45,17 +45,17 @@ def test_condition_holds_where_a_slow_loop_says_so(
 ) -> None:
     settings, is_met = CONDITIONS[name]
     condition = Condition(rule(**settings, frames=n_frames, share=n_hundredths / 100))
-    assert [condition.look_at(value).holds for value in values] == slow(values, is_met, n_frames, n_hundredths)
+    assert [condition.evaluate(value).holds for value in values] == slow(values, is_met, n_frames, n_hundredths)
 
 
 def test_eighty_percent_of_two_hundred_frames_within_five_percent() -> None:
     condition = Condition(rule(around=40.0, percent=5.0, frames=200, share=0.8))
     values = [40.0] * 159 + [43.0] * 40
-    assert not any(condition.look_at(value).holds for value in values)  # 199 frames
-    assert not condition.look_at(42.1).holds  # 159 of 200
+    assert not any(condition.evaluate(value).holds for value in values)  # 199 frames
+    assert not condition.evaluate(42.1).holds  # 159 of 200
     outside, inside = Condition(rule(around=40.0, percent=5.0, frames=200, share=0.8)), 0
     for value in [41.9] * 160 + [42.1] * 40:
-        found = outside.look_at(value)
+        found = outside.evaluate(value)
         inside += found.holds
     assert inside == 1
     assert found.message == "160 of the last 200 frames inside 38 to 42"
@@ -97,7 +97,7 @@ def test_rule_on_effective_samples_holds_where_a_slow_loop_says_so(seed: int, wa
     values = np.cumsum(np.random.default_rng(seed).normal(size=60)).tolist()
     condition = Condition(rule(effective_samples=float(wanted), frames=20))
     for end in range(1, len(values) + 1):
-        found = condition.look_at(values[end - 1])
+        found = condition.evaluate(values[end - 1])
         expected = 0.0 if end < 20 else slow_effective(values[end - 20 : end])
         if abs(expected - wanted) > 1e-6:  # what the last bits of sums decide is nobody's business
             assert found.holds == (expected >= wanted)
@@ -114,42 +114,42 @@ def test_values_of_which_nothing_is_known_are_worth_no_sample(values: list[float
     at_most=st.integers(0, 4),
 )
 def test_rule_fires_where_a_slow_loop_says_so(holds: list[bool], cool_down: int, at_most: int) -> None:
-    watch = Watch(rule(above=0.0, cool_down_frames=cool_down, at_most=at_most))
+    watch = RuleState(rule(above=0.0, cool_down_frames=cool_down, at_most=at_most))
     fired: list[int] = []
     has_said = False
     for frame, is_held in enumerate(holds):
-        verdict, _ = watch.look_at(1.0 if is_held else -1.0)
+        verdict, _ = watch.evaluate(1.0 if is_held else -1.0)
         is_used_up = at_most and len(fired) >= at_most
         rests = bool(fired) and frame - fired[-1] <= cool_down
         if is_held and not is_used_up and not rests:
             fired.append(frame)
             has_said = False
-            assert verdict is Verdict.FIRES
+            assert verdict is Decision.FIRES
         elif is_held and not is_used_up and not has_said:
             has_said = True
-            assert verdict is Verdict.COOLS_DOWN
+            assert verdict is Decision.COOLS_DOWN
         else:
-            assert verdict is Verdict.NOTHING
+            assert verdict is Decision.NOTHING
     assert watch.n_fired == len(fired)
 
 
 def test_rule_rests_for_seconds_of_the_clock() -> None:
     now = 100.0
-    watch = Watch(rule(above=0.0, cool_down_seconds=10.0, at_most=0), clock=lambda: now)
-    assert watch.look_at(1.0)[0] is Verdict.FIRES
+    watch = RuleState(rule(above=0.0, cool_down_seconds=10.0, at_most=0), clock=lambda: now)
+    assert watch.evaluate(1.0)[0] is Decision.FIRES
     now = 109.9
-    verdict, message = watch.look_at(1.0)
-    assert verdict is Verdict.COOLS_DOWN
+    verdict, message = watch.evaluate(1.0)
+    assert verdict is Decision.COOLS_DOWN
     assert message == "1 above 0; it fired 9.9 s ago, and rests for 10"
-    assert watch.look_at(1.0)[0] is Verdict.NOTHING  # said once
+    assert watch.evaluate(1.0)[0] is Decision.NOTHING  # said once
     now = 110.0
-    assert watch.look_at(1.0)[0] is Verdict.FIRES
+    assert watch.evaluate(1.0)[0] is Decision.FIRES
 
 
 def test_rule_that_may_not_fire_still_counts_frames() -> None:
-    watch = Watch(rule(above=0.0, frames=3))
-    assert [watch.look_at(1.0, may_fire=False)[0] for _ in range(5)] == [Verdict.NOTHING] * 5
-    assert watch.look_at(1.0)[0] is Verdict.FIRES
+    watch = RuleState(rule(above=0.0, frames=3))
+    assert [watch.evaluate(1.0, may_fire=False)[0] for _ in range(5)] == [Decision.NOTHING] * 5
+    assert watch.evaluate(1.0)[0] is Decision.FIRES
 
 
 @pytest.mark.parametrize(

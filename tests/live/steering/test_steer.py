@@ -12,7 +12,17 @@ import pytest
 import mdreel
 from live.steering.conftest import events, lines_of
 from mdreel.errors import MismatchError
-from mdreel.live.steering import Action, AuditLog, ByRequests, BySignal, Observed, Plan, Rule, Steered, steer
+from mdreel.live.steering import (
+    Action,
+    AuditLog,
+    ObservedAnalysis,
+    Plan,
+    RequestControl,
+    Rule,
+    SignalControl,
+    SteeringStatistics,
+    steer,
+)
 
 Publish = Callable[[Sequence[float]], Path]
 FACTS = "import json, os; print(json.dumps({k: v for k, v in os.environ.items() if k.startswith('MDREEL_')}))"
@@ -22,15 +32,15 @@ def distance(positions: np.ndarray) -> float:
     return float(np.linalg.norm(positions[1] - positions[0]))
 
 
-def observed(atoms: Any, path: Path) -> Observed:
+def observed(atoms: Any, path: Path) -> ObservedAnalysis:
     analysis = mdreel.from_function(distance, atoms, trajectory=mdreel.live.channel(path))
-    return Observed("distance", analysis, lambda done: {"d": done.results.timeseries})
+    return ObservedAnalysis("distance", analysis, lambda done: {"d": done.results.timeseries})
 
 
-def steered(atoms: Any, path: Path, plan: Plan, **settings: Any) -> Steered:
+def steered(atoms: Any, path: Path, plan: Plan, **settings: Any) -> SteeringStatistics:
     one = observed(atoms, path)
     with AuditLog(path / "steering.jsonl") as log:
-        settings = {"reach": ByRequests(path), **settings}
+        settings = {"engine": RequestControl(path), **settings}
         for so_far in steer(mdreel.live.stream_results([one.analysis], every=0), [one], plan, log=log, **settings):
             last = so_far
     return last
@@ -48,7 +58,7 @@ def test_command_is_told_the_facts(atoms: Any, channel: Publish, tmp_path: Path)
     path = channel([1, 2, 3.5, 1])
     plan = Plan(rule=(rule(),), action=(command(sys.executable, "-c", FACTS, output="out"),))
     found = steered(atoms, path, plan, folder=tmp_path, input="here", step_of=lambda frame, time: round(time / 0.5))
-    assert found == Steered(4, 1, 1, 0)
+    assert found == SteeringStatistics(4, 1, 1, 0)
     facts = json.loads((tmp_path / "out").read_text())
     assert 1 <= int(facts.pop("MDREEL_SEED")) < 2**31
     assert {name: value for name, value in facts.items() if name not in ("MDREEL_CHANNELS", "MDREEL_SLOW_TESTS")} == {
@@ -82,7 +92,7 @@ def test_what_follows_a_failed_action_is_not_done(atoms: Any, channel: Publish, 
     never = command(sys.executable, "-c", "open('never', 'w')", name="never")
     plan = Plan(rule=(rule(actions=("fails", "never", "stop")),), action=(fails, never))
     path = channel([4, 5])
-    assert steered(atoms, path, plan, folder=tmp_path) == Steered(2, 1, 0, 3)
+    assert steered(atoms, path, plan, folder=tmp_path) == SteeringStatistics(2, 1, 0, 3)
     failed = [line for line in lines_of(path / "steering.jsonl") if line["event"] == "failed"]
     assert [line["action"] for line in failed] == ["fails", "never", "stop"]
     assert failed[0]["message"].endswith("ended with exit status 7")
@@ -105,7 +115,7 @@ def test_action_that_fails_says_why_and_steering_goes_on(
     atoms: Any, channel: Publish, action: Action, expected: str
 ) -> None:
     path = channel([4, 1, 1])
-    assert steered(atoms, path, Plan(rule=(rule(),), action=(action,))) == Steered(3, 1, 0, 1)
+    assert steered(atoms, path, Plan(rule=(rule(),), action=(action,))) == SteeringStatistics(3, 1, 0, 1)
     (line,) = [line for line in lines_of(path / "steering.jsonl") if line["event"] == "failed"]
     assert expected in line["message"]
 
@@ -115,7 +125,7 @@ def test_each_frame_is_looked_at_once_and_in_order(atoms: Any, channel: Publish)
     every = rule(name="every", at_most=0, actions=("true",))
     rests = rule(name="rests", at_most=2, cool_down_frames=2, actions=("true",))
     plan = Plan(rule=(every, rests), action=(command("true", name="true"),))
-    assert steered(atoms, path, plan) == Steered(8, 8, 8, 0)
+    assert steered(atoms, path, plan) == SteeringStatistics(8, 8, 8, 0)
     found = [(event, name, frame) for event, name, _, frame in events(path / "steering.jsonl")]
     assert [frame for event, name, frame in found if (event, name) == ("fired", "every")] == [0, 2, 3, 5, 6, 7]
     assert [frame for event, name, frame in found if (event, name) == ("fired", "rests")] == [0, 3]
@@ -141,7 +151,7 @@ def test_how_many_frames_come_at_a_time_does_not_matter(atoms: Any, tmp_path: Pa
         yield from live
 
     with AuditLog(tmp_path / "log") as log:
-        *_, found = steer(turns(), [one], plan, BySignal(None), log)
+        *_, found = steer(turns(), [one], plan, SignalControl(None), log)
     assert found.n_frames == len(distances)
     said = [(event, frame) for event, _, _, frame in events(tmp_path / "log") if event in ("fired", "cooling-down")]
     assert said == [
@@ -161,7 +171,7 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(atoms: Any, channel: P
     plan = Plan(rule=(rule(actions=("touch",)), rule(name="end", actions=("stop", "touch"))), action=(touch,))
     path = channel([1, 4, 4])
     before = set(tmp_path.rglob("*"))
-    assert steered(atoms, path, plan, folder=tmp_path, dry_run=True) == Steered(3, 2, 0, 0)
+    assert steered(atoms, path, plan, folder=tmp_path, dry_run=True) == SteeringStatistics(3, 2, 0, 0)
     noticed = set(tmp_path.rglob("analyses")) | set(
         tmp_path.rglob("analyses/*")
     )  # what every live analysis says of itself
@@ -189,7 +199,7 @@ def test_stop_that_failed_may_be_tried_again(atoms: Any, channel: Publish) -> No
     one = observed(atoms, path)
     turns = mdreel.live.stream_results([one.analysis], stop=20, every=0)
     with AuditLog(path / "steering.jsonl") as log:
-        *_, found = steer(turns, [one], plan, BySignal(None), log)
+        *_, found = steer(turns, [one], plan, SignalControl(None), log)
     assert found.n_fired == found.n_failed >= 1
     assert "there is no process to stop" in lines_of(path / "steering.jsonl")[2]["message"]
 
@@ -211,10 +221,10 @@ def test_rule_on_what_there_is_not_is_an_error(
 
 def test_several_columns_want_a_name(atoms: Any, channel: Publish) -> None:
     one = observed(atoms, channel([1, 2]))
-    both = Observed("distance", one.analysis, lambda done: {"d": done.results.timeseries, "e": [1, 2]})
+    both = ObservedAnalysis("distance", one.analysis, lambda done: {"d": done.results.timeseries, "e": [1, 2]})
     plan = Plan(rule=(rule(actions=("stop",)),))
     with AuditLog(Path("/dev/null")) as log, pytest.raises(MismatchError, match="set column to one of: d, e"):
-        list(steer(mdreel.live.stream_results([one.analysis], every=0), [both], plan, BySignal(None), log))
+        list(steer(mdreel.live.stream_results([one.analysis], every=0), [both], plan, SignalControl(None), log))
 
 
 def test_end_by_an_error_is_logged_and_raised(atoms: Any, tmp_path: Path) -> None:
@@ -233,7 +243,7 @@ def test_steering_that_is_left_says_so(atoms: Any, channel: Publish) -> None:
     one = observed(atoms, path)
     plan = Plan(rule=(rule(),), action=(command("sleep", "600"),))
     with AuditLog(path / "steering.jsonl") as log:
-        looks = steer(mdreel.live.stream_results([one.analysis], every=0), [one], plan, ByRequests(path), log)
+        looks = steer(mdreel.live.stream_results([one.analysis], every=0), [one], plan, RequestControl(path), log)
         next(looks)
         looks.close()  # as Ctrl-C: the command that runs is ended
     found = lines_of(path / "steering.jsonl")

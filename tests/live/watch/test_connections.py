@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 import pytest
 
 from mdreel.live.watch.request_head import HEAD_SECONDS, MOST_BYTES, read_head
-from mdreel.live.watch.server import Server
+from mdreel.live.watch.server import WatchServer
 from mdreel.live.watch.watcher import Watcher
 
 LONG = 60.0
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[Server]:
-    with Server(Watcher()) as served:
+def server(folder: Path) -> Iterator[WatchServer]:
+    with WatchServer(Watcher()) as served:
         yield served
 
 
-def status(server: Server) -> int:
+def status(server: WatchServer) -> int:
     place = urlsplit(server.url)
     connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=LONG)
     try:
@@ -37,7 +37,7 @@ def status(server: Server) -> int:
 )
 @pytest.mark.parametrize("n_connections", [32, 200])
 def test_connections_that_never_finish_do_not_keep_the_page_from_others(
-    server: Server, said: bytes, n_connections: int
+    server: WatchServer, said: bytes, n_connections: int
 ) -> None:
     place = urlsplit(server.url)
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def test_request_that_comes_byte_by_byte_is_cut_at_a_time_for_all_of_it(seconds:
     assert max(trickle.timeouts) <= HEAD_SECONDS
 
 
-def test_head_of_a_request_that_is_too_large_is_refused(server: Server) -> None:
+def test_head_of_a_request_that_is_too_large_is_refused(server: WatchServer) -> None:
     trickle = Trickle(b"GET / HTTP/1.1\r\nA: " + b"b" * MOST_BYTES + b"\r\n\r\n", 0.0)
     assert read_head(trickle, trickle.clock) is None  # type: ignore[arg-type]
     place = urlsplit(server.url)
@@ -107,7 +107,7 @@ def _until_closed(connection: socket.socket, first: bytes, again: bytes) -> byte
     return heard
 
 
-def test_connection_that_hangs_up_at_once_leaves_nothing(server: Server) -> None:
+def test_connection_that_hangs_up_at_once_leaves_nothing(server: WatchServer) -> None:
     place = urlsplit(server.url)
     for _ in range(100):
         socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=LONG).close()

@@ -12,7 +12,7 @@ from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
 from mdreel.live.producers.producer import Producer
 from mdreel.live.watch.metrics import metrics
-from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish
 from told_notices import Series, Told
@@ -74,11 +74,11 @@ def test_metrics_say_what_is_seen(folder: Path) -> None:
     with Producer("run1", N_ATOMS, n_slots=8) as producer, Consumer("run1") as consumer:
         publish(producer, 0)
         assert consumer.next(20) is not None
-        watcher.look()
+        watcher.take_snapshots()
         publish(producer, 1)
         told = Told(folder / "run1", Series())
         told.say(n_frames=2)
-        samples, types = parsed(metrics(watcher.look()))
+        samples, types = parsed(metrics(watcher.take_snapshots()))
     assert of(samples, "mdreel_channel_frames_published_total", channel="run1") == 2
     assert of(samples, "mdreel_channel_frames_dropped_total", channel="run1") == 0
     assert of(samples, "mdreel_channel_frames_per_second", channel="run1") > 0
@@ -87,7 +87,7 @@ def test_metrics_say_what_is_seen(folder: Path) -> None:
     assert of(samples, "mdreel_channel_lag_frames", channel="run1", consumer="0") == 1
     is_in = {state: of(samples, "mdreel_channel_state", channel="run1", state=state) for state in STATES}
     assert is_in == {state: float(state == "running") for state in STATES}
-    who = {"channel": "run1", "analysis": "RMSD", "process": str(Process.this().number)}
+    who = {"channel": "run1", "analysis": "RMSD", "process": str(Process.current().number)}
     assert of(samples, "mdreel_analysis_frames_total", **who) == 2
     assert of(samples, "mdreel_analysis_seconds_total", **who, kind="wait") == 1.0
     assert of(samples, "mdreel_analysis_value", **who, column="value_0", unit="Å") == math.sin(0.01)
@@ -99,10 +99,13 @@ def test_metrics_say_what_is_seen(folder: Path) -> None:
 def test_names_of_all_kinds_do_not_break_the_format() -> None:
     nasty = 'a"b\\c\nd{}=, \u00e5'
     notice = Notice(nasty, Process(1, 1), columns=(("frame", ""), ("time", "ps"), (nasty, nasty)), seconds={nasty: 1.0})
-    twice = [SeenAnalysis(key, notice, nasty, "running", nasty) for key in ("a-1", "a-1-2")]
+    twice = [AnalysisSnapshot(key, notice, nasty, "running", nasty) for key in ("a-1", "a-1-2")]
     seen = [
-        Seen(
-            Path(f"/{folder}/{nasty}"), "lost", nasty, analyses=(*twice, SeenAnalysis("x", None, "x", "unreadable", ""))
+        ChannelSnapshot(
+            Path(f"/{folder}/{nasty}"),
+            "lost",
+            nasty,
+            analyses=(*twice, AnalysisSnapshot("x", None, "x", "unreadable", "")),
         )
         for folder in "ab"
     ]

@@ -14,7 +14,7 @@ import pytest
 from growing_file import N_ATOMS
 from mdreel.errors import MismatchError
 from mdreel.live.producers.producer import Producer
-from mdreel.live.watch.server import Server
+from mdreel.live.watch.server import WatchServer
 from mdreel.live.watch.watcher import Watcher
 from publishing import publish
 from steering_lines import line
@@ -24,17 +24,17 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[Server]:
+def server(folder: Path) -> Iterator[WatchServer]:
     with Producer("run1", N_ATOMS, n_slots=8) as producer:
         publish(producer, 0)
         told = Told(folder / "run1", Series())
         told.say(n_frames=5000)
         (folder / "run1" / "steering.jsonl").write_bytes(line(1) + line(2)[:5])
-        with Server(Watcher()) as served:
+        with WatchServer(Watcher()) as served:
             yield served
 
 
-def ask(server: Server, path: str, method: str = "GET", host: str | None = None, **heads: str) -> Answer:
+def ask(server: WatchServer, path: str, method: str = "GET", host: str | None = None, **heads: str) -> Answer:
     """Send a request without adding a token."""
     place = urlsplit(server.url)
     connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=30)
@@ -51,7 +51,7 @@ def ask(server: Server, path: str, method: str = "GET", host: str | None = None,
     "path", ["/", "/state", "/metrics", "/else", "/../etc/passwd", "//", "/?token=", "/state?token=wrong"]
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "ANYTHING"])
-def test_without_the_token_everything_is_forbidden(server: Server, path: str, method: str) -> None:
+def test_without_the_token_everything_is_forbidden(server: WatchServer, path: str, method: str) -> None:
     status, heads, content = ask(server, path, method)
     assert status == 403
     assert content in (b"Forbidden\n", b"")
@@ -61,7 +61,7 @@ def test_without_the_token_everything_is_forbidden(server: Server, path: str, me
     assert ask(server, path, method, Authorization=f"Basic {server.token}")[0] == 403
 
 
-def test_token_opens_the_page_the_state_and_the_metrics(server: Server) -> None:
+def test_token_opens_the_page_the_state_and_the_metrics(server: WatchServer) -> None:
     for path, kind in (("/", "text/html"), ("/state", "application/json"), ("/metrics", "text/plain; version=0.0.4")):
         for status, heads, content in (
             ask(server, f"{path}?token={server.token}"),
@@ -77,7 +77,7 @@ def test_token_opens_the_page_the_state_and_the_metrics(server: Server) -> None:
     assert ask(server, f"/?token={server.token}", "HEAD")[2] == b""
 
 
-def test_page_may_run_its_own_script_and_nothing_else(server: Server) -> None:
+def test_page_may_run_its_own_script_and_nothing_else(server: WatchServer) -> None:
     _, heads, content = ask(server, f"/?token={server.token}")
     policy = heads["Content-Security-Policy"]
     assert "unsafe" not in policy
@@ -87,7 +87,7 @@ def test_page_may_run_its_own_script_and_nothing_else(server: Server) -> None:
         assert content.replace(b"http://www.w3.org/2000/svg", b"").count(scheme) == 0
 
 
-def test_nothing_can_be_changed_with_the_token_either(server: Server) -> None:
+def test_nothing_can_be_changed_with_the_token_either(server: WatchServer) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         assert ask(server, f"/state?token={server.token}", method)[0] in (405, 501)
     assert ask(server, f"/else?token={server.token}")[0] == 404
@@ -110,7 +110,7 @@ def test_nothing_can_be_changed_with_the_token_either(server: Server) -> None:
         (" ", False),
     ],
 )
-def test_names_that_others_can_point_at_us_are_refused(server: Server, host: str, is_answered: bool) -> None:
+def test_names_that_others_can_point_at_us_are_refused(server: WatchServer, host: str, is_answered: bool) -> None:
     status, _, _ = ask(server, f"/state?token={server.token}", host=host)
     assert status == (200 if is_answered else 403)
 
@@ -118,7 +118,7 @@ def test_names_that_others_can_point_at_us_are_refused(server: Server, host: str
 @pytest.mark.parametrize(
     "heads", [b"", b"Host: localhost\r\nHost: evil.example\r\n", b"Host: localhost\r\n" + b"A: b\r\n" * 200]
 )
-def test_odd_requests_are_forbidden(server: Server, heads: bytes) -> None:
+def test_odd_requests_are_forbidden(server: WatchServer, heads: bytes) -> None:
     place = urlsplit(server.url)
     with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
         connection.sendall(b"GET /state?token=" + server.token.encode() + b" HTTP/1.1\r\n" + heads + b"\r\n")
@@ -130,7 +130,7 @@ def test_odd_requests_are_forbidden(server: Server, heads: bytes) -> None:
 @pytest.mark.parametrize(
     "said", [b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET  HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\n\n"]
 )
-def test_what_is_no_request_is_told_nothing(server: Server, said: bytes) -> None:
+def test_what_is_no_request_is_told_nothing(server: WatchServer, said: bytes) -> None:
     place = urlsplit(server.url)
     with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
         connection.sendall(said)
@@ -141,7 +141,7 @@ def test_what_is_no_request_is_told_nothing(server: Server, said: bytes) -> None
     assert ask(server, f"/state?token={server.token}")[0] == 200
 
 
-def test_state_has_curves_of_channels_that_are_open(server: Server, folder: Path) -> None:
+def test_state_has_curves_of_channels_that_are_open(server: WatchServer, folder: Path) -> None:
     _, _, content = ask(server, f"/state?token={server.token}")
     (channel,) = json.loads(content)["channels"]
     assert (channel["name"], channel["state"], channel["n_frames"]) == ("run1", "running", 1)
@@ -159,7 +159,7 @@ def test_state_has_curves_of_channels_that_are_open(server: Server, folder: Path
     assert set(channel["history"]) == {"elapsed", "frames_per_second", "lag"}
 
 
-def test_many_idle_connections_keep_nobody_out_for_ever_and_take_no_more(server: Server) -> None:
+def test_many_idle_connections_keep_nobody_out_for_ever_and_take_no_more(server: WatchServer) -> None:
     place = urlsplit(server.url)
     n_threads = threading.active_count()
     with many_connections(str(place.hostname), int(place.port or 0), 100):
@@ -177,7 +177,7 @@ def many_connections(host: str, port: int, n_connections: int) -> Iterator[None]
             connection.close()
 
 
-def until_answered(server: Server) -> None:
+def until_answered(server: WatchServer) -> None:
     """Send requests until one is answered, after another client has disconnected."""
     for _ in range(200):
         try:
@@ -188,17 +188,17 @@ def until_answered(server: Server) -> None:
     raise AssertionError("nobody answers any more")
 
 
-def test_addresses_that_are_none_and_ports_that_are_taken_are_refused(server: Server) -> None:
+def test_addresses_that_are_none_and_ports_that_are_taken_are_refused(server: WatchServer) -> None:
     with pytest.raises(MismatchError, match="expected an IP address of this machine"):
-        Server(Watcher(), "example.com")
+        WatchServer(Watcher(), "example.com")
     port = int(urlsplit(server.url).port or 0)
     with pytest.raises(OSError, match="in use") as caught:
-        Server(Watcher(), "127.0.0.1", port)
+        WatchServer(Watcher(), "127.0.0.1", port)
     assert str(port) in str(caught.value.filename)
 
 
-def test_token_is_long_and_each_time_another(server: Server) -> None:
-    other = Server(Watcher())
+def test_token_is_long_and_each_time_another(server: WatchServer) -> None:
+    other = WatchServer(Watcher())
     assert len(other.token) >= 32
     assert other.token != server.token
     assert server.is_local

@@ -12,13 +12,13 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
-from mdreel.live.watch.snapshot import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.sparkline import bars, sparkline
 from mdreel.live.watch.steering import Event
-from mdreel.live.watch.terminal import Room, view
+from mdreel.live.watch.terminal import DisplaySize, render
 
 
-def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> Seen:
+def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> ChannelSnapshot:
     """Return a channel with analyses of 300 frames."""
     rows = np.column_stack([np.arange(300.0), 0.5 * np.arange(300.0), np.linspace(0, 4.25, 300)])
     columns = (("frame", ""), ("time", "ps"), ("rmsd", "Å"))
@@ -27,21 +27,21 @@ def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> Seen
     manifest = Manifest(3341, 0, (("positions", "float32"),))
     path = Path("/channels") / name
     reason = "out of memory" if state == "failed" else None
-    return Seen(
+    return ChannelSnapshot(
         path=path,
         state=state,
         reason=reason,
         status=Status(path, manifest, state, reason, 0, 1234, 7, (0, 3), 64, 2**20),
         frame_bytes=40_000,
         frames_per_second=12.5,
-        analyses=tuple(SeenAnalysis(f"rmsd-{i}", notice, "RMSD", "running", None) for i in range(n_analyses)),
+        analyses=tuple(AnalysisSnapshot(f"rmsd-{i}", notice, "RMSD", "running", None) for i in range(n_analyses)),
         history=np.column_stack([np.arange(9.0), np.arange(9.0), np.zeros(9)]),
     )
 
 
-def drawn(seen: list[Seen], width: int = 120, height: int = 40) -> list[str]:
+def drawn(seen: list[ChannelSnapshot], width: int = 120, height: int = 40) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height, color_system=None)
-    console.print(view(seen, Room(width, height)))
+    console.print(render(seen, DisplaySize(width, height)))
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
 
 
@@ -61,7 +61,7 @@ def test_failure_says_why() -> None:
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
-    seen = Seen(Path("/channels/theirs"), "unreadable", "expected user 0 as the owner, got 1")
+    seen = ChannelSnapshot(Path("/channels/theirs"), "unreadable", "expected user 0 as the owner, got 1")
     assert "unreadable" in drawn([seen])[1]
     assert "expected user 0" in drawn([seen])[1]
     assert "no channels yet" in drawn([])[0]

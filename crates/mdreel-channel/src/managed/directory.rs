@@ -173,7 +173,7 @@ fn enter(locks: &Locks, directory: &Directory, is_shared: bool) -> Result<bool> 
             return Ok(false);
         }
         if !is_shared || Instant::now() >= until {
-            let message = "another producer lives, and producers share a directory only if all of them say so";
+            let message = "another producer is running, and producers share a directory only if all of them are shared";
             return Err(Error::Stream(format!("{}: {message}", directory.path().display())));
         }
         std::thread::sleep(Duration::from_millis(1));

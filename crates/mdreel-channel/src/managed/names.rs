@@ -5,7 +5,7 @@
 
 /// The file of locks.
 pub(crate) const LOCK: &str = ".mdreel-lock";
-/// The byte of it that a living producer has locked: alone, or together with others.
+/// The byte of it that a running producer has locked: alone, or together with others.
 pub(crate) const PRODUCER: u64 = 0;
 /// The file that says whether a producer has come, and whether it has ended.
 pub(crate) const STATE: &str = ".mdreel-state";

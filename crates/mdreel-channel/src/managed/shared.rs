@@ -30,7 +30,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub(super) struct Producing {
     pub(super) settings: Settings,
-    /// Holds the lock that says that this producer lives.
+    /// Holds the lock that shows that this producer is running.
     pub(super) locks: Locks,
     /// From the oldest to the newest; with `keep` only.
     pub(super) published: Mutex<VecDeque<OsString>>,

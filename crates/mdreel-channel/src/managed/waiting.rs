@@ -51,7 +51,7 @@ pub(super) fn wait<T>(
         }
         let left = patience.at_most.map_or(Duration::MAX, |at_most| at_most.saturating_sub(began.elapsed()));
         if left.is_zero() {
-            let state = if life == Life::Alive { "the producer lives" } else { "no producer has come" };
+            let state = if life == Life::Alive { "the producer is running" } else { "no producer has come" };
             let seconds = patience.at_most.unwrap_or_default().as_secs_f64();
             return Err(Error::StreamTimeout(format!("{what}: nothing came within {seconds} s, and {state}")));
         }

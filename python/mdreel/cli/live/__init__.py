@@ -1,1 +1,1 @@
-"""Commands about running simulations."""
+"""Commands for running simulations."""

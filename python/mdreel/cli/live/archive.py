@@ -1,4 +1,4 @@
-"""``mdreel archive``: the frames of a channel in a file."""
+"""Command ``mdreel archive``, which writes the frames of a channel to a file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ Examples:
   mdreel archive run1 -o run1.h5md --restart 600
   mdreel archive run1 -o run1.h5md --finish
 
-Whoever is killed and starts again with the same command goes on with the file.
+If the archiver is killed, run the same command again; it continues the file.
 """
 
 ARCHIVING = "Archiving"
@@ -22,7 +22,7 @@ ARCHIVING = "Archiving"
 
 @command(examples=EXAMPLES)
 def archive(
-    channel: Annotated[str, Argument(metavar="CHANNEL", help="The channel: name or directory.")],
+    channel: Annotated[str, Argument(metavar="CHANNEL", help="Name or directory of the channel.")],
     output: Annotated[
         Path,
         Option(
@@ -30,7 +30,7 @@ def archive(
             "-o",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="The file; .xtc, .trr, .dcd, .nc, .h5md or .h5. It appears when the simulation has ended.",
+            help="Output file: .xtc .trr .dcd .nc .h5md .h5. It appears when the simulation has ended.",
         ),
     ],
     precision: Annotated[
@@ -39,7 +39,7 @@ def archive(
             "--precision",
             metavar="N",
             group=shared.OUTPUT,
-            help="For XTC: integers per nm, by default 1000.",
+            help="Precision of XTC files, integers per nm.  [default: 1000]",
         ),
     ] = None,
     group: Annotated[
@@ -48,7 +48,7 @@ def archive(
             "--group",
             metavar="NAME",
             group=ARCHIVING,
-            help="The group that remembers what is in the file. A second archive needs one of its own.",
+            help="Consumer group that records which frames are in the file. Each archive of a channel needs its own.",
         ),
     ] = "archive",
     wait: shared.ChannelWait = None,
@@ -59,7 +59,7 @@ def archive(
         Option(
             "--skip-missed",
             group=ARCHIVING,
-            help="Go on without frames that were overwritten before they were archived.",
+            help="Continue if frames were overwritten before they were archived.",
         ),
     ] = False,
     finish: Annotated[
@@ -67,7 +67,7 @@ def archive(
         Option(
             "--finish",
             group=ARCHIVING,
-            help="End the file with what there is where the simulation has failed or was lost.",
+            help="Complete the file with the available frames if the simulation has failed or was lost.",
         ),
     ] = False,
     force: shared.Force = False,
@@ -83,7 +83,7 @@ def archive(
     try:
         with checking_output(output):
             check_settings(output, precision)
-            check_target(output, force=True)  # an archive that is there may be this one
+            check_target(output, force=True)  # an existing archive may be the one to continue
     except CommandError as error:
         if isinstance(error.__cause__, MismatchError):
             raise CommandError(str(error), ExitCode.USAGE) from error

@@ -1,17 +1,19 @@
-"""Options of commands that make a channel."""
+"""Options of commands that create a channel."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.options.declare import Option
 from mdreel.live.choices import WhenFull
 
-CHANNEL = "The channel"
+if TYPE_CHECKING:
+    from mdreel.live.channels.staging import Staging
 
+CHANNEL = "The channel"
 
 Name = Annotated[
     str,
-    Option("--channel", metavar="NAME", group=CHANNEL, help="The channel: name or directory."),
+    Option("--channel", metavar="NAME", group=CHANNEL, help="Name or directory of the channel."),
 ]
 Consumers = Annotated[
     int,
@@ -20,7 +22,7 @@ Consumers = Annotated[
         metavar="N",
         minimum=0,
         group=CHANNEL,
-        help="Wait for so many consumers before the first frame.",
+        help="Number of consumers to wait for before the first frame.",
     ),
 ]
 Slots = Annotated[
@@ -30,7 +32,7 @@ Slots = Annotated[
         metavar="N",
         minimum=2,
         group=CHANNEL,
-        help="Frames that its ring holds.  [default: 4 to 64, about 16 MiB]",
+        help="Number of frames in the ring.  [default: 4 to 64, about 16 MiB]",
     ),
 ]
 Full = Annotated[
@@ -38,12 +40,21 @@ Full = Annotated[
     Option(
         "--full",
         group=CHANNEL,
-        help="When the ring is full: wait for the slowest consumer, overwrite the oldest frame, or leave the frame to "
-        "--staging.",
+        help="When the ring is full: wait for the slowest consumer, overwrite the oldest frame, or write the frame "
+        "only to --staging.",
     ),
 ]
-Memory = Annotated[str, Option("--memory", metavar="BYTES", group=CHANNEL, help="The most that its ring takes.")]
+Memory = Annotated[str, Option("--memory", metavar="BYTES", group=CHANNEL, help="Maximum size of the ring.")]
 StagingFolder = Annotated[
     Path | None,
-    Option("--staging", metavar="DIR", group=CHANNEL, help="Keep frames here as well, for who comes late."),
+    Option(
+        "--staging", metavar="DIR", group=CHANNEL, help="Directory that also stores the frames, for late consumers."
+    ),
 ]
+
+
+def make_staging(folder: Path | None, level: str = "file") -> "Staging | None":
+    """Return the staging in a folder; None without a folder."""
+    from mdreel.live.channels.staging import Staging
+
+    return None if folder is None else Staging(folder, level)

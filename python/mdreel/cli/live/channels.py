@@ -1,4 +1,4 @@
-"""``mdreel channels``: what channels there are, and how they are doing."""
+"""Command ``mdreel channels``, which lists channels and their state."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
-from mdreel.cli.output import echo, echo_json
+from mdreel.cli.output import align_columns, echo, echo_json
 
 if TYPE_CHECKING:
     from mdreel.live.channels.status import Status
@@ -24,7 +24,7 @@ _HEADINGS = ("channel", "state", "atoms", "frames", "a second", "consumers", "la
 @command(examples=EXAMPLES)
 def channels(
     names: Annotated[
-        list[str] | None, Argument(metavar="[NAME]...", help="Channels, by name or directory.  [default: all]")
+        list[str] | None, Argument(metavar="[NAME]...", help="Names or directories of channels.  [default: all]")
     ] = None,
     seconds: Annotated[
         float,
@@ -33,7 +33,7 @@ def channels(
             metavar="SECONDS",
             minimum=0,
             group=shared.OUTPUT,
-            help="For how long they are watched, for their rates; 0 for not at all.",
+            help="Duration of the measurement of rates; 0 to skip it.",
         ),
     ] = 0.5,
     remove: Annotated[
@@ -41,25 +41,25 @@ def channels(
         Option(
             "--remove",
             group=shared.OUTPUT,
-            help="Remove these channels, which must be named and have no producer any more.",
+            help="Remove the named channels, which must have no running producer.",
         ),
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """What channels there are: producers, frames, rates, consumers and how far they are behind."""
+    """List channels with their state, frames, rates, consumers and lags."""
     from mdreel.live.channels.channel import Channel
-    from mdreel.live.channels.status import Status, rates
+    from mdreel.live.channels.status import Status, measure_rates
     from mdreel.live.channels.status import list_channels as all_channels
 
     if remove and not names:
-        raise CommandError("--remove: name the channels that are to be removed", ExitCode.USAGE)
+        raise CommandError("--remove: give the names of the channels to remove", ExitCode.USAGE)
     with failing_with(ExitCode.INPUT):
         if remove:
             for name in names or ():
                 Channel(name).remove()
             return
-        seen = [Status.of(name) for name in names] if names else all_channels()
-        found: Sequence[float | None] = rates(seen, seconds) if seen and seconds else [None] * len(seen)
+        seen = [Status.read(name) for name in names] if names else all_channels()
+        found: Sequence[float | None] = measure_rates(seen, seconds) if seen and seconds else [None] * len(seen)
     if as_json:
         facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
         echo_json(facts, indent=2, ensure_ascii=True)
@@ -70,7 +70,7 @@ def channels(
 
 
 def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
-    """A channel, under names that programs can rely on."""
+    """Return the state of a channel as JSON, with stable names."""
     return {
         "name": status.name,
         "path": str(status.path),
@@ -92,12 +92,7 @@ def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
 
 def _table(seen: "Sequence[Status]", rates: Sequence[float | None]) -> Iterator[str]:
     rows = [_HEADINGS, *(_row(status, rate) for status, rate in zip(seen, rates, strict=True))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
-        # Words begin in one column, numbers end in one.
-        texts[:2] = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
-        yield "  ".join(texts).rstrip()
+    yield from align_columns(rows, left=(0, 1))
     yield from (f"{status.name}: {status.reason}" for status in seen if status.reason)
 
 

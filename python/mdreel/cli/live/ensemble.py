@@ -1,24 +1,24 @@
-"""``mdreel ensemble``: many simulations as one."""
+"""Command ``mdreel ensemble``, which runs many replicas of a simulation."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mdreel.cli.analyses.recipe import required_path
 from mdreel.cli.errors import CommandError, ExitCode, failing_with, one_line
-from mdreel.cli.live.ensemble_file import EnsembleFile, inquiry_of, read_ensemble, schema_of_ensemble_files
+from mdreel.cli.live.ensemble_file import EnsembleFile, ensemble_file_schema, make_analyses, read_ensemble
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, CommandGroup, Option
-from mdreel.cli.output import echo, echo_json
+from mdreel.cli.output import align_columns, echo, echo_json, reporter
 from mdreel.cli.run.cluster import Script, write_script
 from mdreel.errors import MdreelError
 from mdreel.foundation.printable import printable
 
 if TYPE_CHECKING:
     from mdreel.cluster.batch_job import BatchJob
-    from mdreel.live.ensemble.ensemble import Gathered
+    from mdreel.live.ensemble.ensemble import EnsembleOutcome
 
 RUN_EXAMPLES = """\
 Examples:
@@ -26,7 +26,7 @@ Examples:
   mdreel ensemble run ensemble.toml --retry
   mdreel ensemble run --schema > ensemble.schema.json
 
-An ensemble:
+An ensemble file:
   name = "folding"
   replicas = 64
   command = ["python", "{folder}/fold.py", "{channel}", "--seed", "{seed}", "--staging", "{staging}"]
@@ -48,7 +48,7 @@ Examples:
   mdreel ensemble slurm ensemble.toml -o folding.sh
   sbatch folding.sh
 
-What is asked for, in the ensemble:
+Resources, in the ensemble file:
   [slurm]
   replicas-per-job = 16
   time = "24:00:00"
@@ -63,15 +63,15 @@ _HEADINGS = ("replica", "state", "frames", "deaths", "process", "what happened l
 
 ensemble = CommandGroup("ensemble", "Run many replicas of a simulation: start, analyse and restart them.")
 
-File = Annotated[Path, Argument(metavar="ENSEMBLE", help="The ensemble, a TOML file.")]
+File = Annotated[Path, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML).")]
 
 
 @ensemble.add(summary="Run an ensemble, or continue it.", examples=RUN_EXAMPLES)
 def run(
-    path: Annotated[Path | None, Argument(metavar="ENSEMBLE", help="The ensemble, a TOML file.")] = None,
+    path: Annotated[Path | None, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML).")] = None,
     schema: Annotated[
         bool,
-        Option("--schema", group=shared.INPUT, help="Print the schema of ensembles (JSON Schema)."),
+        Option("--schema", group=shared.INPUT, help="Print the JSON schema of ensemble files."),
     ] = False,
     part: Annotated[
         str | None,
@@ -79,20 +79,20 @@ def run(
             "--part",
             metavar="I/N",
             group=ENSEMBLE,
-            help="Run part I, from 0, of N parts of the replicas: each on a machine of its own.",
+            help="Run only part I (from 0) of N parts of the replicas, for example one part on each machine.",
         ),
     ] = None,
-    retry: Annotated[bool, Option("--retry", group=ENSEMBLE, help="Try replicas again that have failed.")] = False,
+    retry: Annotated[bool, Option("--retry", group=ENSEMBLE, help="Run failed replicas again.")] = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Start the replicas of an ensemble, analyse them as they run, start those again that die, write all tables.
+    """Start, analyse and restart the replicas of an ensemble, and write their tables.
 
-    Run again, it goes on: with replicas that have not finished, and those of a run that was killed.
+    Run the command again to continue unfinished replicas, also after the command was killed.
     """
     if schema:
-        echo_json(schema_of_ensemble_files(), indent=2)
+        echo_json(ensemble_file_schema(), indent=2)
         return
-    path = required_path(path, "which ensemble? (mdreel ensemble run ensemble.toml)")
+    path = required_path(path, "name the ensemble file (mdreel ensemble run ensemble.toml)")
     task = read_ensemble(path)
     numbers = _numbers(part, task.table.replicas)
     found = _run(task, numbers, retry, quiet)
@@ -112,7 +112,7 @@ def status(
     path: File,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Tell of each replica its state, its frames, and what has happened to it; `mdreel watch` shows those that run."""
+    """Show state, frames and last event of each replica. `mdreel watch` shows running replicas in detail."""
     task = read_ensemble(path, runs_commands=False)
     with failing_with(ExitCode.INPUT):
         facts = [_facts(task, number) for number in range(task.table.replicas)]
@@ -131,9 +131,9 @@ def slurm(
     script: Script = None,
     force: shared.Force = False,
 ) -> None:
-    """Write the batch script of an array of jobs, each of which runs a part of the ensemble on a node of its own.
+    """Write a batch script of a job array, in which each job runs a part of the ensemble on its own node.
 
-    What Slurm is asked for stands in the table [slurm] of the ensemble.
+    The table [slurm] of the ensemble file sets the resources.
     """
     from mdreel.cluster.slurm import slurm_array_script
 
@@ -141,17 +141,17 @@ def slurm(
     table = task.table.slurm
     n_parts = -(-task.table.replicas // (table.replicas_per_job or task.table.n_at_once))
     with failing_with(ExitCode.INPUT):
-        job = _job_of(task)
+        job = _make_job(task)
     text = slurm_array_script(job, n_parts, table.jobs_at_once, None if script is None else str(script))
     write_script(text, script, force, "sbatch")
 
 
-def _job_of(task: EnsembleFile) -> "BatchJob":
-    """Return one of the jobs of an array."""
+def _make_job(task: EnsembleFile) -> "BatchJob":
+    """Return the batch job of one part."""
     from mdreel.cluster.batch_job import BatchJob, seconds_of
     from mdreel.cluster.shell import activation_of, own_environment
 
-    table, place = task.table.slurm, task.table.place(task.folder)
+    table, place = task.table.slurm, task.table.directory_path(task.folder)
     environment = table.environment or own_environment()
     return BatchJob(
         name=f"mdreel-{task.table.name}",
@@ -171,25 +171,21 @@ def _job_of(task: EnsembleFile) -> "BatchJob":
     )
 
 
-def _run(task: EnsembleFile, numbers: Sequence[int], retry: bool, quiet: bool) -> "Gathered":
+def _run(task: EnsembleFile, numbers: Sequence[int], retry: bool, quiet: bool) -> "EnsembleOutcome":
     from mdreel.live.ensemble.ensemble import Ensemble
 
-    def told(line: str) -> None:
-        if not quiet:
-            echo(line, err=True)
-
-    inquiry = inquiry_of(task)
-    replicas = Ensemble(task.table, task.folder, inquiry, task.identity)
+    analyses = make_analyses(task)
+    replicas = Ensemble(task.table, task.folder, analyses, task.identity)
     try:
-        return replicas.run(numbers, retry=retry, told=told)
+        return replicas.run(numbers, retry=retry, report=reporter(quiet))
     except MdreelError as error:
         raise CommandError(one_line(error), ExitCode.INPUT) from error
-    except OSError as error:  # what is read was read before
+    except OSError as error:  # only writing can fail here
         raise CommandError(one_line(error), ExitCode.OUTPUT) from error
 
 
 def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
-    """Return the replicas of a part: consecutive ones, as many in each as can be."""
+    """Return the replicas of a part; parts are consecutive and of nearly equal size."""
     if part is None:
         return range(n_replicas)
     found = _PART.fullmatch(part)
@@ -200,39 +196,33 @@ def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
 
 
 def _facts(task: EnsembleFile, number: int) -> dict[str, Any]:
-    """A replica, under names that programs can rely on."""
+    """Return the state of a replica as JSON, with stable names."""
     from mdreel.live.channels.status import Status
-    from mdreel.live.ensemble.ensemble import state_of
+    from mdreel.live.ensemble.ensemble import replica_state
     from mdreel.live.ensemble.replica import Replica
 
     replica = Replica(number, task.table, task.folder)
-    state, past = state_of(replica)
-    n_frames = past.n_frames
+    state, history = replica_state(replica)
+    n_frames = history.n_frames
     if state == "running":
         with suppress(MdreelError, OSError):  # it has no channel yet, or runs on another machine
-            n_frames = Status.of(replica.channel).n_published
+            n_frames = Status.read(replica.channel).n_published
     return {
         "replica": replica.label,
         "state": state,
         "n_frames": n_frames,
-        "n_deaths": past.n_deaths,
-        "process": past.process.number if state == "running" and past.process is not None else None,
-        "event": past.event,
-        "time": past.time or None,
-        "message": past.message,
+        "n_deaths": history.n_deaths,
+        "process": history.process.number if state == "running" and history.process is not None else None,
+        "event": history.event,
+        "time": history.time or None,
+        "message": history.message,
         "channel": str(replica.channel),
         "directory": str(replica.directory),
     }
 
 
-def _table(facts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    rows = [_HEADINGS, *(_row(one) for one in facts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
-        for i in (0, 1, -1):  # words begin in one column, numbers end in one
-            texts[i] = row[i].ljust(widths[i])
-        yield "  ".join(texts).rstrip()
+def _table(facts: Sequence[dict[str, Any]]) -> list[str]:
+    return align_columns([_HEADINGS, *(_row(one) for one in facts)], left=(0, 1, len(_HEADINGS) - 1))
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Files of ensembles: replicas and analyses, checked before a simulation is started."""
+"""Ensemble files, checked before a simulation is started."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.base.analysis import Analysis
     from mdreel.live.ensemble.configuration import EnsembleTable
-    from mdreel.live.ensemble.replica_analyses import Inquiry
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 
 _OF_ANALYSES = ("topology", "run", "analysis")
 _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
@@ -24,20 +24,20 @@ _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
 
 @dataclass(frozen=True)
 class EnsembleFile:
-    """What a file of an ensemble says.
+    """Validated ensemble file.
 
     Attributes
     ----------
     path : Path
         The file.
     table : EnsembleTable
-        What it says of replicas.
+        Entries about the replicas.
     request : Request
-        What it says of all analyses.
+        Input and options of all analyses.
     analyses : dict
-        The analyses, by the names of their tables.
+        Analyses by the names of their tables.
     identity : dict
-        What must not change between two runs.
+        Settings that must not change between two runs.
     """
 
     path: Path
@@ -48,21 +48,21 @@ class EnsembleFile:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file."""
+        """Folder of the file."""
         return self.path.absolute().parent
 
 
 def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
-    """Read a file of an ensemble and check all that can be checked before a frame is there.
+    """Read an ensemble file and check everything that can be checked before the first frame.
 
-    Where its commands are run, other users must not be able to change it.
+    If its commands are to be run, other users must not be able to change the file.
 
     Raises
     ------
     CommandError
-        If something in it is unknown, missing, of a wrong type, or does not go together.
+        If an entry is unknown, missing, of a wrong type, or contradicts another one.
     """
-    from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, table_of
+    from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, parse_ensemble
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=runs_commands)
@@ -72,7 +72,7 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
             message = f"unknown name {name!r}; known: {', '.join((*known, *_OF_ANALYSES))}"
             raise CommandError(f"{path}: {message}", ExitCode.INPUT)
     with failing_with(ExitCode.INPUT):
-        table = table_of(str(path), {name: content[name] for name in known if name in content})
+        table = parse_ensemble(str(path), {name: content[name] for name in known if name in content})
     run = content.get("run", {})
     for name in run if isinstance(run, dict) else ():
         if name not in _OF_RUN:
@@ -85,27 +85,27 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     check(request, analyses)
     for name, one in zip(names, analyses, strict=True):
         if one.written:
-            message = "it writes a file besides its table, when it has all frames: not of a running simulation"
+            message = "it writes a file at its end, which needs a finished simulation"
             raise CommandError(f"{path}: analysis {name!r}: {message}", ExitCode.INPUT)
     identity = {name: of_analyses.get(name) for name in ("topology", "analysis")}
     identity["run"] = {name: value for name, value in run.items() if name != "n-workers"}
     return EnsembleFile(path, table, request, dict(zip(names, analyses, strict=True)), identity)
 
 
-def inquiry_of(task: EnsembleFile) -> "Inquiry":
-    """Open the topology and choose the atoms, once for all replicas.
+def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
+    """Open the topology and select the atoms, once for all replicas.
 
     Raises
     ------
     CommandError
-        If that cannot be done, or an analysis cannot be made of them.
+        If the topology or a selection is invalid, or an analysis does not support running simulations.
     """
     import numpy as np
 
     from mdreel._core import Source
     from mdreel.analysis.named_transformations import transformed_by_name
     from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-    from mdreel.live.ensemble.replica_analyses import Inquiry
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 
     request, analyses = task.request, list(task.analyses.values())
     with failing_with(ExitCode.INPUT):
@@ -117,26 +117,26 @@ def inquiry_of(task: EnsembleFile) -> "Inquiry":
         return [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
 
     with failing_with(ExitCode.INPUT):
-        # Not for what comes of it: what is wrong with an analysis is wrong for each replica.
+        # Prepare the analyses once for one frame, to find errors before a simulation starts.
         positions = np.zeros((1, len(universe.atoms), 3), np.float32)
         for analysis in prepare(Source.memory(positions, np.zeros(1))):
             if analysis.writes_file:
-                message = f"{type(analysis).__name__} writes a file at its end: not of a running simulation"
+                message = f"{type(analysis).__name__} writes a file at its end, which needs a finished simulation"
                 raise CommandError(f"{task.path}: {message}", ExitCode.INPUT)
     wanted = [
-        _wanted(name, one, len(atoms), request)
+        _replica_analysis(name, one, len(atoms), request)
         for (name, one), atoms in zip(task.analyses.items(), groups, strict=True)
     ]
     window = (request.start, request.stop, request.step)
-    return Inquiry(tuple(wanted), prepare, window, request.n_workers or 1)
+    return ReplicaAnalyses(tuple(wanted), prepare, window, request.n_workers or 1)
 
 
-def schema_of_ensemble_files() -> dict[str, Any]:
-    """Return the JSON Schema of files of ensembles."""
-    from mdreel.live.ensemble.configuration import schema_of_ensembles
+def ensemble_file_schema() -> dict[str, Any]:
+    """Return the JSON schema of ensemble files."""
+    from mdreel.live.ensemble.configuration import ensemble_schema
 
-    recipe, table = recipe_format(analysis_commands()).schema(), schema_of_ensembles()
-    about = {"type": "string", "description": "What its tables are called.  [default: its type]"}
+    recipe, table = recipe_format(analysis_commands()).schema(), ensemble_schema()
+    about = {"type": "string", "description": "Name of the tables.  [default: the type of the analysis]"}
     for one in recipe["properties"]["analysis"]["items"]["oneOf"]:
         of_each = {name: value for name, value in one["properties"].items() if name not in ("output", "plot", "type")}
         one["properties"] = {"type": one["properties"]["type"], "name": about, **of_each}
@@ -151,8 +151,8 @@ def schema_of_ensemble_files() -> dict[str, Any]:
     }
 
 
-def _wanted(name: str, one: AnalysisRequest, n_atoms: int, request: Request) -> Any:
-    from mdreel.live.ensemble.replica_analyses import Wanted
+def _replica_analysis(name: str, one: AnalysisRequest, n_atoms: int, request: Request) -> Any:
+    from mdreel.live.ensemble.replica_analyses import ReplicaAnalysis
 
     facts = {"topology": str(request.topology), "selection": one.selection, "n_atoms": n_atoms, **one.spec.facts}
-    return Wanted(name, one.spec.title, lambda analysis: one.spec.tabulate(analysis).columns, facts)
+    return ReplicaAnalysis(name, one.spec.title, lambda analysis: one.spec.tabulate(analysis).columns, facts)

@@ -1,4 +1,4 @@
-"""``mdreel hub``: any number of clients of IMD for one engine, or for any channel."""
+"""Command ``mdreel hub``, which serves many IMD clients from one engine or channel."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.live import channel_options
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
-from mdreel.cli.output import echo
+from mdreel.cli.output import reporter
 from mdreel.live.choices import DialectName, FirstFrame, ForwardedCommand
 
 EXAMPLES = """\
@@ -28,11 +28,12 @@ def hub(
         str | None,
         Argument(
             metavar="HOST:PORT",
-            help="Where an engine listens. Without, the channel is one that is there.",
+            help="Address at which the engine listens. Without it, the hub serves an existing channel.",
         ),
     ] = None,
     listen: Annotated[
-        str, Option("--listen", metavar="HOST:PORT", group=CLIENTS, help="Where clients come.")
+        str,
+        Option("--listen", metavar="HOST:PORT", group=CLIENTS, help="Address at which the hub listens for clients."),
     ] = "127.0.0.1:8889",
     topology: Annotated[
         Path | None,
@@ -41,7 +42,7 @@ def hub(
             "--topology",
             metavar="FILE",
             group=ENGINE,
-            help="Topology of what it sends: another number of atoms is refused.",
+            help="Topology of the simulation; the engine must send the same number of atoms.",
         ),
     ] = None,
     n_frames: Annotated[
@@ -51,12 +52,12 @@ def hub(
             metavar="N",
             minimum=1,
             group=ENGINE,
-            help="How many frames it is to send: with another number the channel ends as failed.",
+            help="Number of frames that the engine must send; with another number the channel ends as failed.",
         ),
     ] = None,
     rate: Annotated[
         int | None,
-        Option("--rate", metavar="N", minimum=1, group=ENGINE, help="Ask it for a frame each N steps."),
+        Option("--rate", metavar="N", minimum=1, group=ENGINE, help="Request a frame every N steps."),
     ] = None,
     time_step: Annotated[
         float | None,
@@ -64,7 +65,7 @@ def hub(
             "--time-step",
             metavar="PS",
             group=ENGINE,
-            help="Time between two steps, where it sends no times (version 2).",
+            help="Time between two steps, if the engine sends no times (version 2).",
         ),
     ] = None,
     stride: Annotated[
@@ -74,7 +75,7 @@ def hub(
             metavar="N",
             minimum=1,
             group=ENGINE,
-            help="Steps between two frames, where it sends no steps (version 2 without energies).",
+            help="Steps between two frames, if the engine sends no steps (version 2 without energies).",
         ),
     ] = None,
     dialect: Annotated[
@@ -82,7 +83,7 @@ def hub(
         Option(
             "--dialect",
             group=ENGINE,
-            help="How it sends numbers: as IMD says; as GROMACS; with kcal; as LAMMPS in metal or real units.",
+            help="Units of the engine: IMD version 3, GROMACS, kcal/mol, or LAMMPS with metal or real units.",
         ),
     ] = "imd",
     engine_token_file: Annotated[
@@ -91,7 +92,7 @@ def hub(
             "--engine-token-file",
             metavar="FILE",
             group=ENGINE,
-            help="A token to be shown to it: it is another hub then.",
+            help="File with the token to send, if the engine is another hub.",
         ),
     ] = None,
     wait: Annotated[
@@ -101,7 +102,7 @@ def hub(
             metavar="SECONDS",
             minimum=0,
             group=ENGINE,
-            help="It, or the channel that it is without, may not be there for so long.",
+            help="Maximum time to wait for the engine or the channel.",
         ),
     ] = 0.0,
     n_consumers: channel_options.Consumers = 0,
@@ -111,7 +112,7 @@ def hub(
     staging: channel_options.StagingFolder = None,
     resume: Annotated[
         bool,
-        Option("--resume", group=channel_options.CHANNEL, help="Go on with a channel whose hub has died."),
+        Option("--resume", group=channel_options.CHANNEL, help="Continue a channel whose hub has died."),
     ] = False,
     restart: Annotated[
         float,
@@ -120,15 +121,17 @@ def hub(
             metavar="SECONDS",
             minimum=0,
             group=channel_options.CHANNEL,
-            help="Without an engine: a producer that was lost may be away for so long.",
+            help="Without an engine: maximum time to wait for a lost producer to restart.",
         ),
     ] = 0.0,
     version: Annotated[
         int,
-        Option("--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="Of IMD: VMD wants 2."),
+        Option(
+            "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version; VMD requires 2."
+        ),
     ] = 3,
     start: Annotated[
-        FirstFrame, Option("--start", group=CLIENTS, help="The first frame that a client gets.")
+        FirstFrame, Option("--start", group=CLIENTS, help="First frame that a client receives.")
     ] = "earliest",
     allow: Annotated[
         list[str] | None,
@@ -136,7 +139,8 @@ def hub(
             "--allow",
             metavar="HOST",
             group=CLIENTS,
-            help="A host, or a network as 10.0.0.0/24, whose users may connect.  [default: this user, on this machine]",
+            help="Host, or network such as 10.0.0.0/24, from which users may connect. Repeat it for several.  "
+            "[default: only this user, from this machine]",
         ),
     ] = None,
     token_file: Annotated[
@@ -145,16 +149,16 @@ def hub(
             "--token-file",
             metavar="FILE",
             group=CLIENTS,
-            help="A secret of 16 characters or more that clients must show, which only other hubs can.",
+            help="File with a token of 16 characters or more that clients must send. Only other hubs can send one.",
         ),
     ] = None,
     all_interfaces: Annotated[
         bool,
-        Option("--all-interfaces", group=CLIENTS, help="Let --listen be 0.0.0.0 or [::]."),
+        Option("--all-interfaces", group=CLIENTS, help="Allow --listen to be 0.0.0.0 or [::]."),
     ] = False,
     pass_on: Annotated[
         list[ForwardedCommand] | None,
-        Option("--pass-on", group=CLIENTS, help="Have the engine pause or end when a client asks for that."),
+        Option("--pass-on", group=CLIENTS, help="Forward this command of clients to the engine. Repeat it for both."),
     ] = None,
     client_memory: Annotated[
         str,
@@ -162,7 +166,7 @@ def hub(
             "--client-memory",
             metavar="BYTES",
             group=CLIENTS,
-            help="How much waits for each client that is slow or pauses, before it loses the oldest frames.",
+            help="Queue of each slow or paused client; a client with a full queue loses its oldest frames.",
         ),
     ] = "64M",
     patience: Annotated[
@@ -172,16 +176,22 @@ def hub(
             metavar="SECONDS",
             minimum=0,
             group=CLIENTS,
-            help="How long they may take for what is left when the channel has ended.",
+            help="Maximum time for clients to receive the remaining frames after the channel has ended.",
         ),
     ] = 60.0,
     linger: Annotated[
         float,
-        Option("--linger", metavar="SECONDS", minimum=0, group=CLIENTS, help="For how long they may come then."),
+        Option(
+            "--linger",
+            metavar="SECONDS",
+            minimum=0,
+            group=CLIENTS,
+            help="Time for which new clients may connect after the channel has ended.",
+        ),
     ] = 0.0,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Be the only client of an engine that speaks IMD, and serve its frames, or any channel, to many clients."""
+    """Serve many IMD clients with the frames of one engine, or of an existing channel."""
     of_engine = {
         "--topology": topology,
         "--frames": n_frames,
@@ -198,19 +208,15 @@ def hub(
     if engine is None:
         for name, value in of_engine.items():
             if value:
-                raise CommandError(f"{name}: with an engine only", ExitCode.USAGE)
+                raise CommandError(f"{name} requires an engine", ExitCode.USAGE)
     elif restart:
-        raise CommandError("--restart: without an engine only", ExitCode.USAGE)
+        raise CommandError("--restart cannot be used with an engine", ExitCode.USAGE)
 
     from mdreel._core import keep_freed_memory
-    from mdreel.live.channels.staging import Staging
     from mdreel.live.engines.imd.feed import Engine
     from mdreel.live.engines.imd.hub import Hub
 
-    def report(line: str) -> None:
-        if not quiet:
-            echo(line, err=True)
-
+    report = reporter(quiet)
     with failing_with(ExitCode.INPUT):
         feeds = engine and Engine(
             engine,
@@ -225,7 +231,7 @@ def hub(
             n_consumers=n_consumers,
             n_slots=n_slots,
             full=full,
-            staging=None if staging is None else Staging(staging),
+            staging=channel_options.make_staging(staging),
             memory=memory,
             resumes=resume,
         )
@@ -240,7 +246,7 @@ def hub(
             allow=allow or (),
             token_file=token_file,
             all_interfaces=all_interfaces,
-            passes_on=pass_on or (),
+            forwards=pass_on or (),
             memory=client_memory,
             patience=patience,
             linger=linger,
@@ -248,7 +254,7 @@ def hub(
         )
         keep_freed_memory()
         with made:
-            report(f"{channel}: clients of version {version} of IMD are served at {made.address}")
+            report(f"{channel}: serving clients of IMD version {version} at {made.address}")
             how = made.wait()
     if how in ("failed", "lost"):
         message = "the simulation has failed" if how == "failed" else "the producer was lost"
@@ -256,7 +262,7 @@ def hub(
 
 
 def _n_atoms(topology: Path) -> int:
-    """Return how many atoms a topology has."""
+    """Return the number of atoms of a topology."""
     from mdreel.analysis.topology.topology_file import open_topology
 
     return len(open_topology(topology).atoms)

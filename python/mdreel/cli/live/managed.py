@@ -1,4 +1,4 @@
-"""``mdreel managed``: directories of whole files, for programs that know nothing of mdreel."""
+"""Command ``mdreel managed``, for programs that exchange complete files without using mdreel."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,14 +23,14 @@ Examples:
 
 MANAGED = "Managed directory"
 
-managed = CommandGroup("managed", "Publish files of a directory when they are whole, and wait for them.")
+managed = CommandGroup("managed", "Publish the files of a directory when they are complete, and wait for them.")
 
 
-Directory = Annotated[Path, Argument(metavar="DIRECTORY", help="The directory.")]
+Directory = Annotated[Path, Argument(metavar="DIRECTORY", help="The managed directory.")]
 
 
 @managed.add(
-    summary="Run a program that only writes or reads files.",
+    summary="Run an unmodified program that writes or reads files.",
     usage="[OPTIONS] DIRECTORY -- COMMAND...",
     examples=RUN_EXAMPLES,
 )
@@ -42,7 +42,7 @@ def run(
         Option(
             "--read",
             group=MANAGED,
-            help="The program reads what others write. Without, it writes: the directory ends with it.",
+            help="The program reads files. Without this option it writes files, and ends the directory.",
         ),
     ] = False,
     timeout: Annotated[
@@ -52,20 +52,22 @@ def run(
             metavar="SECONDS",
             minimum=0,
             group=MANAGED,
-            help="Wait no longer for a file.  [default: --read: while a producer may come or lives; else not at all]",
+            help="Maximum time to wait for a file.  [default: with --read until the producers end, else 0]",
         ),
     ] = None,
     shared: Annotated[
         bool,
-        Option("--shared", group=MANAGED, help="There may be other programs that write, and are run so."),
+        Option(
+            "--shared", group=MANAGED, help="Allow other programs, also run with --shared, to write to the directory."
+        ),
     ] = False,
 ) -> None:
-    """Run a program whose files are published when it closes them, or whose open waits for files of others.
+    """Publish each file of a program when the program closes it, or let the program wait for files that it opens.
 
-    Its exit status is that of the program.
+    The command returns the exit status of the program.
     """
     if read and shared:
-        raise CommandError("--shared is for programs that write, not with --read", ExitCode.USAGE)
+        raise CommandError("--shared cannot be used with --read", ExitCode.USAGE)
 
     from mdreel.live.managed.preload import run_managed
 
@@ -80,7 +82,7 @@ def list_files(
     directory: Directory,
     as_json: shared.AsJson = False,
 ) -> None:
-    """The files that are published, by name, and how it stands with who writes them."""
+    """List the published files by name, and the state of their producer."""
     from mdreel.live.managed.reader import ManagedDirectory
 
     with failing_with(ExitCode.INPUT):

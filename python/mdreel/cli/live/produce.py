@@ -1,4 +1,4 @@
-"""``mdreel produce``: a trajectory, published as a simulation would."""
+"""Command ``mdreel produce``, which publishes a trajectory as a simulation would."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ PUBLISHING = "Publishing"
 
 @command(examples=EXAMPLES)
 def produce(
-    trajectories: Annotated[list[Path], Argument(metavar="TRAJECTORY...", help="What is published.")],
+    trajectories: Annotated[list[Path], Argument(metavar="TRAJECTORY...", help="Trajectory files to publish.")],
     channel: channel_options.Name,
     rate: Annotated[
         str | None,
@@ -32,7 +32,7 @@ def produce(
             "--rate",
             metavar="RATE",
             group=PUBLISHING,
-            help="Frames a second; or ps a second, as 50ps; or timestamps, which is 1ps.  [default: as fast as can be]",
+            help="Frames per second, or ps per second such as 50ps, or timestamps (1ps).  [default: unlimited]",
         ),
     ] = None,
     start: shared.Start = None,
@@ -48,7 +48,7 @@ def produce(
             metavar="SECONDS",
             minimum=0,
             group=PUBLISHING,
-            help="Fail if there is no room for so long.  [default: wait as long as it takes]",
+            help="Maximum time to wait for room in the ring.  [default: unlimited]",
         ),
     ] = None,
     staging: channel_options.StagingFolder = None,
@@ -57,19 +57,18 @@ def produce(
         Option(
             "--fsync",
             group=PUBLISHING,
-            help="With --staging: frames survive the machine before they are published.",
+            help="With --staging: published frames survive a crash of the machine.",
         ),
     ] = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Publish the frames of a trajectory on a channel, as a simulation would; ends the channel."""
+    """Publish the frames of a trajectory on a channel, as a simulation would, and end the channel."""
     if fsync and staging is None:
-        raise CommandError("--fsync: with --staging only", ExitCode.USAGE)
+        raise CommandError("--fsync requires --staging", ExitCode.USAGE)
     if min(start or 0, stop or 0) < 0:
-        raise CommandError("--start and --stop count from the first frame here", ExitCode.USAGE)
+        raise CommandError("--start and --stop must not be negative", ExitCode.USAGE)
 
     from mdreel.execution.progress import Progress
-    from mdreel.live.channels.staging import Staging
     from mdreel.live.producers.replay import replay
     from mdreel.trajectory.read import read
 
@@ -89,7 +88,7 @@ def produce(
                 n_slots=n_slots,
                 full=full,
                 timeout=timeout,
-                staging=None if staging is None else Staging(staging, "fsync" if fsync else "file"),
+                staging=channel_options.make_staging(staging, "fsync" if fsync else "file"),
                 progress=bar.update,
             )
     if not quiet:
@@ -97,7 +96,7 @@ def produce(
 
 
 def _pace(rate: str | None) -> "Pace | None":
-    """Return what was typed."""
+    """Parse the value of --rate."""
     from mdreel.live.producers.replay import Pace
 
     if rate is None:
@@ -106,6 +105,6 @@ def _pace(rate: str | None) -> "Pace | None":
     try:
         value = float(text.removesuffix("ps"))
     except ValueError:
-        message = f"--rate is a number of frames a second, of ps a second as 50ps, or timestamps, not {rate!r}"
+        message = f"--rate must be frames per second, ps per second such as 50ps, or timestamps, not {rate!r}"
         raise CommandError(message, ExitCode.USAGE) from None
     return Pace(time=value) if text.endswith("ps") else Pace(frames=value)

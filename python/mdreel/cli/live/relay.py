@@ -1,4 +1,4 @@
-"""``mdreel relay``: a channel of another node, on this one."""
+"""Command ``mdreel relay``, which makes a channel of another node available on this one."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.live import channel_options, node_options
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
-from mdreel.cli.output import echo
+from mdreel.cli.output import reporter
 
 EXAMPLES = """\
 Examples:
@@ -17,11 +17,16 @@ Examples:
 
 @command(examples=EXAMPLES)
 def relay(
-    endpoint: Annotated[str, Argument(metavar="ADDRESS", help="Where a server listens, as tcp/10.0.0.1:7447.")],
-    channel: Annotated[str, Argument(metavar="NAME", help="The channel there.")],
+    endpoint: Annotated[str, Argument(metavar="ADDRESS", help="Address of the server, such as tcp/10.0.0.1:7447.")],
+    channel: Annotated[str, Argument(metavar="NAME", help="Name of the channel on the other node.")],
     name: Annotated[
         str | None,
-        Option("--as", metavar="NAME", group=channel_options.CHANNEL, help="Its name here.  [default: the same]"),
+        Option(
+            "--as",
+            metavar="NAME",
+            group=channel_options.CHANNEL,
+            help="Name of the channel on this node.  [default: the same]",
+        ),
     ] = None,
     n_slots: channel_options.Slots = None,
     memory: channel_options.Memory = "1G",
@@ -33,7 +38,7 @@ def relay(
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,
-            help="The server may not be there for so long.",
+            help="Maximum time to wait for the server.",
         ),
     ] = 0.0,
     patience: Annotated[
@@ -43,7 +48,7 @@ def relay(
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,
-            help="After so long a silence consumers are told that the producer was lost.",
+            help="Time without messages of the server after which consumers are told that the producer was lost.",
         ),
     ] = 60.0,
     token_file: node_options.TokenFile = None,
@@ -52,27 +57,23 @@ def relay(
     authority: node_options.Authority = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Take a channel of another node over the network once, for all consumers on this node; ends when it does."""
+    """Receive a channel of another node once for all consumers on this node, until the channel ends."""
     from mdreel._core import keep_freed_memory
-    from mdreel.live.channels.staging import Staging
     from mdreel.live.nodes.relay import Relay
-
-    def report(line: str) -> None:
-        if not quiet:
-            echo(line, err=True)
+    from mdreel.live.nodes.security import Security
 
     with failing_with(ExitCode.INPUT):
         relay = Relay(
             endpoint,
             channel,
             name,
-            node_options.security_of(token_file, certificate, key, authority),
+            Security(token_file, certificate, key, authority),
             wait=wait,
             patience=patience,
             n_slots=n_slots,
-            staging=None if staging is None else Staging(staging),
+            staging=channel_options.make_staging(staging),
             memory=memory,
-            report=report,
+            report=reporter(quiet),
         )
         keep_freed_memory()
         how = relay.run()

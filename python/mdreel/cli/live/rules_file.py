@@ -1,4 +1,4 @@
-"""Files of rules: analyses, rules and the engine, checked before the first frame."""
+"""Rules files of ``mdreel steer``, checked before the first frame."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,16 +22,16 @@ _TABLES = ("rule", "action", "engine")
 
 @dataclass(frozen=True)
 class RulesFile:
-    """What a file of rules and the command say.
+    """Validated rules file, with the options of the command.
 
     Attributes
     ----------
     path : Path
         The file.
     request : Request
-        The input.
+        Input and options of the command.
     analyses : dict
-        The analyses, by the names that rules use.
+        Analyses by the names that rules use.
     plan : Plan
         Rules and actions.
     """
@@ -43,27 +43,27 @@ class RulesFile:
 
     @property
     def reach(self) -> str:
-        """How the engine is reached."""
+        """Control of the engine: by requests or signals."""
         from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
 
         return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)
 
 
 def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> RulesFile:
-    """Read a file of rules and check all that can be checked before a frame is there.
+    """Read a rules file and check everything that can be checked before the first frame.
 
     Raises
     ------
     CommandError
-        If something in it is unknown, missing, of a wrong type, or does not go together.
+        If an entry is unknown, missing, of a wrong type, or contradicts another one.
     """
-    path = required_path(path, "which rules? (mdreel steer rules.toml)")
+    path = required_path(path, "name the rules file (mdreel steer rules.toml)")
 
-    from mdreel.live.steering.rules_file import check_series, plan_of
+    from mdreel.live.steering.rules_file import check_series, parse_plan
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=True)
-        plan = plan_of(str(path), {name: content[name] for name in _TABLES if name in content})
+        plan = parse_plan(str(path), {name: content[name] for name in _TABLES if name in content})
     rest = {name: value for name, value in content.items() if name not in _TABLES}
     with failing_with(ExitCode.INPUT):
         names, rest = split_names(path, rest, check_series)
@@ -71,7 +71,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     if request.follow and request.every is None:
         request = replace(request, every=EVERY_SECONDS)
     if request.channel is None and not request.follow:
-        raise CommandError("what is running? give --channel, or -f with --follow", ExitCode.USAGE)
+        raise CommandError("name the running simulation: --channel, or -f with --follow", ExitCode.USAGE)
     task = RulesFile(path, request, dict(zip(names, analyses, strict=True)), plan)
     with _in_file(path):
         plan.check_analyses(names)
@@ -81,13 +81,13 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     return task
 
 
-def schema_of_steering() -> dict[str, Any]:
-    """Return the JSON Schema of files of rules."""
-    from mdreel.live.steering.rules_file import SERIES, schema_of_plans
+def steering_schema() -> dict[str, Any]:
+    """Return the JSON schema of rules files."""
+    from mdreel.live.steering.rules_file import SERIES, plan_schema
 
-    recipe, plan = recipe_format(analysis_commands()).schema(), schema_of_plans()
+    recipe, plan = recipe_format(analysis_commands()).schema(), plan_schema()
     each = recipe["properties"]["analysis"]["items"]["oneOf"]
-    about = {"type": "string", "description": "What rules call it.  [default: its type]"}
+    about = {"type": "string", "description": "Name by which rules refer to the analysis.  [default: its type]"}
     known = [one for one in each if one["properties"]["type"]["const"] in SERIES]
     for one in known:
         one["properties"] = {"type": one["properties"]["type"], "name": about, **one["properties"]}
@@ -107,7 +107,7 @@ def schema_of_steering() -> dict[str, Any]:
 
 @contextmanager
 def _in_file(path: Path) -> Iterator[None]:
-    """Say in which file it is what does not go together."""
+    """Add the name of the file to errors."""
     from mdreel.errors import MismatchError
 
     try:

@@ -1,4 +1,4 @@
-"""Runs of analyses over running simulations: the frames of a channel, or of a file that grows."""
+"""Analyses of running simulations, over the frames of a channel or of a growing file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from mdreel._core import Source
 
 EVERY_SECONDS = 1.0
-"""Time between two outputs of live results, if the user gives none."""
+"""Default interval between two outputs of live results."""
 
 
 def run_on_simulation(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
-    """Run analyses over frames as they come, and write their results now and then."""
+    """Run analyses on new frames, and write their results regularly."""
     check(request, analyses)
     prepared = prepare(request, analyses, open_input)
     every = EVERY_SECONDS if request.every is None else request.every
@@ -33,7 +33,7 @@ def run_on_simulation(request: Request, analyses: Sequence[AnalysisRequest]) -> 
         written = request
         for _ in live_results(request, prepared, every):
             write_outputs(written, prepared)
-            written = replace(request, force=True)  # from now on, the files are those of this run
+            written = replace(request, force=True)  # the files now belong to this run
     finish(request, prepared, environment)
 
 

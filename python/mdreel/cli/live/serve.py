@@ -1,4 +1,4 @@
-"""``mdreel serve``: channels of this node, for relays on others."""
+"""Command ``mdreel serve``, which serves channels of this node to relays on other nodes."""
 
 from threading import Event
 from typing import Annotated
@@ -7,9 +7,9 @@ from mdreel.cli.errors import ExitCode, failing_with
 from mdreel.cli.live import node_options
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
-from mdreel.cli.output import echo
+from mdreel.cli.output import reporter
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 EXAMPLES = """\
 Examples:
@@ -20,10 +20,15 @@ Examples:
 
 @command(examples=EXAMPLES)
 def serve(
-    channels: Annotated[list[str], Argument(metavar="NAME...", help="Channels, by name or directory.")],
+    channels: Annotated[list[str], Argument(metavar="NAME...", help="Names or directories of channels.")],
     listen: Annotated[
         str,
-        Option("--listen", metavar="ADDRESS", group=node_options.LINK, help="Where, as tcp/10.0.0.1:7447."),
+        Option(
+            "--listen",
+            metavar="ADDRESS",
+            group=node_options.LINK,
+            help="Address at which to listen, such as tcp/10.0.0.1:7447.",
+        ),
     ],
     token_file: node_options.TokenFile = None,
     certificate: node_options.Certificate = None,
@@ -31,14 +36,14 @@ def serve(
     authority: node_options.Authority = None,
     all_interfaces: Annotated[
         bool,
-        Option("--all-interfaces", group=node_options.LINK, help="Let --listen be 0.0.0.0 or [::]."),
+        Option("--all-interfaces", group=node_options.LINK, help="Allow --listen to be 0.0.0.0 or [::]."),
     ] = False,
     without_authentication: Annotated[
         bool,
         Option(
             "--without-authentication",
             group=node_options.LINK,
-            help="Let everybody read these channels who reaches the address.",
+            help="Allow everyone who can reach the address to read these channels.",
         ),
     ] = False,
     patience: Annotated[
@@ -48,21 +53,19 @@ def serve(
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,
-            help="Hold frames so long for a relay that is cut off, if the channel has no staging.",
+            help="Time for which frames are held for a disconnected relay, if the channel has no staging.",
         ),
     ] = 10.0,
     quiet: shared.Quiet = False,
 ) -> None:
     """Serve channels of this node to relays on other nodes, until Ctrl-C."""
     from mdreel._core import keep_freed_memory
+    from mdreel.live.nodes.security import Security
     from mdreel.live.nodes.server import Server
 
-    def report(line: str) -> None:
-        if not quiet:
-            echo(line, err=True)
-
+    report = reporter(quiet)
     with failing_with(ExitCode.INPUT):
-        security = node_options.security_of(token_file, certificate, key, authority)
+        security = Security(token_file, certificate, key, authority)
         server = Server(
             channels,
             listen,
@@ -76,5 +79,5 @@ def serve(
         with server:
             report(f"{', '.join(server.paths)}: served at {listen}")
             never = Event()
-            while not never.wait(_LOOK_SECONDS):  # a signal may meet another thread: this one is to look for it
+            while not never.wait(_POLL_SECONDS):  # wake up regularly, so that signals are handled
                 server.check()

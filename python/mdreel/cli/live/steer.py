@@ -1,4 +1,4 @@
-"""``mdreel steer``: rules on live results of a simulation, and what is done with it when they hold."""
+"""Command ``mdreel steer``, which checks live results against rules and acts on the simulation."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import click
 from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.analyses.runner import PreparedAnalyses, prepare, write_outputs
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
-from mdreel.cli.live.rules_file import RulesFile, read_steering, schema_of_steering
+from mdreel.cli.live.rules_file import RulesFile, read_steering, steering_schema
 from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_input
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
@@ -22,8 +22,8 @@ from mdreel.cli.output import echo, echo_json
 if TYPE_CHECKING:
     import subprocess
 
-    from mdreel.live.steering.engine_control import Reach
-    from mdreel.live.steering.steer import Observed, Steered
+    from mdreel.live.steering.engine_control import EngineConnection
+    from mdreel.live.steering.steer import ObservedAnalysis, SteeringStatistics
 
 EXAMPLES = """\
 Examples:
@@ -32,7 +32,7 @@ Examples:
   mdreel steer rules.toml -s md.gro -f md.xtc --follow -- gmx mdrun -deffnm md
   mdreel steer --schema > steering.schema.json
 
-Rules:
+A rules file:
   [[analysis]]
   type = "rmsd"
   select = "protein and name CA"
@@ -47,15 +47,15 @@ Rules:
 
 STEERING = "Steering"
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 @command(examples=EXAMPLES, usage="[OPTIONS] RULES [-- ENGINE...]")
 def steer(
-    path: Annotated[Path | None, Argument(metavar="RULES", help="The rules, a TOML file.")] = None,
+    path: Annotated[Path | None, Argument(metavar="RULES", help="Rules file (TOML).")] = None,
     engine: Annotated[list[str] | None, Argument(is_hidden=True)] = None,
     schema: Annotated[
-        bool, Option("--schema", group=shared.INPUT, help="Print the schema of rules (JSON Schema).")
+        bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of rules files.")
     ] = False,
     topology: shared.OptionalTopology = None,
     trajectories: shared.OptionalTrajectories = None,
@@ -65,12 +65,12 @@ def steer(
             "--log",
             metavar="FILE",
             group=STEERING,
-            help="The audit log, JSON lines.  [default: steering.jsonl, in the channel or beside the trajectory]",
+            help="Audit log (JSON lines).  [default: steering.jsonl in the channel or beside the trajectory]",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", group=STEERING, help="Only write to the log what would be done."),
+        Option("--dry-run", group=STEERING, help="Log actions without carrying them out."),
     ] = False,
     follow: shared.Follow = False,
     end_frames: shared.EndFrames = None,
@@ -87,15 +87,15 @@ def steer(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Hold what analyses find in a running simulation against rules, frame by frame; stop it, fork it, ... by them.
+    """Check live results of a simulation against rules, frame by frame; stop, fork or change it when a rule fires.
 
-    What follows -- is an engine that is started: its process ends with the simulation.
+    A command after -- starts the engine. The end of its process is the end of the simulation.
     """
     if schema:
-        echo_json(schema_of_steering(), indent=2)
+        echo_json(steering_schema(), indent=2)
         return
     if follow and engine and (end_frames, end_idle, end_file, end_process) == (None, None, None, None):
-        end_process = os.getpid()  # as long as the engine has no number, one that passes all checks
+        end_process = os.getpid()  # valid placeholder until the engine has a process ID
     of_command = {
         "topology": topology,
         "trajectories": trajectories,
@@ -119,65 +119,65 @@ def steer(
 
 
 def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool) -> None:
-    import MDAnalysis  # noqa: F401 (this takes seconds, in which a simulation would run away)
+    import MDAnalysis  # noqa: F401 (takes seconds, so import it before the simulation starts)
 
-    from mdreel.live.channels.directory import place_of
+    from mdreel.live.channels.directory import channel_path
     from mdreel.live.steering.log import FILE
 
     request = task.request
     with failing_with(ExitCode.INPUT):
-        place = request.trajectories[0].absolute() if request.channel is None else place_of(request.channel)
+        place = request.trajectories[0].absolute() if request.channel is None else channel_path(request.channel)
     file = log or (place.parent if request.channel is None else place) / FILE
     process: subprocess.Popen[bytes] | None = None
     with ExitStack() as resources:
         if command:
             with failing_with(ExitCode.INPUT):
-                process = resources.enter_context(_begun(command, request, place))
+                process = resources.enter_context(_start_engine(command, request, place))
         try:
-            found = _steered(task, place, process, file, dry_run)
+            found = _run_steering(task, place, process, file, dry_run)
         except CommandError as error:
             if process is not None and process.poll() is None:
-                echo(f"mdreel: the simulation goes on without steering: {error}", err=True)
+                echo(f"mdreel: the simulation continues without steering: {error}", err=True)
             raise
     if not request.quiet:
         done = f"{found.n_acted} actions done, {found.n_failed} failed"
         if dry_run:
-            done = "nothing done, as this was a dry run"
+            done = "dry run, no action carried out"
         echo(f"{found.n_frames:,} frames, {found.n_fired} firings, {done}: {file}", err=True)
     if found.n_failed:
         raise CommandError(f"{file}: {found.n_failed} actions have failed", ExitCode.OUTPUT)
-    if process is not None and process.returncode and not found.is_stopped:  # GROMACS ends with 1 when it is stopped
+    if process is not None and process.returncode and not found.is_stopped:  # a stopped GROMACS exits with 1
         echo(f"mdreel: the engine has ended with status {process.returncode}", err=True)
         raise click.exceptions.Exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
 
 
-def _steered(
+def _run_steering(
     task: RulesFile, place: Path, process: "subprocess.Popen[bytes] | None", log: Path, dry_run: bool
-) -> "Steered":
-    """Steer to the end."""
+) -> "SteeringStatistics":
+    """Steer until the simulation ends."""
     from mdreel.live.steering.log import AuditLog
-    from mdreel.live.steering.steer import Steered
+    from mdreel.live.steering.steer import SteeringStatistics
     from mdreel.live.steering.steer import steer as steer_by_rules
 
     request, analyses = task.request, list(task.analyses.values())
     if process is not None and request.end_process == os.getpid():
         request = replace(request, end_process=process.pid)
     prepared = prepare(request, analyses, open_input)
-    found = Steered()
+    found = SteeringStatistics()
     with ExitStack() as resources:
         with failing_with(ExitCode.OUTPUT):
             audit = resources.enter_context(AuditLog(log))
         with failing_with(ExitCode.INPUT):
             looks = steer_by_rules(
-                _turns(request, prepared),
-                _observed(task, prepared),
+                _run_analyses(request, prepared),
+                _observed_analyses(task, prepared),
                 task.plan,
-                _reach(task, place, process),
+                _connect_engine(task, place, process),
                 audit,
                 dry_run=dry_run,
                 folder=task.path.absolute().parent,
                 input=str(place),
-                step_of=_step_of(request, prepared),
+                step_of=_step_lookup(request, prepared),
             )
             for so_far in resources.enter_context(closing(looks)):
                 found = so_far
@@ -185,11 +185,11 @@ def _steered(
 
 
 @contextmanager
-def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start the engine, and wait until what is there is its own, and not of a run before."""
+def _start_engine(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start the engine, and wait until the channel or trajectory belongs to this run, not to an earlier one."""
     from mdreel.live.steering.engine_process import engine
 
-    before = _state_of(place)
+    before = _file_state(place)
     with engine(command) as process:
         if request.channel is not None:
             _await_channel(place, request, process)
@@ -199,20 +199,20 @@ def _begun(command: list[str], request: Request, place: Path) -> "Iterator[subpr
 
 
 def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has opened its channel: one of the name that is there may be that of a run before."""
+    """Wait until the engine has opened its channel; an existing one may belong to an earlier run."""
     from mdreel.live.channels.status import Status
 
     until = None if request.channel_wait is None else monotonic() + request.channel_wait
     while process.poll() is None and (until is None or monotonic() < until):
         try:
-            if Status.of(place).state == "running":
+            if Status.read(place).state == "running":
                 return
         except FileNotFoundError:
             pass
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
-def _state_of(path: Path) -> tuple[int, int, int] | None:
+def _file_state(path: Path) -> tuple[int, int, int] | None:
     try:
         facts = path.stat()
     except FileNotFoundError:
@@ -221,34 +221,34 @@ def _state_of(path: Path) -> tuple[int, int, int] | None:
 
 
 def _await_change(path: Path, before: tuple[int, int, int] | None, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has touched a trajectory that was there: it may be that of a run before, and go away."""
-    while before is not None and _state_of(path) == before and process.poll() is None:
-        sleep(_LOOK_SECONDS)
+    """Wait until the engine has changed an existing trajectory, which may belong to an earlier run."""
+    while before is not None and _file_state(path) == before and process.poll() is None:
+        sleep(_POLL_SECONDS)
 
 
-def _turns(request: Request, prepared: PreparedAnalyses) -> Iterator[None]:
-    """Run the analyses over frames as they come; write their outputs now and then, and at the end."""
+def _run_analyses(request: Request, prepared: PreparedAnalyses) -> Iterator[None]:
+    """Run the analyses on new frames; write their outputs regularly and at the end."""
     every = EVERY_SECONDS if request.every is None else request.every
     written, n_written = monotonic(), -1
     for _ in live_results(request, prepared, 0.0):
         yield
         if monotonic() - written >= every:
             write_outputs(request, prepared)
-            request = replace(request, force=True)  # from now on, the files are those of this run
+            request = replace(request, force=True)  # the files now belong to this run
             written, n_written = monotonic(), prepared.analyses[0].n_frames
     if n_written != prepared.analyses[0].n_frames:
         write_outputs(request, prepared)
 
 
-def _observed(task: RulesFile, prepared: PreparedAnalyses) -> "list[Observed]":
-    from mdreel.live.steering.steer import Observed
+def _observed_analyses(task: RulesFile, prepared: PreparedAnalyses) -> "list[ObservedAnalysis]":
+    from mdreel.live.steering.steer import ObservedAnalysis
 
-    def observed(name: str, one: AnalysisRequest, analysis: Any) -> Observed:
+    def observed(name: str, one: AnalysisRequest, analysis: Any) -> ObservedAnalysis:
         def columns(analysis: Any) -> dict[str, Any]:
             there = one.spec.tabulate(analysis).columns
             return {column.name: column.values for column in there if column.name not in ("frame", "time")}
 
-        return Observed(name, analysis, columns)
+        return ObservedAnalysis(name, analysis, columns)
 
     return [
         observed(name, one, analysis)
@@ -256,28 +256,28 @@ def _observed(task: RulesFile, prepared: PreparedAnalyses) -> "list[Observed]":
     ]
 
 
-def _reach(task: RulesFile, place: Path, process: "subprocess.Popen[bytes] | None") -> "Reach":
-    from mdreel.live.steering.engine_control import ByRequests, BySignal
+def _connect_engine(task: RulesFile, place: Path, process: "subprocess.Popen[bytes] | None") -> "EngineConnection":
+    from mdreel.live.steering.engine_control import RequestControl, SignalControl
     from mdreel.live.steering.rules_file import REQUESTS
 
     table, folder = task.plan.engine, task.path.absolute().parent
     if task.reach == REQUESTS:
-        return ByRequests(place, table.timeout)
+        return RequestControl(place, table.timeout)
     named = None if table.pid_file is None else folder / table.pid_file
     checkpoint = None if table.checkpoint is None else folder / table.checkpoint
-    return BySignal(process or table.pid or named, checkpoint, table.signal_number, table.timeout)
+    return SignalControl(process or table.pid or named, checkpoint, table.signal_number, table.timeout)
 
 
-def _step_of(request: Request, prepared: PreparedAnalyses) -> Any:
-    """Return what tells the step of a frame: from its time, where the channel says how long a step is; or its file."""
+def _step_lookup(request: Request, prepared: PreparedAnalyses) -> Any:
+    """Return a function that computes the step of a frame from its time, or reads it from its file."""
     import numpy as np
 
     from mdreel._core import FrameSet
-    from mdreel.live.channels.directory import place_of
+    from mdreel.live.channels.directory import channel_path
     from mdreel.live.channels.status import Status
 
     if request.channel is not None:
-        time_step = Status.of(place_of(request.channel)).manifest.time_step
+        time_step = Status.read(channel_path(request.channel)).manifest.time_step
         return (lambda frame, time: round(time / time_step)) if time_step > 0 else None
 
     def in_file(frame: int, time: float) -> int:

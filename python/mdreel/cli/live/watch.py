@@ -1,4 +1,4 @@
-"""``mdreel watch``: channels and the analyses on them, as they are, on a terminal, in a pipe or in a browser."""
+"""Command ``mdreel watch``, which shows channels and their analyses on a terminal or in a browser."""
 
 import sys
 import time
@@ -11,10 +11,10 @@ from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
-    from mdreel.live.watch.snapshot import Seen
+    from mdreel.live.watch.snapshot import ChannelSnapshot
     from mdreel.live.watch.watcher import Watcher
 
-    Look = Callable[[], Sequence[Seen]]
+    Look = Callable[[], Sequence[ChannelSnapshot]]
 
 WEB = "In a browser"
 
@@ -27,14 +27,14 @@ Examples:
 """
 
 _FIRST_SECONDS = 0.5
-"""Between two looks, of which a rate is made, where there is only one line to print."""
+"""Interval between the two snapshots from which ``--once`` computes rates."""
 
 
 @command(examples=EXAMPLES)
 def watch(
     names: Annotated[
         list[str] | None,
-        Argument(metavar="[NAME]...", help="Channels, by name or directory; they need not be there.  [default: all]"),
+        Argument(metavar="[NAME]...", help="Names or directories of channels; they need not exist.  [default: all]"),
     ] = None,
     interval: Annotated[
         float,
@@ -43,18 +43,25 @@ def watch(
             metavar="SECONDS",
             minimum=0.1,
             group=shared.OUTPUT,
-            help="How often they are looked at.",
+            help="Interval of updates.",
         ),
     ] = 1.0,
-    once: Annotated[bool, Option("--once", group=shared.OUTPUT, help="Print once, and end.")] = False,
+    once: Annotated[bool, Option("--once", group=shared.OUTPUT, help="Print once and exit.")] = False,
     as_json: Annotated[
         bool,
-        Option("--json", group=shared.OUTPUT, help="All that is known, a line of JSON for each look."),
+        Option("--json", group=shared.OUTPUT, help="Print the full state as one line of JSON per update."),
     ] = False,
-    web: Annotated[bool, Option("--web", group=WEB, help="Show a page, at an address that is printed.")] = False,
+    web: Annotated[bool, Option("--web", group=WEB, help="Serve a web page and print its address.")] = False,
     port: Annotated[
         int | None,
-        Option("--port", metavar="N", minimum=0, maximum=65535, group=WEB, help="Where the page is.  [default: any]"),
+        Option(
+            "--port",
+            metavar="N",
+            minimum=0,
+            maximum=65535,
+            group=WEB,
+            help="Port of the page.  [default: any free port]",
+        ),
     ] = None,
     listen: Annotated[
         str | None,
@@ -62,23 +69,24 @@ def watch(
             "--listen",
             metavar="ADDRESS",
             group=WEB,
-            help="On which address of this machine; others reach all but 127.0.0.1.  [default: 127.0.0.1]",
+            help="Address of this machine at which to listen. Only 127.0.0.1 is unreachable from other machines.  "
+            "[default: 127.0.0.1]",
         ),
     ] = None,
 ) -> None:
-    """Watch channels: state, rates, consumers, and what analyses on them have found so far; until Ctrl-C."""
+    """Show state, rates and consumers of channels and the latest results of their analyses, until Ctrl-C."""
     from mdreel.live.watch.watcher import Watcher
 
     if not web and (port is not None or listen is not None):
-        raise CommandError("--port, --listen: with --web only", ExitCode.USAGE)
+        raise CommandError("--port and --listen require --web", ExitCode.USAGE)
     if web and (once or as_json):
-        raise CommandError("--web: without --once and --json", ExitCode.USAGE)
+        raise CommandError("--web cannot be used with --once or --json", ExitCode.USAGE)
     with failing_with(ExitCode.INPUT):
         watcher = Watcher(names or ())
 
-    def look() -> "Sequence[Seen]":
+    def look() -> "Sequence[ChannelSnapshot]":
         with failing_with(ExitCode.INPUT):
-            return watcher.look()
+            return watcher.take_snapshots()
 
     try:
         if web:
@@ -90,11 +98,11 @@ def watch(
         else:
             _draw(look, interval)
     except KeyboardInterrupt:
-        return  # this is how one ends it
+        return  # the regular way to end the command
 
 
 def _print_once(look: "Look", as_json: bool) -> None:
-    """Print what is seen, after a moment that a rate needs."""
+    """Print one snapshot, after the interval that a rate needs."""
     if look():
         time.sleep(_FIRST_SECONDS)
     seen = look()
@@ -105,22 +113,24 @@ def _print_once(look: "Look", as_json: bool) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        from mdreel.live.watch.terminal import Room, view
+        from mdreel.live.watch.terminal import DisplaySize, render
 
         console = Console()
-        console.print(view(seen, Room(console.width, sys.maxsize)))
+        console.print(render(seen, DisplaySize(console.width, sys.maxsize)))
     else:
         echo("\n".join(_lines(seen)))
     if seen and all(one.status is None for one in seen):
-        raise CommandError(f"{', '.join(one.name for one in seen)}: no channel to look at", ExitCode.INPUT)
+        raise CommandError(
+            f"{', '.join(one.name for one in seen)}: the channel does not exist or cannot be read", ExitCode.INPUT
+        )
 
 
 def _print(look: "Look", interval: float, as_json: bool) -> None:
-    """Print lines for each look."""
+    """Print lines for each update."""
     look()
     due = time.monotonic()
     while True:
-        due = max(due + interval, time.monotonic())  # who was suspended does not catch up
+        due = max(due + interval, time.monotonic())  # do not catch up after a suspension
         time.sleep(max(0.0, due - time.monotonic()))
         seen = look()
         if as_json:
@@ -131,42 +141,42 @@ def _print(look: "Look", interval: float, as_json: bool) -> None:
         sys.stdout.flush()
 
 
-def _lines(seen: "Sequence[Seen]") -> list[str]:
+def _lines(seen: "Sequence[ChannelSnapshot]") -> list[str]:
     from mdreel.live.watch.text_lines import lines
 
     return lines(seen, time.time())
 
 
-def _state(seen: "Sequence[Seen]") -> dict[str, Any]:
-    from mdreel.live.watch.snapshot_json import facts_of
+def _state(seen: "Sequence[ChannelSnapshot]") -> dict[str, Any]:
+    from mdreel.live.watch.snapshot_json import to_json
 
-    return {"time": time.time(), "channels": [facts_of(one) for one in seen]}
+    return {"time": time.time(), "channels": [to_json(one) for one in seen]}
 
 
 def _draw(look: "Look", interval: float) -> None:
-    """Draw what is seen, again and again, in one place; the last of it stays."""
+    """Redraw the snapshot in place; the last one stays on the screen."""
     from rich.console import Console
     from rich.live import Live
 
-    from mdreel.live.watch.terminal import Room, view
+    from mdreel.live.watch.terminal import DisplaySize, render
 
     console = Console()
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
-            live.update(view(look(), Room(console.width, console.height)), refresh=True)
+            live.update(render(look(), DisplaySize(console.width, console.height)), refresh=True)
             time.sleep(interval)
 
 
 def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None:
     """Serve the page until Ctrl-C."""
-    from mdreel.live.watch.server import Server
+    from mdreel.live.watch.server import WatchServer
 
     with failing_with(ExitCode.INPUT):
-        server = Server(watcher, address, port, interval)
+        server = WatchServer(watcher, address, port, interval)
     with failing_with(ExitCode.INPUT), server:
         echo(server.url)
         sys.stdout.flush()
         if not server.is_local:
-            message = "others reach this address, and the token goes there without encryption: ssh -L is safer"
+            message = "other machines can reach this address, and the token is sent unencrypted; ssh -L is safer"
             echo(f"mdreel: warning: {message}", err=True)
         server.serve()

@@ -8,11 +8,11 @@ from time import monotonic
 
 from mdreel.errors import MismatchError
 from mdreel.foundation.atomic_files import check_target
-from mdreel.live.archives.archiver import Archiver, Choices
+from mdreel.live.archives.archiver import Archiver, ArchiverOptions
 from mdreel.live.archives.options import GROUP
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
-from mdreel.live.channels.directory import place_of, wait_until_available
+from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.trajectory.output_file import check_settings
 
@@ -128,14 +128,14 @@ def archive(
     """
     if on_missed not in _MISSED:
         raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")
-    choices = Choices(precision, timeout, bears_missed=on_missed == "skip", finishes=finish, force=force)
-    return archive_with(channel, Path(path), choices, group=group, wait=wait, restart=restart, progress=progress)
+    options = ArchiverOptions(precision, timeout, skips_missed=on_missed == "skip", finishes=finish, force=force)
+    return archive_with(channel, Path(path), options, group=group, wait=wait, restart=restart, progress=progress)
 
 
 def archive_with(
     channel: str | PathLike[str],
     path: Path,
-    choices: Choices,
+    options: ArchiverOptions,
     *,
     group: str,
     wait: float,
@@ -144,13 +144,13 @@ def archive_with(
     joined: Callable[[], object] | None = None,
 ) -> Archived:
     """Archive a channel; see `archive`. Call `joined` when the group exists and therefore retains new frames."""
-    place = place_of(channel)
-    check_settings(path, choices.precision)
+    place = channel_path(channel)
+    check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed
     until = monotonic() + wait
-    wait_until_available(lambda: Status.of(place), wait)
+    wait_until_available(lambda: Status.read(place), wait)
     with PartFile(path, max(0.0, until - monotonic())) as part, Consumer(place, restart=restart, group=group) as frames:
-        archiver = Archiver(part, frames, choices)
+        archiver = Archiver(part, frames, options)
         if not archiver.is_done:
             if joined is not None:
                 joined()

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
-from mdreel.live.archives.commit_record import Committed
+from mdreel.live.archives.commit_record import CommitRecord
 from mdreel.live.archives.core_formats import EncodedFrames
 from mdreel.live.archives.frames import ArchivedFrame
 from mdreel.live.archives.h5md import H5mdFrames
@@ -24,11 +24,11 @@ COMMIT_SECONDS = 1.0
 COMMIT_BYTES = 64 << 20
 """Maximum amount of data between two commits."""
 
-_OF_ATOMS = ("positions", "velocities", "forces")
+_PER_ATOM = ("positions", "velocities", "forces")
 
 
 @dataclass(frozen=True)
-class Choices:
+class ArchiverOptions:
     """Options of an archive; see `mdreel.live.archives.archive`.
 
     Attributes
@@ -37,7 +37,7 @@ class Choices:
         Precision of XTC files, integers per nm.
     timeout : float or None
         Maximum time to wait for a frame, s.
-    bears_missed : bool
+    skips_missed : bool
         Whether to continue if frames were missed.
     finishes : bool
         Whether to finish the file if the simulation has failed or was lost.
@@ -47,7 +47,7 @@ class Choices:
 
     precision: float | None = None
     timeout: float | None = None
-    bears_missed: bool = False
+    skips_missed: bool = False
     finishes: bool = False
     force: bool = False
 
@@ -61,7 +61,7 @@ class Archiver:
         The incomplete file.
     consumer : Consumer
         Consumer that has joined as a member of a group.
-    choices : Choices
+    options : ArchiverOptions
         Options of the archive.
 
     Attributes
@@ -83,20 +83,20 @@ class Archiver:
         If the incomplete file was changed.
     """
 
-    def __init__(self, part: PartFile, consumer: Consumer, choices: Choices) -> None:
+    def __init__(self, part: PartFile, consumer: Consumer, options: ArchiverOptions) -> None:
         self._part = part
         self._consumer = consumer
-        self._choices = choices
+        self._options = options
         self._manifest = consumer.manifest
-        self._new = Committed(str(part.path), choices.precision)
+        self._new = CommitRecord(str(part.path), options.precision)
         self._peeked: Frame | None = None
         self._last: Frame | None = None  # last frame in the file
         self._has_taken = False
-        self._settled: _Settled | None = None
+        self._commit_point: _CommitPoint | None = None
         self._committed_at, self._committed_bytes = monotonic(), 0
         self.n_missed = consumer.missed
         self.is_done = False
-        before = Committed.of(consumer.committed)
+        before = CommitRecord.parse(consumer.committed)
         if before is None or before.is_whole:
             is_same = before is not None and before.file == self._new.file
             if before is not None and is_same:
@@ -111,19 +111,7 @@ class Archiver:
         self._resume(before)
 
     def take_all(self, progress: Callable[[int], object] | None = None) -> None:
-        """Archive frames until the simulation ends.
-
-        Raises
-        ------
-        StreamError
-            If the simulation has failed or was lost, or frames were missed.
-        StreamTimeoutError
-            If no frame was published in time.
-        MismatchError
-            If the format cannot store a frame, or a new run has begun.
-        OSError
-            If the file cannot be written.
-        """
+        """Archive frames until the simulation ends; see `mdreel.live.archives.archive` for the errors."""
         try:
             while (frame := self._next()) is not None:
                 self._take(frame)
@@ -132,30 +120,22 @@ class Archiver:
                     progress(self.n_frames)
         except (StreamError, MismatchError, OSError):
             with suppress(OSError):  # report the first error
-                self._commit(self._settled)
+                self._commit(self._commit_point)
             raise
 
     def finish(self) -> None:
-        """Complete the file and give it its final name.
-
-        Raises
-        ------
-        StreamError
-            If the file contains no frame.
-        OSError
-            If the file cannot be written.
-        """
+        """Complete the file and give it its final name. Raise StreamError if the file contains no frame."""
         path = self._consumer.path
         if not self.n_frames:
             raise StreamError(f"{path}: the channel has ended without a new frame; no file is written")
         assert self._last is not None
         self._coder.complete()
-        self._commit(_Settled(self._last, self._part.n_bytes, self._coder.n_frames), is_whole=True)
+        self._commit(_CommitPoint(self._last, self._part.n_bytes, self._coder.n_frames), is_whole=True)
         self._consumer.close()
-        self._part.name(self._coder.whole, self._choices.force)
+        self._part.name(self._coder.whole, self._options.force)
         self._coder.clear()
 
-    def _resume(self, before: Committed) -> None:
+    def _resume(self, before: CommitRecord) -> None:
         """Continue after the last commit."""
         self.n_frames = before.n_frames
         if before.last is not None:
@@ -167,35 +147,35 @@ class Archiver:
         if find_format(self._part.path).name == H5MD:
             self._coder = H5mdFrames(self._part, n_atoms, state)
         else:
-            quantities = [name for name, _ in self._manifest.sections if name in _OF_ATOMS]
-            self._coder = EncodedFrames(self._part, self._choices.precision, n_atoms, quantities, state)
+            quantities = [name for name, _ in self._manifest.sections if name in _PER_ATOM]
+            self._coder = EncodedFrames(self._part, self._options.precision, n_atoms, quantities, state)
 
     def _begin(self) -> None:
         """Begin a new file."""
         self._check_free()
-        if self._part.n_bytes and not self._choices.force:
+        if self._part.n_bytes and not self._options.force:
             message = "an incomplete file exists that does not belong to the group; remove it or use force"
             raise FileExistsError(errno.EEXIST, message, str(self._part.hidden))
         self._part.resume(0)
         self._resume(self._new)
-        self._settled, self._committed_bytes = None, 0
+        self._commit_point, self._committed_bytes = None, 0
         # A frame that was already taken is not in the file, so commit only up to the frame before it.
         self._consumer.commit(self._new.state(), self._last if self._has_taken else None)
         self._last = None
 
-    def _is_named(self, before: Committed) -> bool:
+    def _is_named(self, before: CommitRecord) -> bool:
         """Finish the work of a process that was killed after its last commit; return whether there was any."""
         if not self._part.n_bytes or self._part.n_bytes != before.n_bytes:
             return False
         if self._coder.whole.exists():
-            self._part.name(self._coder.whole, self._choices.force)
+            self._part.name(self._coder.whole, self._options.force)
         self._part.remove()  # the source of an H5MD file
         self._coder.clear()
         return True
 
     def _has_ended(self) -> bool:
         """Return whether the channel has ended and all frames are archived."""
-        if Status.of(self._consumer.path).state == "running":
+        if Status.read(self._consumer.path).state == "running":
             return False
         try:
             self._peeked = self._consumer.next(0.0)
@@ -209,17 +189,17 @@ class Archiver:
         frame, self._peeked = self._peeked, None
         if frame is not None:
             return frame
-        timeout, began = self._choices.timeout, monotonic()
+        timeout, began = self._options.timeout, monotonic()
         while True:
             rest = COMMIT_SECONDS if timeout is None else max(0.0, timeout - (monotonic() - began))
             try:
                 return self._consumer.next(min(rest, COMMIT_SECONDS))
             except StreamTimeoutError:
-                self._commit(self._settled)
+                self._commit(self._commit_point)
                 if timeout is not None and monotonic() - began >= timeout:
                     raise StreamTimeoutError(f"{self._consumer.path}: no frame within {timeout:g} s") from None
             except StreamError as error:
-                if self._choices.finishes:
+                if self._options.finishes:
                     return None
                 kept = f"{self.n_frames:,} frames are kept in {self._part.hidden}"
                 raise StreamError(f"{error}; {kept} until you continue or finish the archive") from error
@@ -227,49 +207,49 @@ class Archiver:
     def _take(self, frame: Frame) -> None:
         """Append a frame."""
         missed, path = self._consumer.missed, self._consumer.path
-        if missed > self.n_missed and not self._choices.bears_missed:
+        if missed > self.n_missed and not self._options.skips_missed:
             message = f"{missed - self.n_missed} frames were overwritten before they were archived"
             raise StreamError(f"{path}, step {frame.step}: {message}")
         self.n_missed, self._has_taken = missed, True
         last = self._last
         if last is not None and last.epoch != frame.epoch and frame.step <= last.step:
             # A consumer of a restarted simulation skips known steps, so an earlier step means a new run.
-            if not self._choices.force:
+            if not self._options.force:
                 message = f"a new run has begun, but the archive is at step {last.step} of the previous run"
                 raise StreamError(f"{path}, step {frame.step}: {message}; finish it or replace it (force)")
             self._begin()
         try:
-            is_settled = self._coder.append(ArchivedFrame.of(frame))
+            is_settled = self._coder.append(ArchivedFrame.from_frame(frame))
         except MismatchError as error:
             raise MismatchError(f"{path}, step {frame.step}: {error}") from None
         self._last = Frame(frame.sequence, frame.epoch, frame.step, frame.time, None, {})
         self.n_frames += 1
         if not is_settled:
             return
-        self._settled = _Settled(self._last, self._part.n_bytes, self._coder.n_frames)
+        self._commit_point = _CommitPoint(self._last, self._part.n_bytes, self._coder.n_frames)
         n_new = self._part.n_bytes - self._committed_bytes
         if n_new >= COMMIT_BYTES or monotonic() - self._committed_at >= COMMIT_SECONDS:
-            self._commit(self._settled)
+            self._commit(self._commit_point)
 
-    def _commit(self, settled: "_Settled | None", is_whole: bool = False) -> None:
+    def _commit(self, point: "_CommitPoint | None", is_whole: bool = False) -> None:
         """Commit the frames in the file, if there are new ones."""
         self._committed_at = monotonic()
-        if settled is None:
+        if point is None:
             return
-        self._settled = None
+        self._commit_point = None
         self._part.sync()
         committed = replace(
             self._new,
-            n_bytes=settled.n_bytes,
-            n_frames=settled.n_frames,
-            last=(settled.last.sequence, settled.last.epoch, settled.last.step),
+            n_bytes=point.n_bytes,
+            n_frames=point.n_frames,
+            last=(point.last.sequence, point.last.epoch, point.last.step),
             is_whole=is_whole,
             coder=self._coder.state(),
         )
-        self._consumer.commit(committed.state(), settled.last if self._has_taken else None)
-        self._committed_bytes = settled.n_bytes
+        self._consumer.commit(committed.state(), point.last if self._has_taken else None)
+        self._committed_bytes = point.n_bytes
 
-    def _check_same(self, before: Committed) -> None:
+    def _check_same(self, before: CommitRecord) -> None:
         if before.file != self._new.file:
             message = f"the group has the incomplete archive {before.file}, not {self._new.file}"
         elif before.precision != self._new.precision:
@@ -279,11 +259,11 @@ class Archiver:
         raise MismatchError(f"{self._consumer.path}: {message}; continue that archive or choose another group")
 
     def _check_free(self) -> None:
-        if self._part.path.exists() and not self._choices.force:
+        if self._part.path.exists() and not self._options.force:
             raise FileExistsError(errno.EEXIST, "the output exists already", str(self._part.path))
 
 
-class _Settled(NamedTuple):
+class _CommitPoint(NamedTuple):
     """Last frame in the file, with the number of bytes and frames up to it."""
 
     last: Frame

@@ -10,7 +10,7 @@ from time import monotonic
 
 from mdreel.errors import StreamError
 from mdreel.foundation.atomic_files import check_target
-from mdreel.live.archives.options import Archive, is_left
+from mdreel.live.archives.options import Archive, wait_until_unused
 
 JOINED = b"joined\n"
 """Message of the process when it has joined, so that new frames are retained until they are archived."""
@@ -23,20 +23,13 @@ LOG = "archive.log"
 
 _PROGRAM = "mdreel.live.archives.process"
 _LEAVE_SECONDS = 10.0
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
-class Archiving:
+class ArchiverProcess:
     """Process that writes the archive of a channel.
 
     It outlives the simulation and ignores Ctrl-C, so that all published frames are archived.
-
-    Parameters
-    ----------
-    channel : Path
-        Directory of the channel.
-    archive : Archive
-        Options of the archive.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -44,7 +37,7 @@ class Archiving:
         self._archive = archive
         self._path = Path(archive.path)
         self._process: subprocess.Popen[bytes] | None = None
-        self._looked_at = 0.0
+        self._checked_at = 0.0
 
     def is_wanted(self) -> bool:
         """Return whether a process must be started, before the channel is opened.
@@ -58,57 +51,34 @@ class Archiving:
             If the file exists and may not be replaced, or cannot be created.
         """
         check_target(self._path, self._archive.force)
-        return is_left(self._path, _LEAVE_SECONDS)
+        return wait_until_unused(self._path, _LEAVE_SECONDS)
 
     def start(self) -> None:
-        """Start the process and wait until it has joined the channel.
-
-        Raises
-        ------
-        MdreelError, OSError
-            If the archive cannot be started; see `mdreel.live.archives.archive`.
-        """
+        """Start the process and wait until it has joined the channel; see `mdreel.live.archive` for the errors."""
         said = DONE
         while said == DONE:
             said = self._start()
         if said != JOINED:
-            code = self._ended()
+            code = self._wait_for_exit()
             if said:
                 raise pickle.loads(said)  # noqa: S301 (sent by our own process)
-            raise StreamError(f"{self._path}: the archive could not be started: {self._last_word(code)}")
+            raise StreamError(f"{self._path}: the archive could not be started: {self._failure_reason(code)}")
 
     def check(self) -> None:
-        """Warn once if the process has ended while the simulation is running.
-
-        Warns
-        -----
-        UserWarning
-            If the process has ended.
-        """
+        """Warn once if the process has ended while the simulation is running."""
         now = monotonic()
-        if self._process is None or now - self._looked_at < _LOOK_SECONDS:
+        if self._process is None or now - self._checked_at < _POLL_SECONDS:
             return
-        self._looked_at = now
+        self._checked_at = now
         if self._process.poll() is not None:
-            self._warn(self._ended())
+            self._warn(self._wait_for_exit())
 
     def end(self, is_failure: bool) -> None:
-        """Wait until the file is complete, after the channel has ended.
-
-        Parameters
-        ----------
-        is_failure : bool
-            Whether the simulation has failed. The file then keeps its hidden name.
-
-        Warns
-        -----
-        UserWarning
-            If the file could not be written.
-        """
+        """Wait for the file after the channel has ended; warn if it is incomplete, unless the simulation has failed."""
         if self._process is None:
             return
         self._process.wait()
-        code = self._ended()
+        code = self._wait_for_exit()
         if code and not is_failure:
             self._warn(code)
 
@@ -132,17 +102,17 @@ class Archiving:
                 return first if (first := heard.readline()) in (JOINED, DONE) else first + heard.read()
         except BaseException:
             self._process.kill()
-            self._ended()
+            self._wait_for_exit()
             raise
 
-    def _ended(self) -> int:
+    def _wait_for_exit(self) -> int:
         """Wait for the process and return its exit code."""
         assert self._process is not None
         code = self._process.wait()
         self._process = None
         return code
 
-    def _last_word(self, code: int) -> str:
+    def _failure_reason(self, code: int) -> str:
         if code < 0:
             return f"signal {-code} ended the process"
         try:
@@ -154,7 +124,7 @@ class Archiving:
     def _warn(self, code: int) -> None:
         command = f"mdreel archive {self._channel} -o {self._path}"
         warnings.warn(
-            f"{self._path} is no longer being archived: {self._last_word(code)}; run `{command}` to continue with the "
-            "frames that staging still contains",
+            f"{self._path} is no longer being archived: {self._failure_reason(code)}; run `{command}` to continue "
+            "with the frames that staging still contains",
             stacklevel=4,
         )

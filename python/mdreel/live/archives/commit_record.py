@@ -12,7 +12,7 @@ _MOST_PATH = 4096
 
 
 @dataclass(frozen=True)
-class Committed:
+class CommitRecord:
     """Committed state of an archive.
 
     Attributes
@@ -42,7 +42,7 @@ class Committed:
     coder: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, state: bytes | None) -> Self | None:
+    def parse(cls, state: bytes | None) -> Self | None:
         """Parse a committed state; return None if there is none.
 
         Raises

@@ -59,19 +59,12 @@ class EncodedFrames:
         return self._part.hidden
 
     def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame.
-
-        Returns
-        -------
-        bool
-            Whether all frames so far are in the file.
+        """Append a frame; return whether all frames so far are in the file.
 
         Raises
         ------
         MismatchError
             If the format cannot store the frame.
-        OSError
-            If the file cannot be written.
         """
         if self._encoder is None:
             if self._waiting is None and not self._format.keeps_times:

@@ -1,7 +1,7 @@
 """Frames in float32, as archives store them."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class ArchivedFrame:
     quantities: dict[str, NDArray[np.float32]]
 
     @classmethod
-    def of(cls, frame: Frame) -> Self:
+    def from_frame(cls, frame: Frame) -> Self:
         """Convert a frame; float32 arrays are not copied."""
         given = {"positions": frame.positions, "velocities": frame.velocities, "forces": frame.forces}
         quantities = {
@@ -45,19 +45,6 @@ class ArchivedFrame:
         """Return a copy with its own arrays."""
         quantities = {name: values.copy() for name, values in self.quantities.items()}
         return ArchivedFrame(self.step, self.time, self.cell, quantities)
-
-
-class Codec(Protocol):
-    """Encoder of frames into an incomplete file, which it finally completes."""
-
-    def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame; return whether all frames so far are in the file and can be committed."""
-
-    def complete(self) -> None:
-        """Complete and sync the file at the path `whole`."""
-
-    def state(self) -> dict[str, object]:
-        """Return the JSON-compatible state that is needed to continue."""
 
 
 def check_alike(expected: list[str], frame: ArchivedFrame, name: str) -> None:

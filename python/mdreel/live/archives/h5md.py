@@ -41,19 +41,12 @@ class H5mdFrames:
         return self._part.hidden.with_name(f"{self._part.hidden.name}.h5")
 
     def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame.
-
-        Returns
-        -------
-        bool
-            True, because the frame is always in the file.
+        """Append a frame; return True, because the frame is always in the file.
 
         Raises
         ------
         MismatchError
             If the frame has other quantities than the first one.
-        OSError
-            If the file cannot be written.
         """
         if self._quantities is None:
             self._quantities = list(frame.quantities)
@@ -97,8 +90,8 @@ class H5mdFrames:
                 left.unlink()
 
     def _record(self) -> np.dtype[Any]:
-        of_atoms = [(name, "<f4", (self._n_atoms, 3)) for name in self._quantities or ()]
-        return np.dtype([("step", "<i8"), ("time", "<f8"), ("cell", "<f4", (3, 3)), *of_atoms])
+        per_atom = [(name, "<f4", (self._n_atoms, 3)) for name in self._quantities or ()]
+        return np.dtype([("step", "<i8"), ("time", "<f8"), ("cell", "<f4", (3, 3)), *per_atom])
 
     def _records(self, first: int, end: int) -> NDArray[Any]:
         record = self._record()

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 GROUP = "archive"
 """Default consumer group of archives."""
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -40,37 +40,18 @@ class Archive:
     force: bool = False
 
 
-def part_of(path: Path) -> Path:
-    """Return the hidden path of an incomplete archive, in the folder of the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+def part_path(path: Path) -> Path:
+    """Return the hidden path of an incomplete archive, in the folder of the file."""
     final = path.resolve()
     return final.with_name(f".{final.name}.archive")
 
 
-def is_left(path: Path, seconds: float) -> bool:
-    """Wait until no process writes an archive.
-
-    Parameters
-    ----------
-    path : Path
-        File of the archive.
-    seconds : float
-        Maximum time to wait, s.
-
-    Returns
-    -------
-    bool
-        Whether no process writes it.
-    """
+def wait_until_unused(path: Path, seconds: float) -> bool:
+    """Wait up to `seconds` s until no process writes an archive; return whether none does."""
     until = monotonic() + seconds
     while True:
         try:
-            file = os.open(part_of(path), os.O_RDWR | os.O_CLOEXEC)
+            file = os.open(part_path(path), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
         try:
@@ -82,4 +63,4 @@ def is_left(path: Path, seconds: float) -> bool:
             return True
         finally:
             os.close(file)
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

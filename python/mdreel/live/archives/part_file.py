@@ -7,14 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from mdreel.errors import FormatError, StreamTimeoutError
 from mdreel.foundation.atomic_files import give_name
-from mdreel.live.archives.options import part_of
+from mdreel.live.archives.options import part_path
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 T = TypeVar("T")
 
@@ -48,47 +47,35 @@ class PartFile:
 
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path.resolve()
-        self.hidden = part_of(path)
-        self._file = _locked(self.hidden, wait)
+        self.hidden = part_path(path)
+        self._file = _open_locked(self.hidden, wait)
         self.n_bytes = os.fstat(self._file).st_size
 
     def resume(self, n_bytes: int) -> None:
-        """Truncate the file to its committed length.
-
-        Raises
-        ------
-        FormatError
-            If the file is shorter.
-        """
+        """Truncate the file to its committed length. Raise FormatError if the file is shorter."""
         if self.n_bytes < n_bytes:
             message = f"expected {n_bytes:,} committed bytes, got {self.n_bytes:,}: the file was changed"
             raise FormatError(f"{self.hidden}: {message}; use another group to start a new archive")
-        self._do(os.ftruncate, self._file, n_bytes)
+        self._call(os.ftruncate, self._file, n_bytes)
         self.n_bytes = n_bytes
 
     def append(self, content: bytes) -> None:
         """Append bytes."""
         rest = memoryview(content)
         while rest:
-            n_written = self._do(os.pwrite, self._file, rest, self.n_bytes)
+            n_written = self._call(os.pwrite, self._file, rest, self.n_bytes)
             self.n_bytes += n_written
             rest = rest[n_written:]
 
     def patch(self, at: int, content: bytes) -> None:
         """Replace bytes."""
-        self._do(os.pwrite, self._file, content, at)
+        self._call(os.pwrite, self._file, content, at)
 
     def read(self, at: int, n_bytes: int) -> bytes:
-        """Read bytes.
-
-        Raises
-        ------
-        FormatError
-            If the file is too short.
-        """
+        """Read bytes. Raise FormatError if the file is too short."""
         parts = []
         while n_bytes:
-            part = self._do(os.pread, self._file, n_bytes, at)
+            part = self._call(os.pread, self._file, n_bytes, at)
             if not part:
                 raise FormatError(f"{self.hidden}: expected {n_bytes:,} bytes more at byte {at:,}")
             parts.append(part)
@@ -97,18 +84,10 @@ class PartFile:
 
     def sync(self) -> None:
         """Sync the file to disk."""
-        self._do(os.fdatasync, self._file)
+        self._call(os.fdatasync, self._file)
 
     def name(self, whole: Path, force: bool) -> None:
-        """Rename the complete file to its final name and remove hidden files.
-
-        Parameters
-        ----------
-        whole : Path
-            Path of the complete file.
-        force : bool
-            Whether to replace an existing file.
-        """
+        """Give the complete file its final name, replacing a file only if `force` is set, and remove hidden files."""
         if self.path.exists():
             if not force:  # another process created it meanwhile
                 raise FileExistsError(errno.EEXIST, "the output exists already", str(self.path))
@@ -130,7 +109,7 @@ class PartFile:
         file, self._file = self._file, -1
         os.close(file)
 
-    def _do(self, act: Callable[..., T], *arguments: Any) -> T:
+    def _call(self, act: Callable[..., T], *arguments: Any) -> T:
         """Call a function on the file; report errors with its final name."""
         try:
             return act(*arguments)
@@ -140,13 +119,11 @@ class PartFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _locked(hidden: Path, wait: float) -> int:
+def _open_locked(hidden: Path, wait: float) -> int:
     """Open the file and lock it."""
     until = monotonic() + wait
     while True:
@@ -164,7 +141,7 @@ def _locked(hidden: Path, wait: float) -> int:
             os.close(file)
             raise
         os.close(file)
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
 def _is_at(file: int, path: Path) -> bool:

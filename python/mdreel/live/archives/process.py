@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mdreel.foundation.printable import printable
 from mdreel.live.archives.archive import archive_with
-from mdreel.live.archives.archiver import Choices
+from mdreel.live.archives.archiver import ArchiverOptions
 from mdreel.live.archives.archiver_process import DONE, JOINED
 
 WAIT_SECONDS = 60.0
@@ -35,9 +35,9 @@ def main(channel: str, path: str, precision: str, group: str, force: str) -> Non
         has_joined = True
         say(JOINED)
 
-    choices = Choices(float(precision) if precision else None, force=force == "force")
+    options = ArchiverOptions(float(precision) if precision else None, force=force == "force")
     try:
-        archive_with(Path(channel), Path(path), choices, group=group, wait=WAIT_SECONDS, restart=0.0, joined=joined)
+        archive_with(Path(channel), Path(path), options, group=group, wait=WAIT_SECONDS, restart=0.0, joined=joined)
     except Exception as error:  # noqa: BLE001 (the producer must receive any error)
         if not has_joined:
             say(pickle.dumps(error))

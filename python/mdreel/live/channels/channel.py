@@ -11,7 +11,7 @@ from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MismatchError, StreamError
 from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Consumer, Start, parse_start
-from mdreel.live.channels.directory import place_of, wait_until_available
+from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice_board import NoticeBoard
 
@@ -94,7 +94,7 @@ class Channel:
     ) -> None:
         if on_missed not in _MISSED:
             raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")
-        self.path: Path = place_of(channel)
+        self.path: Path = channel_path(channel)
         self._start = start
         self._begin = parse_start(start)
         self._timeout = timeout
@@ -119,12 +119,8 @@ class Channel:
 
         Raises
         ------
-        FileNotFoundError
-            If the channel does not exist.
-        PermissionError
-            If another user owns the directory or may enter it.
-        FormatError
-            If the directory does not contain a channel.
+        FileNotFoundError, PermissionError, FormatError
+            See `Status.read`.
         StreamError
             If the channel already has 64 consumers.
 
@@ -152,7 +148,7 @@ class Channel:
 
     def status(self) -> Status:
         """Return the status of the channel, without joining it."""
-        return Status.of(self.path)
+        return Status.read(self.path)
 
     def remove(self) -> None:
         """Remove the channel and its ring. Consumers that have joined can still read the remaining frames.
@@ -162,7 +158,7 @@ class Channel:
         FileNotFoundError
             If the channel does not exist.
         StreamError
-            If its producer is alive.
+            If it has a running producer.
         """
         if self.status().state == "running":
             raise StreamError(f"{self.path}: the channel has a running producer; end the simulation first")

@@ -4,13 +4,12 @@ import warnings
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 from weakref import WeakSet
 
 from mdreel._core import ChannelConsumer
 from mdreel.errors import MismatchError
-from mdreel.live.channels.directory import place_of, wait_until_available
+from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
 
@@ -25,16 +24,8 @@ class Consumer:
     ----------
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
-    start : {"earliest", "latest"} or (str, float)
-        First frame: the oldest frame still available in staging or in the ring; the next frame to be published; or
-        the first frame at or after a sequence number, step or time (ps), such as ``("sequence", 7)``,
-        ``("step", 1000)`` or ``("time", 2.0)``.
-    timeout : float, optional
-        Maximum time to wait for a frame, s; by default as long as the producer is alive.
-    wait : float
-        Maximum time to wait for the channel to be created, s.
-    restart : float
-        Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
+    start, timeout, wait, restart
+        First frame, and maximum times to wait, s; see `mdreel.live.channel`.
     group : str, optional
         Consumer group to join. A member records processed frames with `commit`; a member that joins again under the
         same name continues after its last commit.
@@ -82,7 +73,7 @@ class Consumer:
         member: str = "0",
         share: bool = False,
     ) -> None:
-        self.path: Path = place_of(channel)
+        self.path: Path = channel_path(channel)
         self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
@@ -103,12 +94,8 @@ class Consumer:
 
         Raises
         ------
-        FileNotFoundError
-            If the channel does not exist.
-        PermissionError
-            If another user owns the directory or may enter it.
-        FormatError
-            If the directory does not contain a channel.
+        FileNotFoundError, PermissionError, FormatError
+            See `Status.read`.
         StreamError
             If the channel already has 64 consumers, or the group already has a member of this name.
         MismatchError
@@ -143,11 +130,11 @@ class Consumer:
             If frames in use occupy all slots of the ring.
         """
         self.open()
-        core = self._opened()
+        core = self._require_open()
         found = core.next(self._timeout if timeout is None else timeout)
         if found is None:
             return None
-        frame = Frame.of(found)
+        frame = Frame.from_core(found)
         self._handed_out.add(frame)
         return frame
 
@@ -173,16 +160,16 @@ class Consumer:
             If the commit cannot be written; the previous commit then remains valid.
         """
         frame = None if through is None else (through.epoch, through.sequence, through.step)
-        self._opened().commit(state, frame)
+        self._require_open().commit(state, frame)
 
     @property
     def committed(self) -> bytes | None:
         """State of the last commit of this member, also from before a restart; None if it has never committed."""
-        return self._opened().committed()
+        return self._require_open().committed()
 
     def members(self) -> dict[str, bytes | None]:
         """Return the last committed state of each member of the group, to be combined into a shared result."""
-        return dict(self._opened().members())
+        return dict(self._require_open().members())
 
     def close(self) -> None:
         """Leave the channel. Frames in use remain valid as copies.
@@ -205,17 +192,17 @@ class Consumer:
     def manifest(self) -> Manifest:
         """Properties common to all frames."""
         self.open()
-        return Manifest.of(self._opened().manifest)
+        return Manifest.from_core(self._require_open().manifest)
 
     @property
     def missed(self) -> int:
         """Number of frames that were overwritten before they were taken and that staging does not contain."""
-        return self._opened().missed
+        return self._require_open().missed
 
     @property
     def end(self) -> str | None:
         """End of the channel: ``finished``, ``stopped`` or ``failed``; None until the consumer has reached it."""
-        end = self._opened().end
+        end = self._require_open().end
         return None if end is None else end[0]
 
     def _join(self) -> ChannelConsumer:
@@ -233,7 +220,7 @@ class Consumer:
         core.close()
         return n_held
 
-    def _opened(self) -> ChannelConsumer:
+    def _require_open(self) -> ChannelConsumer:
         if self._core is None:
             raise MismatchError(f"{self.path}: the consumer has not joined the channel; use `with` or call open()")
         return self._core
@@ -250,9 +237,7 @@ class Consumer:
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             self.close()
         else:
@@ -263,13 +248,7 @@ class Consumer:
 
 
 def parse_start(start: Start) -> tuple[str, float | None]:
-    """Parse the start of a consumer for the core.
-
-    Raises
-    ------
-    MismatchError
-        If the value has none of the forms of `Start`.
-    """
+    """Parse the start of a consumer for the core. Raise MismatchError if the value has none of the forms of `Start`."""
     match start:
         case "earliest" | "latest":
             return start, None

@@ -15,19 +15,19 @@ VARIABLE = "MDREEL_CHANNELS"
 """Environment variable that overrides the default folder of channels."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 T = TypeVar("T")
 
 
-def folder_of_channels() -> Path:
+def channels_folder() -> Path:
     """Return the folder of named channels: ``MDREEL_CHANNELS``, or a folder of the user in shared memory."""
     chosen = os.environ.get(VARIABLE)
     # Files in /dev/shm are never written to a disk.
     return Path(chosen) if chosen else Path(f"/dev/shm/mdreel-{os.geteuid()}")  # noqa: S108
 
 
-def place_of(channel: str | PathLike[str]) -> Path:
+def channel_path(channel: str | PathLike[str]) -> Path:
     """Return the directory of a channel.
 
     Parameters
@@ -51,18 +51,12 @@ def place_of(channel: str | PathLike[str]) -> Path:
     if not _NAME.fullmatch(channel):
         allowed = "1 to 64 letters, digits, '.', '_' and '-', starting with a letter or digit, or a path with a slash"
         raise MismatchError(f"the name of a channel must be {allowed}, not {channel!r}")
-    return folder_of_channels() / channel
+    return channels_folder() / channel
 
 
 def make_folder_for(place: Path) -> None:
-    """Create the folder of named channels, if the channel belongs there and the folder does not exist.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder or may enter it.
-    """
-    folder = folder_of_channels()
+    """Create the folder of named channels, if the channel belongs there; see `check_folder` for the errors."""
+    folder = channels_folder()
     if place.parent != folder:
         return
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -89,15 +83,7 @@ def check_folder(folder: Path) -> None:
 
 
 def wait_until_available(join: Callable[[], T], seconds: float) -> T:
-    """Join a channel as soon as it exists.
-
-    Parameters
-    ----------
-    join : callable
-        Function that joins the channel, and raises FileNotFoundError until the channel is complete.
-    seconds : float
-        Maximum time to wait, s.
-    """
+    """Call a function that joins a channel, until it raises no FileNotFoundError or the time, s, has passed."""
     until = monotonic() + seconds
     while True:
         try:
@@ -105,4 +91,4 @@ def wait_until_available(join: Callable[[], T], seconds: float) -> T:
         except FileNotFoundError:
             if monotonic() >= until:
                 raise
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

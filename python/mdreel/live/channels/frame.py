@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import ChannelFrame
-from mdreel.live.channels.sections import arrays_of
+from mdreel.live.channels.sections import section_arrays
 
 
 class Frame:
@@ -48,14 +48,14 @@ class Frame:
         self._arrays = arrays
 
     @classmethod
-    def of(cls, core: ChannelFrame) -> Self:
+    def from_core(cls, core: ChannelFrame) -> Self:
         """Return a frame whose arrays are views of the memory of a frame of the core."""
         cell = core.cell
         box = None if cell is None else np.array(cell).reshape(3, 3)
         arrays: dict[str, NDArray[Any]] = {}
         memory = memoryview(core)
         for name, data_type, first, n_bytes in core.sections():
-            arrays |= arrays_of(name, data_type, memory[first : first + n_bytes], core.n_atoms)
+            arrays |= section_arrays(name, data_type, memory[first : first + n_bytes], core.n_atoms)
         return cls(core.sequence, core.epoch, core.step, core.time, box, arrays)
 
     @property

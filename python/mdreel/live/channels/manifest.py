@@ -42,7 +42,7 @@ class Manifest:
     units: tuple[tuple[str, str], ...] = UNITS
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> Self:
+    def from_core(cls, said: dict[str, Any]) -> Self:
         """Return the manifest that the core has read."""
         lists = {name: tuple(said[name]) for name in ("sections", "energies", "units")}
         return cls(**{**said, **lists})

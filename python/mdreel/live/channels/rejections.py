@@ -13,7 +13,7 @@ _LEAST_SECONDS = 10.0
 """Minimum interval between two later reports."""
 
 
-class Rejects:
+class RejectionReporter:
     """Count rejections and report them: the first few individually, later ones at intervals with their number.
 
     Parameters
@@ -37,7 +37,7 @@ class Rejects:
         self._reported_at = 0.0
         self._lock = threading.Lock()
 
-    def note(self, line: str) -> None:
+    def reject(self, line: str) -> None:
         """Count a rejection, and report it if a report is due."""
         with self._lock:
             self.n += 1
@@ -47,14 +47,14 @@ class Rejects:
             if is_due:
                 self._n_reported, self._reported_at = self.n, now
         if is_due:
-            self.say(f"{line} ({n_silent:,} more were refused before)" if n_silent else line)
+            self.report(f"{line} ({n_silent:,} more were refused before)" if n_silent else line)
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         """Report a line, and suppress the errors of the report."""
         with suppress(Exception):
             self._report(printable(line))
 
-    def say_number(self, what: str) -> None:
+    def report_total(self, what: str) -> None:
         """Report the number of rejections, if there were any."""
         if self.n:
-            self.say(f"{what}: {self.n:,} refused")
+            self.report(f"{what}: {self.n:,} refused")

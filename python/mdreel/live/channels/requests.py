@@ -24,8 +24,8 @@ from mdreel.live.channels.status import Status
 FOLDER = "requests"
 """Folder of the requests in the directory of a channel."""
 
-_REQUEST, _TAKEN, _ANSWER = ".request", ".taken", ".answer"
-_LOOK_SECONDS = 0.01
+_REQUEST, _CLAIMED, _ANSWER = ".request", ".taken", ".answer"
+_POLL_SECONDS = 0.01
 _STATUS_SECONDS = 0.25
 _MOST_KIND = 64
 _MOST_MESSAGE = 4096
@@ -49,7 +49,7 @@ class Request:
 
     kind: str
     arguments: Mapping[str, Any]
-    _taken: Path = field(repr=False)
+    _claimed: Path = field(repr=False)
     epoch: int = field(default=0, repr=False)
 
     def answer(self, message: str, **facts: Any) -> None:
@@ -62,19 +62,19 @@ class Request:
         **facts
             Machine-readable results, such as ``checkpoint``, a path.
         """
-        self._say({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
+        self._write_answer({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
     def refuse(self, message: str) -> None:
         """Refuse the request and give the reason."""
-        self._say({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
+        self._write_answer({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
-    def _say(self, answer: dict[str, Any]) -> None:
+    def _write_answer(self, answer: dict[str, Any]) -> None:
         """Write the answer. If this fails, the simulation continues and the sender waits until its timeout."""
         try:
-            _appear(self._taken.with_suffix(_ANSWER), answer)
-            _remove(self._taken)
+            _write_atomically(self._claimed.with_suffix(_ANSWER), answer)
+            _remove(self._claimed)
         except OSError as error:
-            message = f"{self._taken}: the request was not answered: {error}"
+            message = f"{self._claimed}: the request was not answered: {error}"
             warnings.warn(UnansweredRequestWarning(message), stacklevel=3)
 
 
@@ -125,21 +125,21 @@ class Requests:
         if not self._has_swept:
             self._has_swept = True
             for name in names:  # left by earlier producers
-                if name.endswith((_TAKEN, _ANSWER)):
+                if name.endswith((_CLAIMED, _ANSWER)):
                     with suppress(OSError):
                         _remove(self._folder / name)
         found = []
         for name in sorted(name for name in names if name.endswith(_REQUEST))[:_MOST_AT_ONCE]:
             path = self._folder / name
-            taken = path.with_suffix(_TAKEN)
+            claimed = path.with_suffix(_CLAIMED)
             try:
-                path.rename(taken)
+                path.rename(claimed)
             except OSError:
                 continue  # the sender has withdrawn it, or it cannot be renamed
             try:
-                request = _request_of(taken)
+                request = _read_request(claimed)
             except OSError as error:  # a FormatError is one
-                self._refuse(Request("", {}, taken), str(error))
+                self._refuse(Request("", {}, claimed), str(error))
                 continue
             if request.epoch == self._epoch:
                 found.append(request)
@@ -152,16 +152,8 @@ class Requests:
         request.refuse(why)
 
 
-def _request_of(path: Path) -> Request:
-    """Read a request.
-
-    Raises
-    ------
-    FormatError
-        If the file does not contain a request.
-    OSError
-        If it cannot be read.
-    """
+def _read_request(path: Path) -> Request:
+    """Read a request. Raise FormatError if the file does not contain a request or OSError if it cannot be read."""
     try:
         asked = object_of(content_of(path))
         arguments = asked.get("arguments", {})
@@ -172,13 +164,13 @@ def _request_of(path: Path) -> Request:
         raise FormatError(f"{path}: invalid request: {error}") from None
 
 
-def ask(
+def send_request(
     channel: Path,
     kind: str,
     arguments: Mapping[str, Any] | None = None,
     *,
     timeout: float | None = None,
-    is_given_up: Callable[[], bool] = lambda: False,
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Send a request to the simulation behind a channel, and wait for its answer.
 
@@ -192,7 +184,7 @@ def ask(
         Arguments of the request.
     timeout : float, optional
         Maximum time to wait, s; by default as long as the simulation runs.
-    is_given_up : callable
+    is_cancelled : callable
         Callable that returns True to cancel the request; it is polled while waiting.
 
     Returns
@@ -215,11 +207,11 @@ def ask(
     -----
     The simulation checks for requests when it publishes, and only if its code calls `Producer.requests`.
     """
-    epoch = Status.of(channel).epoch
+    epoch = Status.read(channel).epoch
     folder = channel / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     request = folder / f"{time_ns():020d}-{secrets.token_hex(4)}{_REQUEST}"
-    _appear(request, {"kind": kind, "arguments": dict(arguments or {}), "epoch": epoch})
+    _write_atomically(request, {"kind": kind, "arguments": dict(arguments or {}), "epoch": epoch})
     until = None if timeout is None else monotonic() + timeout
     looked_at = -_STATUS_SECONDS
     while True:
@@ -227,12 +219,12 @@ def ask(
         is_over, why = False, ""
         if now - looked_at >= _STATUS_SECONDS:
             looked_at = now
-            is_over, why = _is_over(channel, epoch)
+            is_over, why = _find_end(channel, epoch)
         # Read the answer after the status, because an answer from before the end of the simulation is valid.
-        answer = _answer(request)
+        answer = _take_answer(request)
         if answer is not None:
             return answer
-        if is_over or is_given_up():
+        if is_over or is_cancelled():
             _withdraw(request)
             message = why or "the request was cancelled"
             raise StreamError(f"{channel}: {kind}: {message}")
@@ -241,13 +233,13 @@ def ask(
             state = "it has claimed the request" if has_begun else "it has not claimed the request, which is withdrawn"
             message = f"{kind}: the simulation has not answered within {timeout:g} s: {state}"
             raise StreamTimeoutError(f"{channel}: {message}")
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
 
 
-def _answer(request: Path) -> Answer | None:
+def _take_answer(request: Path) -> Answer | None:
     path = request.with_suffix(_ANSWER)
     try:
-        said = answer_of(path)
+        said = read_answer(path)
     except FileNotFoundError:
         return None
     except BaseException:
@@ -257,7 +249,7 @@ def _answer(request: Path) -> Answer | None:
     return said
 
 
-def answer_of(path: Path) -> Answer:
+def read_answer(path: Path) -> Answer:
     """Read an answer.
 
     Raises
@@ -266,8 +258,6 @@ def answer_of(path: Path) -> Answer:
         If the simulation refused the request.
     FormatError
         If the file does not contain an answer.
-    OSError
-        If it cannot be read.
     """
     try:
         said = object_of(content_of(path))
@@ -289,9 +279,9 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_over(channel: Path, epoch: int) -> tuple[bool, str]:
+def _find_end(channel: Path, epoch: int) -> tuple[bool, str]:
     try:
-        status = Status.of(channel)
+        status = Status.read(channel)
     except FileNotFoundError:
         return True, "the channel was removed"
     if status.epoch != epoch:
@@ -310,7 +300,7 @@ def _withdraw(request: Path) -> bool:
     return True
 
 
-def _appear(path: Path, content: dict[str, Any]) -> None:
+def _write_atomically(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file under a temporary name and rename it, so that readers never see a partial file."""
     part = path.with_name(f"{path.name}.part")  # readers ignore this suffix
     try:

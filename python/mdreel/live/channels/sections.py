@@ -12,33 +12,27 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.live.channels.encoder_outline import Outline
 from mdreel.live.channels.manifest import Manifest
 
-OF_ATOMS = ("positions", "velocities", "forces")
+PER_ATOM = ("positions", "velocities", "forces")
 TYPED = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
 """Record of each atom, with its type and its position in Å; 28 bytes."""
-_OF_POSITIONS = {"xtc": "float32", "type and float64": "float64"}
+_OTHER_DTYPES = {"xtc": "float32", "type and float64": "float64"}
 """Data type of velocities and forces, by the data type of positions, where the two differ."""
-DATA_TYPES = ("float32", "float64", *_OF_POSITIONS)
+DATA_TYPES = ("float32", "float64", *_OTHER_DTYPES)
 
 Section = tuple[str, str, NDArray[np.uint8]]
 """Name, data type and bytes of a section."""
 
 
-def declared(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
-    """Return the per-atom sections that frames may have, with their data types.
-
-    Raises
-    ------
-    UnsupportedError
-        If the data type is unknown.
-    """
+def declared_sections(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
+    """Return names and data types of the per-atom sections. Raise UnsupportedError if the data type is unknown."""
     if dtype not in DATA_TYPES:
         raise UnsupportedError(f"dtype must be one of {', '.join(DATA_TYPES)}, not {dtype!r}")
-    of_others = _OF_POSITIONS.get(dtype, dtype)
+    other_dtype = _OTHER_DTYPES.get(dtype, dtype)
     others = (("velocities", velocities), ("forces", forces))
-    return ("positions", dtype), *((name, of_others) for name, is_there in others if is_there)
+    return ("positions", dtype), *((name, other_dtype) for name, is_there in others if is_there)
 
 
-def most_bytes(manifest: Manifest) -> int:
+def max_frame_bytes(manifest: Manifest) -> int:
     """Return the maximum size of a frame, bytes."""
     return channel_frame_bytes([_bytes_of_section(manifest, *section) for section in manifest.sections])
 
@@ -90,11 +84,11 @@ class Encoder:
         if types is not None and dtype != "type and float64":
             message = 'the channel was opened without types; open it with dtype="type and float64"'
             raise MismatchError(f"{self._path}, step {step}: {message}")
-        if dtype not in _OF_POSITIONS:
-            return self.of_atoms("positions", values, step)
+        if dtype not in _OTHER_DTYPES:
+            return self.per_atom("positions", values, step)
         n_atoms = self._manifest.n_atoms
         if isinstance(values, np.ndarray) and values.dtype == TYPED and self._xtc is None:
-            return "positions", dtype, _bytes_of(self._of_atoms_with_types(values, types, step))
+            return "positions", dtype, _as_bytes(self._typed_atoms(values, types, step))
         numbers = self.numbers("positions", values, (n_atoms, 3), step)
         if self._xtc is not None:
             rows = np.ascontiguousarray(numbers, np.float32)
@@ -106,9 +100,9 @@ class Encoder:
         atoms = np.empty(n_atoms, TYPED)
         atoms["type"] = 0 if types is None else self.numbers("types", types, (n_atoms,), step)
         atoms["position"] = numbers
-        return "positions", dtype, _bytes_of(atoms)
+        return "positions", dtype, _as_bytes(atoms)
 
-    def _of_atoms_with_types(self, atoms: NDArray[Any], types: ArrayLike | None, step: int) -> NDArray[Any]:
+    def _typed_atoms(self, atoms: NDArray[Any], types: ArrayLike | None, step: int) -> NDArray[Any]:
         """Return atoms of the data type `TYPED` as a contiguous array; a contiguous array is not copied."""
         expected = (self._manifest.n_atoms,)
         if atoms.shape != expected:
@@ -117,14 +111,14 @@ class Encoder:
             raise MismatchError(f"{self._path}, step {step}: expected no types, because the atoms include them")
         return np.ascontiguousarray(atoms)
 
-    def of_atoms(self, name: str, values: ArrayLike, step: int) -> Section:
+    def per_atom(self, name: str, values: ArrayLike, step: int) -> Section:
         """Return a section with three numbers per atom; contiguous arrays of its data type are not copied."""
         dtype = self._dtypes.get(name)
         if dtype is None:
             message = f"the channel was opened without {name}; open it with {name}=True"
             raise MismatchError(f"{self._path}, step {step}: {message}")
         numbers = self.numbers(name, values, (self._manifest.n_atoms, 3), step)
-        return name, dtype, _bytes_of(np.ascontiguousarray(numbers, np.dtype(dtype).newbyteorder("<")))
+        return name, dtype, _as_bytes(np.ascontiguousarray(numbers, np.dtype(dtype).newbyteorder("<")))
 
     def energies(self, values: Mapping[str, float] | ArrayLike, step: int) -> Section:
         """Return the section of energies, kJ/mol, given by name or in order."""
@@ -138,7 +132,7 @@ class Encoder:
                 raise MismatchError(f"{self._path}, step {step}: expected the energies {expected}, got {got}")
             values = [values[name] for name in names]
         numbers = self.numbers("energies", values, (len(names),), step)
-        return "energies", "float64", _bytes_of(np.ascontiguousarray(numbers, "<f8"))
+        return "energies", "float64", _as_bytes(np.ascontiguousarray(numbers, "<f8"))
 
     def numbers(self, name: str, values: ArrayLike, shape: tuple[int, ...], step: int) -> NDArray[Any]:
         """Check the shape of an array of real numbers, and return it unchanged."""
@@ -150,14 +144,8 @@ class Encoder:
         return array
 
 
-def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a section as views of its bytes; compressed positions are decompressed into a new array.
-
-    Raises
-    ------
-    FormatError
-        If compressed positions are damaged.
-    """
+def section_arrays(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
+    """Return arrays as views of the bytes of a section; compressed positions are decompressed into a new array."""
     if dtype == "xtc":
         return {name: channel_xtc_positions(np.frombuffer(buffer, np.uint8), n_atoms)}
     stored = TYPED if dtype == "type and float64" else np.dtype(dtype).newbyteorder("<")
@@ -165,9 +153,9 @@ def arrays_of(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[s
     values = np.frombuffer(buffer, stored) if buffer.nbytes else np.empty(0, stored)
     if stored is TYPED:
         return {"atoms": values}
-    return {name: values.reshape(-1, 3) if name in OF_ATOMS else values}
+    return {name: values.reshape(-1, 3) if name in PER_ATOM else values}
 
 
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _as_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     """Return a view of the bytes of a contiguous array."""
     return array.reshape(-1).view(np.uint8)

@@ -9,7 +9,7 @@ from typing import Self
 
 from mdreel._core import channel_status
 from mdreel.foundation.printable import printable
-from mdreel.live.channels.directory import check_folder, folder_of_channels, place_of
+from mdreel.live.channels.directory import channel_path, channels_folder, check_folder
 from mdreel.live.channels.manifest import Manifest
 
 
@@ -53,7 +53,7 @@ class Status:
     n_bytes: int
 
     @classmethod
-    def of(cls, channel: str | PathLike[str]) -> Self:
+    def read(cls, channel: str | PathLike[str]) -> Self:
         """Read the status of a channel.
 
         Parameters
@@ -70,12 +70,12 @@ class Status:
         FormatError
             If the directory does not contain a channel.
         """
-        path = place_of(channel)
+        path = channel_path(channel)
         seen = channel_status(path)
         state, reason = seen["end"] or ("lost", None)
         return cls(
             path=path,
-            manifest=Manifest.of(seen["manifest"]),
+            manifest=Manifest.from_core(seen["manifest"]),
             state="running" if seen["has_producer"] else state,
             reason=None if seen["has_producer"] or reason is None else printable(reason),
             epoch=seen["epoch"],
@@ -123,54 +123,30 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
         If a directory does not contain a channel.
     """
     found = []
-    for path in paths_of_channels(folder_of_channels() if folder is None else Path(folder)):
+    for path in list_channel_paths(channels_folder() if folder is None else Path(folder)):
         try:
-            found.append(Status.of(path))
+            found.append(Status.read(path))
         except FileNotFoundError:
             continue  # it is being created or removed
     return found
 
 
-def paths_of_channels(folder: Path) -> list[Path]:
-    """Return the directories in a folder of channels, sorted by name; some may not contain a channel.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder; it need not exist.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder or may enter it.
-    """
+def list_channel_paths(folder: Path) -> list[Path]:
+    """Return the directories in a folder by name. The folder need not exist; see `check_folder` for the errors."""
     if not folder.exists():
         return []
     check_folder(folder)
     return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
-def rates(seen: Sequence[Status], seconds: float) -> list[float]:
-    """Measure the rate at which channels receive frames.
-
-    Parameters
-    ----------
-    seen : sequence of Status
-        Status of the channels, just read.
-    seconds : float
-        Duration of the measurement, s.
-
-    Returns
-    -------
-    list of float
-        Frames per second of each channel; 0 for a channel that was removed.
-    """
+def measure_rates(seen: Sequence[Status], seconds: float) -> list[float]:
+    """Measure the frames per second of channels over a time, s; a channel that was removed has 0."""
     since = monotonic()
     sleep(seconds)
     found = []
     for before in seen:
         try:
-            now = Status.of(before.path)
+            now = Status.read(before.path)
         except FileNotFoundError:
             found.append(0.0)
         else:

@@ -18,6 +18,22 @@ Write: TypeAlias = Callable[[Path], None]
 """Function that makes the engine write its state to a file, and raises `OSError` if that fails."""
 
 
+class EngineReporter:
+    """State that the reporters of all engines show."""
+
+    _commands: "EngineCommands"
+
+    @property
+    def interval(self) -> int:
+        """Current number of steps between two frames."""
+        return self._commands.interval
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the simulation was stopped on request."""
+        return self._commands.is_stopped
+
+
 class EngineCommands:
     """Write checkpoints and carry out the requests ``stop``, ``checkpoint`` and ``change-stride``.
 
@@ -68,7 +84,7 @@ class EngineCommands:
         self._checkpoint_frames = checkpoint_frames
         self._n_frames = 0
 
-    def look(self, step: int, write: Write) -> bool:
+    def handle_requests(self, step: int, write: Write) -> bool:
         """Write a checkpoint if one is due, and carry out the requests received since the previous frame.
 
         Parameters
@@ -85,11 +101,11 @@ class EngineCommands:
         """
         self._n_frames += 1
         if self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0:
-            _keep(self._checkpoint, write)
+            _write_checkpoint(self._checkpoint, write)
         requests = self._producer.requests()
         for request in requests:
             if request.kind != "stop":
-                self._do(request, step, write)
+                self._handle(request, step, write)
         stops = [request for request in requests if request.kind == "stop"]
         if stops:
             self._stop(stops, step, write)
@@ -97,7 +113,7 @@ class EngineCommands:
 
     def _stop(self, requests: list[Request], step: int, write: Write) -> None:
         try:
-            _keep(self._checkpoint, write)
+            _write_checkpoint(self._checkpoint, write)
         except Exception as error:  # noqa: BLE001 - a failed checkpoint must not end the simulation
             for request in requests:
                 request.refuse(f"the checkpoint could not be written: {error}")
@@ -108,11 +124,11 @@ class EngineCommands:
             request.answer(message, checkpoint=str(self._checkpoint), step=step)
         self._producer.end("stopped")
 
-    def _do(self, request: Request, step: int, write: Write) -> None:
+    def _handle(self, request: Request, step: int, write: Write) -> None:
         if request.kind == "checkpoint":
             path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
             try:
-                _keep(path, write)
+                _write_checkpoint(path, write)
             except Exception as error:  # noqa: BLE001 - see `_stop`
                 request.refuse(f"the checkpoint could not be written: {error}")
             else:
@@ -132,7 +148,7 @@ class EngineCommands:
             request.refuse(f"the reporter of {self._engine} supports {known}, not {request.kind!r}")
 
 
-def _keep(path: Path, write: Write) -> None:
+def _write_checkpoint(path: Path, write: Write) -> None:
     """Write a checkpoint atomically and durably."""
     new = path.with_name(f".{path.name}.new")
     try:

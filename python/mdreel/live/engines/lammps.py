@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.engines.engine_commands import EngineCommands
+from mdreel.live.engines.engine_commands import EngineCommands, EngineReporter
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.producers.producer import Producer
 
@@ -32,7 +32,7 @@ _COMPUTE = "mdreel_positions"
 _TRICKY = '"$*%#&'
 
 
-class LAMMPSReporter:
+class LAMMPSReporter(EngineReporter):
     """Publish a LAMMPS simulation, run through LAMMPS's Python module, and carry out requests to it.
 
     The reporter runs LAMMPS from frame to frame and checks for requests after each frame. ``stop`` writes a restart
@@ -96,16 +96,6 @@ class LAMMPSReporter:
         self._sections = [name for name, _ in producer.manifest.sections]
         self._is_set_up = False
 
-    @property
-    def interval(self) -> int:
-        """Current number of steps between two frames."""
-        return self._commands.interval
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the simulation was stopped on request."""
-        return self._commands.is_stopped
-
     def run(self, n_steps: int) -> bool:
         """Run the simulation.
 
@@ -133,7 +123,7 @@ class LAMMPSReporter:
                 return False
             if until % self.interval == 0:
                 self._publish()
-                self._commands.look(until, self._write)
+                self._commands.handle_requests(until, self._write)
         return not self.is_stopped
 
     @property
@@ -147,16 +137,16 @@ class LAMMPSReporter:
             for name in self._producer.manifest.energies
         }
         self._producer.publish(
-            self._of_atoms(f"c_{_COMPUTE}"),
+            self._gather(f"c_{_COMPUTE}"),
             self._step,
             self._lmp.get_thermo("time") * self._dialect.time,
             self._box(),
-            self._of_atoms("v") * per_ps if "velocities" in self._sections else None,
-            self._of_atoms("f") * energy if "forces" in self._sections else None,
+            self._gather("v") * per_ps if "velocities" in self._sections else None,
+            self._gather("f") * energy if "forces" in self._sections else None,
             energies or None,
         )
 
-    def _of_atoms(self, name: str) -> NDArray[np.float64]:
+    def _gather(self, name: str) -> NDArray[np.float64]:
         """Return three numbers per atom, sorted by atom ID."""
         return np.ctypeslib.as_array(self._lmp.gather(name, 1, 3)).reshape(-1, 3)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdreel.errors import MismatchError
-from mdreel.live.engines.engine_commands import EngineCommands
+from mdreel.live.engines.engine_commands import EngineCommands, EngineReporter
 from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
@@ -19,7 +19,7 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
     """Raised in ``simulation.step`` after a stop request. The checkpoint has been written."""
 
 
-class OpenMMReporter:
+class OpenMMReporter(EngineReporter):
     """Publish an OpenMM simulation on a channel and carry out requests; append it to ``simulation.reporters``.
 
     The reporter checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
@@ -100,7 +100,7 @@ class OpenMMReporter:
         per_ps = unit.angstrom / unit.picosecond
         per_angstrom = unit.kilojoule_per_mole / unit.angstrom
         is_periodic = simulation.system.usesPeriodicBoundaryConditions()
-        of_state = {"potential": state.getPotentialEnergy, "kinetic": state.getKineticEnergy}
+        energies = {"potential": state.getPotentialEnergy, "kinetic": state.getKineticEnergy}
         self._producer.publish(
             numbers(state.getPositions(asNumpy=True), unit.angstrom),
             simulation.currentStep,
@@ -108,10 +108,10 @@ class OpenMMReporter:
             numbers(state.getPeriodicBoxVectors(asNumpy=True), unit.angstrom) if is_periodic else None,
             numbers(state.getVelocities(asNumpy=True), per_ps) if self._has_velocities else None,
             numbers(state.getForces(asNumpy=True), per_angstrom) if self._has_forces else None,
-            {name: of_state[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
+            {name: energies[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
             or None,
         )
-        if self._commands.look(simulation.currentStep, partial(_write, simulation)):
+        if self._commands.handle_requests(simulation.currentStep, partial(_write, simulation)):
             raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
@@ -121,16 +121,6 @@ class OpenMMReporter:
         except StopRequested:
             return False
         return True
-
-    @property
-    def interval(self) -> int:
-        """Current number of steps between two frames."""
-        return self._commands.interval
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the simulation was stopped on request."""
-        return self._commands.is_stopped
 
 
 def _write(simulation: Any, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Ensembles of simulations that are run and analysed together."""
 
 from mdreel.live.ensemble.configuration import EnsembleTable, SlurmTable
-from mdreel.live.ensemble.ensemble import Ensemble, Gathered
-from mdreel.live.ensemble.replica_analyses import Inquiry, Wanted
+from mdreel.live.ensemble.ensemble import Ensemble, EnsembleOutcome
+from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses, ReplicaAnalysis
 
-__all__ = ["Ensemble", "EnsembleTable", "Gathered", "Inquiry", "SlurmTable", "Wanted"]
+__all__ = ["Ensemble", "EnsembleOutcome", "EnsembleTable", "ReplicaAnalyses", "ReplicaAnalysis", "SlurmTable"]

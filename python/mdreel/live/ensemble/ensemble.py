@@ -14,13 +14,13 @@ from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.atomic_files import replacing
 from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.ensemble.configuration import STATE_FOLDER, EnsembleTable
-from mdreel.live.ensemble.journal import Past, past_of
+from mdreel.live.ensemble.journal import ReplicaHistory, read_history
 from mdreel.live.ensemble.replica import RUNNING, Replica
-from mdreel.live.ensemble.replica_analyses import Inquiry
-from mdreel.live.ensemble.result_tables import Tables
+from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
+from mdreel.live.ensemble.result_tables import ResultTables
 from mdreel.live.ensemble.shutdown import end_all
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 """Time to sleep if no replica has new frames; the rings buffer frames meanwhile."""
 
 _IDENTITY = "ensemble.json"
@@ -28,7 +28,7 @@ _MOST_IDENTITY = 16 << 20
 
 
 @dataclass(frozen=True)
-class Gathered:
+class EnsembleOutcome:
     """Outcome of an ensemble, or of a part of it.
 
     Attributes
@@ -56,7 +56,7 @@ class Ensemble:
         Description of the ensemble.
     folder : Path
         Folder of the file with the description.
-    inquiry : Inquiry
+    analyses : ReplicaAnalyses
         Analyses of each replica.
     identity : dict
         JSON-compatible settings that must not change between two runs, because finished replicas are not run again.
@@ -67,23 +67,23 @@ class Ensemble:
         All replicas.
     """
 
-    def __init__(self, table: EnsembleTable, folder: Path, inquiry: Inquiry, identity: dict[str, Any]) -> None:
+    def __init__(self, table: EnsembleTable, folder: Path, analyses: ReplicaAnalyses, identity: dict[str, Any]) -> None:
         self._table = table
-        self._inquiry = inquiry
+        self._analyses = analyses
         self._identity = {"seed": table.seed, "format": table.format, "digits": len(table.label(0)), **identity}
-        self._place = table.place(folder)
-        self._results = table.place_of_results(folder)
+        self._place = table.directory_path(folder)
+        self._results = table.results_path(folder)
         self.replicas = tuple(Replica(number, table, folder) for number in range(table.replicas))
         kept = self._place / STATE_FOLDER / "tables"
-        self._tables = Tables(self._results, kept, table.format, {"ensemble": table.name})
+        self._tables = ResultTables(self._results, kept, table.format, {"ensemble": table.name})
 
     def run(
         self,
         numbers: Iterable[int] | None = None,
         *,
         retry: bool = False,
-        told: Callable[[str], object] = lambda _: None,
-    ) -> Gathered:
+        report: Callable[[str], object] = lambda _: None,
+    ) -> EnsembleOutcome:
         """Run replicas until each has finished or failed; continue those that were run before.
 
         Parameters
@@ -92,12 +92,12 @@ class Ensemble:
             Numbers of the replicas to run; by default all.
         retry : bool
             Whether to run failed replicas again.
-        told : callable
+        report : callable
             Callable that receives lines of text about events.
 
         Returns
         -------
-        Gathered
+        EnsembleOutcome
             Outcome of the replicas.
 
         Raises
@@ -120,13 +120,13 @@ class Ensemble:
         try:
             for replica in chosen:
                 replica.open(retry)
-            self._run(chosen, told)
+            self._run(chosen, report)
         except BaseException as error:
-            self._end(chosen, error, told)
+            self._end(chosen, error, report)
             raise
         for replica in chosen:
             replica.close()
-        return self._gather(chosen, told)
+        return self._gather(chosen, report)
 
     def _begin(self) -> None:
         """Create the folder of the ensemble, or check that an existing one belongs to this ensemble."""
@@ -148,30 +148,30 @@ class Ensemble:
                 found = f"{name} was {was.get(name)!r} when it was started and is now {now.get(name)!r}"
                 raise MismatchError(f"{self._place}: this folder belongs to another ensemble: {found}")
 
-    def _run(self, chosen: Sequence[Replica], told: Callable[[str], object]) -> None:
-        waiting = deque(replica for replica in chosen if not replica.past.is_over)
+    def _run(self, chosen: Sequence[Replica], report: Callable[[str], object]) -> None:
+        waiting = deque(replica for replica in chosen if not replica.history.is_over)
         running: list[Replica] = []
         n_over = len(chosen) - len(waiting)
         if n_over:
-            told(f"{n_over} of {len(chosen)} replicas were done before")
+            report(f"{n_over} of {len(chosen)} replicas were done before")
         while waiting or running:
             while waiting and len(running) < self._table.n_at_once:
                 running.append(waiting.popleft())
-                told(f"{running[-1].label} {running[-1].start(self._inquiry)}")
+                report(f"{running[-1].label} {running[-1].start(self._analyses)}")
             has_come = False
             for replica in tuple(running):
-                has_come = replica.look() or has_come
-                message = replica.settle(self._inquiry, self._tables)
+                has_come = replica.advance() or has_come
+                message = replica.settle(self._analyses, self._tables)
                 if message is not None:
-                    told(f"{replica.label} {message}")
+                    report(f"{replica.label} {message}")
                 if not replica.is_running:
                     running.remove(replica)
-                    if not replica.past.is_over:
+                    if not replica.history.is_over:
                         waiting.appendleft(replica)  # restart it before new replicas are started
             if not has_come:
-                sleep(_LOOK_SECONDS)
+                sleep(_POLL_SECONDS)
 
-    def _end(self, chosen: Sequence[Replica], error: BaseException, told: Callable[[str], object]) -> None:
+    def _end(self, chosen: Sequence[Replica], error: BaseException, report: Callable[[str], object]) -> None:
         """End running replicas after an error or Ctrl-C, and record it in the journals."""
         running = [replica for replica in chosen if replica.is_running]
         # Frames of the traceback would keep channels open, and full rings would block the simulations.
@@ -179,52 +179,52 @@ class Ensemble:
         reason = " ".join(str(error).split()) or type(error).__name__
         try:
             if running:
-                told(f"stopping {len(running)} replicas")
+                report(f"stopping {len(running)} replicas")
                 end_all(running, self._table.grace)
         finally:
             for replica in chosen:
                 replica.leave(f"the ensemble was ended: {reason}")
 
-    def _gather(self, chosen: Sequence[Replica], told: Callable[[str], object]) -> Gathered:
+    def _gather(self, chosen: Sequence[Replica], report: Callable[[str], object]) -> EnsembleOutcome:
         """Write the tables of the ensemble, if no replica is left to run."""
-        pasts = {replica.label: past_of(replica.journal_path) for replica in self.replicas}
+        pasts = {replica.label: read_history(replica.journal_path) for replica in self.replicas}
         tables: list[Path] = []
-        n_left = sum(not past.is_over for past in pasts.values())
+        n_left = sum(not history.is_over for history in pasts.values())
         if not n_left:
-            finished = [label for label, past in pasts.items() if past.event == "finished"]
+            finished = [label for label, history in pasts.items() if history.event == "finished"]
             if self._table.joined:
-                tables += self._tables.write_joined(finished, self._inquiry)
+                tables += self._tables.write_joined(finished, self._analyses)
             facts = [
                 {
                     "replica": int(label),
-                    "finished": int(past.event == "finished"),
-                    "deaths": past.n_deaths,
-                    "frames": past.n_frames,
+                    "finished": int(history.event == "finished"),
+                    "deaths": history.n_deaths,
+                    "frames": history.n_frames,
                 }
-                for label, past in pasts.items()
+                for label, history in pasts.items()
             ]
-            tables.append(self._tables.write_summary(facts, finished, self._inquiry))
+            tables.append(self._tables.write_summary(facts, finished, self._analyses))
         elif len(chosen) < len(self.replicas):
-            told(f"{n_left} replicas of other parts are left; the last part writes the tables of all replicas")
+            report(f"{n_left} replicas of other parts are left; the last part writes the tables of all replicas")
         events = [(replica.label, pasts[replica.label]) for replica in chosen]
-        failures = tuple(f"{label}: {past.message}" for label, past in events if past.event == "failed")
-        return Gathered(len(chosen) - len(failures), len(failures), failures, tuple(tables))
+        failures = tuple(f"{label}: {history.message}" for label, history in events if history.event == "failed")
+        return EnsembleOutcome(len(chosen) - len(failures), len(failures), failures, tuple(tables))
 
 
-def state_of(replica: Replica) -> tuple[str, Past]:
+def replica_state(replica: Replica) -> tuple[str, ReplicaHistory]:
     """Return the state of a replica and its history, without taking part in the run.
 
     Returns
     -------
-    tuple of str and Past
+    tuple of str and ReplicaHistory
         ``waiting``, ``running``, ``lost`` (its program has gone without an entry in the journal), ``finished`` or
         ``failed``; and the history from the journal.
     """
-    past = past_of(replica.journal_path)
-    if past.event in ("finished", "failed"):
-        return past.event, past
-    if past.event in RUNNING:
+    history = read_history(replica.journal_path)
+    if history.event in ("finished", "failed"):
+        return history.event, history
+    if history.event in RUNNING:
         # A process on another host cannot be checked.
-        is_lost = past.is_gone or (past.process is not None and not past.process.is_alive)
-        return ("lost" if is_lost else "running"), past
-    return "waiting", past
+        is_lost = history.is_gone or (history.process is not None and not history.process.is_alive)
+        return ("lost" if is_lost else "running"), history
+    return "waiting", history

@@ -17,31 +17,31 @@ ENDING = ".jsonl"
 _MOST_LINE = 1 << 20
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-"""Another text after each start of the machine."""
+"""ID that changes at each boot of the machine."""
 
 
 @dataclass(frozen=True)
-class Past:
-    """What a journal tells of a replica.
+class ReplicaHistory:
+    """History of a replica from its journal.
 
     Attributes
     ----------
     event : str or None
-        The last that happened, one of `EVENTS`; None of a replica that nobody has started.
+        Last event, one of `EVENTS`; None if the replica was never started.
     message : str
-        What it was, in words.
+        Human-readable description of the event.
     time : float
-        When, seconds since 1970.
+        Time of the event, seconds since 1970.
     process : Process or None
-        The process that runs, or ran last, if it was on this host, and since that was started.
+        Last process, if it was started on this host since its boot.
     is_gone : bool
-        Whether it was on this host, which was started anew since.
+        Whether the last process was started on this host before its boot.
     n_deaths : int
-        How often it has died since it was first started, or tried again.
+        Number of deaths since the first start or the last retry.
     n_frames : int
-        Frames that its analyses have had, as far as was said.
+        Number of analysed frames at the last event.
     first_step : int or None
-        The step of its first frame.
+        Step of the first frame.
     """
 
     event: str | None = None
@@ -55,121 +55,90 @@ class Past:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to be done."""
+        """Whether the replica has finished or failed."""
         return self.event in ("finished", "failed")
 
-    def after(self, line: dict[str, Any]) -> "Past":
-        """Return what is known when a further line was read.
-
-        Raises
-        ------
-        FormatError
-            If it is no line of a journal.
-        """
+    def after(self, line: dict[str, Any]) -> "ReplicaHistory":
+        """Return the history after a further line. Raise FormatError if the line is not valid."""
         event = text(line, "event")
         process, is_gone = (None, False) if event == "starting" else (self.process, self.is_gone)
         if event == "started":
-            # A number below 2 would stand for more than the processes of a program.
+            # A process ID below 2 would address more than the processes of the program.
             started = Process(whole(line, "process", 2, 1 << 32), whole(line, "process_start"))
             is_here = text(line, "host") == socket.gethostname()
             is_gone = is_here and text(line, "boot") != _boot()
             process = started if is_here and not is_gone else None
         n_deaths = 0 if event == "retried" else self.n_deaths + (event in ("died", "hung"))
         step = None if line.get("first_step") is None else whole(line, "first_step", -(1 << 63))
-        # One that begins anew has another first frame.
+        # A program that starts from the beginning has a new first frame.
         first = (None if line.get("is_anew") else self.first_step) if step is None else step
         message = text(line, "message", _MOST_LINE, least=0)
         time, n_frames = number(line, "time"), whole(line, "n_frames")
-        return Past(event, message, time, process, is_gone, n_deaths, n_frames, first)
+        return ReplicaHistory(event, message, time, process, is_gone, n_deaths, n_frames, first)
 
 
 class Journal(JsonLinesLog):
-    """The file behind which each event of a replica goes as one line. Who has it open holds a lock on it.
+    """Log file of a replica with one line for each event, locked by its manager.
 
     Parameters
     ----------
     path : Path
-        The file; it is made if it is not there.
-
-    Attributes
-    ----------
-    past : Past
-        What it tells so far.
+        The file, which is created if it does not exist.
 
     Raises
     ------
     StreamError
-        If another manager has the replica.
+        If another manager runs the replica.
     FormatError
-        If it is no journal.
+        If the file is not a journal.
     OSError
-        If it cannot be written.
+        If the file cannot be written.
 
     Notes
     -----
-    A line is handed to the system in one call: of a kill, half a line can be left, which is cut off.
+    A kill can leave an incomplete line, which the next manager removes.
     """
 
     def __init__(self, path: Path) -> None:
         try:
             super().__init__(path, exclusive=True)
         except BlockingIOError:
-            raise StreamError(f"{path}: another `mdreel ensemble run` has this replica") from None
+            raise StreamError(f"{path}: another `mdreel ensemble run` runs this replica") from None
         try:
-            self.past = self.recover(lambda content: _past(path, content))
+            self.history = self.recover(lambda content: _parse_history(path, content))
         except BaseException:
             self.close()
             raise
 
     def write(self, event: str, message: str, n_frames: int = 0, process: Process | None = None, **facts: Any) -> None:
-        """Write a line.
-
-        Parameters
-        ----------
-        event : str
-            One of `EVENTS`.
-        message : str
-            What happened, in words.
-        n_frames : int
-            Frames that the analyses have had.
-        process : Process, optional
-            The process that was started.
-        **facts
-            ``first_step``, ``is_anew``; see `Past`.
-        """
+        """Write one of `EVENTS`, its description, the number of analysed frames, and fields of `ReplicaHistory`."""
         who = {} if process is None else {"process": process.number, "process_start": process.start}
         line = {"time": time(), "event": event, "message": message, "n_frames": n_frames, **who, **facts}
         if process is not None:
             line |= {"host": socket.gethostname(), "boot": _boot()}
         self.append(line)
-        self.past = self.past.after(line)
+        self.history = self.history.after(line)
 
 
-def past_of(path: Path) -> Past:
-    """Read a journal, which need not be there, without taking part.
-
-    Raises
-    ------
-    FormatError
-        If it is no journal.
-    """
+def read_history(path: Path) -> ReplicaHistory:
+    """Read a journal without locking it; the file need not exist. Raise FormatError if the file is not a journal."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        return Past()
-    return _past(path, content)
+        return ReplicaHistory()
+    return _parse_history(path, content)
 
 
 def _boot() -> str:
-    """Return what tells this start of the machine from others: numbers of processes begin anew with it."""
+    """Return the boot ID, because process IDs are reused after a boot."""
     return BOOT.read_text(encoding="ascii").strip()
 
 
-def _past(path: Path, content: bytes) -> Past:
-    past = Past()
+def _parse_history(path: Path, content: bytes) -> ReplicaHistory:
+    history = ReplicaHistory()
     for at, line in enumerate(split_lines(content), 1):
         try:
-            past = past.after(object_of(line, _MOST_LINE))
+            history = history.after(object_of(line, _MOST_LINE))
         except FormatError as error:
-            raise FormatError(f"{path}, line {at}: no line of a journal: {error}") from None
-    return past
+            raise FormatError(f"{path}, line {at}: invalid line of a journal: {error}") from None
+    return history

@@ -10,13 +10,13 @@ from time import monotonic
 from mdreel.cluster.shell import THREADS
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.live.channels.channel import Channel
-from mdreel.live.channels.directory import make_folder_for, place_of
+from mdreel.live.channels.directory import channel_path, make_folder_for
 from mdreel.live.channels.status import Status
 from mdreel.live.ensemble.configuration import STATE_FOLDER, EnsembleTable
-from mdreel.live.ensemble.journal import ENDING, Journal, Past
-from mdreel.live.ensemble.replica_analyses import Inquiry, Observation
-from mdreel.live.ensemble.replica_process import Program, end_left, end_stray, said_of
-from mdreel.live.ensemble.result_tables import Tables
+from mdreel.live.ensemble.journal import ENDING, Journal, ReplicaHistory
+from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses, ReplicaObserver
+from mdreel.live.ensemble.replica_process import Program, describe_status, end_leftover, end_stray
+from mdreel.live.ensemble.result_tables import ResultTables
 
 OUTPUT = "output.log"
 """File in a replica's directory to which the output of its program is appended."""
@@ -55,22 +55,22 @@ class Replica:
     def __init__(self, number: int, table: EnsembleTable, folder: Path) -> None:
         self.number = number
         self.label = table.label(number)
-        place = table.place(folder)
+        place = table.directory_path(folder)
         self.directory = place / self.label
-        self.channel = place_of(f"{table.name}-{self.label}")
+        self.channel = channel_path(f"{table.name}-{self.label}")
         self.journal_path = place / STATE_FOLDER / f"{self.label}{ENDING}"
         self._table = table
         self._folder = folder.absolute()
         self._journal: Journal | None = None
         self._program: Program | None = None
-        self._observation: Observation | None = None
+        self._observer: ReplicaObserver | None = None
         self._has_hung = self._is_to_begin_anew = False
         self._n_frames = 0
 
     @property
-    def past(self) -> Past:
+    def history(self) -> ReplicaHistory:
         """History of the replica from its journal."""
-        return self._opened().past
+        return self._require_open().history
 
     @property
     def is_running(self) -> bool:
@@ -83,12 +83,7 @@ class Replica:
         return self._program is None or self._program.status() is not None
 
     def open(self, retry: bool = False) -> None:
-        """Lock the replica for this manager, and end the program that a killed manager has left running.
-
-        Parameters
-        ----------
-        retry : bool
-            Whether to run a failed replica again.
+        """Lock the replica, end a program that a killed manager has left running, and retry a failed replica if asked.
 
         Raises
         ------
@@ -98,34 +93,29 @@ class Replica:
             If the replica is new and its directory or channel is in use.
         """
         self._journal = Journal(self.journal_path)
-        past = self.past
-        self._n_frames = past.n_frames
-        if past.event is None:
+        history = self.history
+        self._n_frames = history.n_frames
+        if history.event is None:
             self._check_new()
-        elif past.event == "failed" and retry:
+        elif history.event == "failed" and retry:
             self._say("retried", "tried again")
-        elif past.event in RUNNING:
-            if past.event == "starting":  # the manager was killed before it recorded the process
+        elif history.event in RUNNING:
+            if history.event == "starting":  # the manager was killed before it recorded the process
                 was = end_stray("MDREEL_DIRECTORY", str(self.directory))
             else:
-                was = past.process is not None and end_left(past.process)
+                was = history.process is not None and end_leftover(history.process)
             self._say("interrupted", "its manager was lost" + (", and its program ended" if was else ""))
 
-    def start(self, inquiry: Inquiry) -> str:
-        """Start the program from the checkpoint if possible, otherwise from the beginning.
-
-        Returns
-        -------
-        str
-            Description of the start.
+    def start(self, analyses: ReplicaAnalyses) -> str:
+        """Start the program, from the checkpoint if possible; return a description.
 
         Raises
         ------
         MismatchError
             If the program cannot be started.
         """
-        is_first = self.past.event is None
-        how = self._prepare(inquiry)
+        is_first = self.history.event is None
+        how = self._prepare(analyses)
         command = self._table.command if how is None else self._table.restart
         assert command is not None
         facts = self._facts()
@@ -139,45 +129,39 @@ class Replica:
         except OSError as error:
             what = "command" if how is None else "restart"
             raise MismatchError(f"{what}: {words[0]} cannot be started: {error.strerror}") from error
-        assert self._observation is not None
-        self._observation.heard_at = monotonic()
+        assert self._observer is not None
+        self._observer.heard_at = monotonic()
         self._has_hung = False
         self._say("started", message, process=self._program.process, is_anew=how is None)
         return message
 
-    def look(self) -> bool:
+    def advance(self) -> bool:
         """Analyse new frames; return whether there were any."""
-        assert self._observation is not None
-        has_come = self._observation.look()
-        self._n_frames = self._observation.n_frames
-        step = self._observation.first_step
-        if step is not None and self.past.first_step != step:
+        assert self._observer is not None
+        has_come = self._observer.advance()
+        self._n_frames = self._observer.n_frames
+        step = self._observer.first_step
+        if step is not None and self.history.first_step != step:
             self._say("observed", f"the first frame has step {step}", first_step=step)
         return has_come
 
-    def settle(self, inquiry: Inquiry, tables: Tables) -> str | None:
-        """Handle the end, a hang or a failed analysis of the program; return a description, or None.
-
-        Raises
-        ------
-        OSError
-            If the tables of a finished replica cannot be written.
-        """
-        program, observation = self._program, self._observation
+    def settle(self, analyses: ReplicaAnalyses, tables: ResultTables) -> str | None:
+        """Handle the end, a hang or a failed analysis of the program; return a description, or None."""
+        program, observer = self._program, self._observer
         assert program is not None
-        assert observation is not None
+        assert observer is not None
         if program.status() is None:
-            self._end_if_hopeless(program, observation)
+            self._end_if_hopeless(program, observer)
         status = program.status()
         if status is None:
             return None
         state = self._state_of_channel()
-        if state in _ENDED and not observation.has_ended:
+        if state in _ENDED and not observer.has_ended:
             return None  # some frames are still to be analysed
-        is_wanted_end = observation.has_all or state == "finished" or (state == "stopped" and status == 0)
-        if observation.is_over and is_wanted_end:
-            return self._finish(observation, inquiry, tables, status)
-        return self._end_otherwise(observation, status, state)
+        is_wanted_end = observer.has_all or state == "finished" or (state == "stopped" and status == 0)
+        if observer.is_over and is_wanted_end:
+            return self._finish(observer, analyses, tables, status)
+        return self._end_otherwise(observer, status, state)
 
     def terminate(self) -> None:
         """Send SIGTERM to the program."""
@@ -201,53 +185,53 @@ class Replica:
 
     def leave_channel(self) -> None:
         """Leave the channel, so that it no longer blocks the simulation."""
-        if self._observation is not None:
-            self._observation.close()
-            self._observation = None
+        if self._observer is not None:
+            self._observer.close()
+            self._observer = None
 
     # --- Actions ----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, inquiry: Inquiry) -> str | None:
+    def _prepare(self, analyses: ReplicaAnalyses) -> str | None:
         """Prepare a start; return a description if the program continues, None if it starts from the beginning."""
-        checkpoint, first = self._checkpoint, self.past.first_step
+        checkpoint, first = self._checkpoint, self.history.first_step
         has_checkpoint = checkpoint is not None and checkpoint.exists() and first is not None
-        observation = self._observation
-        if has_checkpoint and observation is not None and observation.is_waiting:
+        observer = self._observer
+        if has_checkpoint and observer is not None and observer.is_waiting:
             return "continues from its checkpoint"
-        if observation is not None:
-            del observation
+        if observer is not None:
+            del observer
             self.leave_channel()
             gc.collect()  # remaining references to the earlier analyses would keep slots of the ring
         if has_checkpoint and self._has_staging() and not self._is_to_begin_anew:
-            self._observation = Observation(self.channel, inquiry, self._epoch(), first)
+            self._observer = ReplicaObserver(self.channel, analyses, self._epoch(), first)
             return "continues from its checkpoint; its analyses start again from staging"
         self._clear()
         self._is_to_begin_anew = False
-        self._observation = Observation(self.channel, inquiry)
+        self._observer = ReplicaObserver(self.channel, analyses)
         return None
 
-    def _end_if_hopeless(self, program: Program, observation: Observation) -> None:
+    def _end_if_hopeless(self, program: Program, observer: ReplicaObserver) -> None:
         """Kill a program that hangs or whose analyses have failed."""
-        if observation.error is not None and self._state_of_channel() != "failed":
+        if observer.error is not None and self._state_of_channel() != "failed":
             program.kill()
         patience = self._table.patience
-        if patience is not None and not observation.has_all and monotonic() - observation.heard_at > patience:
+        if patience is not None and not observer.has_all and monotonic() - observer.heard_at > patience:
             self._has_hung = True
             program.kill()
 
-    def _end_otherwise(self, observation: Observation, status: int, state: str) -> str:
-        if observation.lacks_frames:
+    def _end_otherwise(self, observer: ReplicaObserver, status: int, state: str) -> str:
+        if observer.lacks_frames:
             self._is_to_begin_anew = True
-            return self._die(status, state, str(observation.error))
-        if observation.error is not None and state != "failed":
-            return self._fail(f"its analyses have failed: {_one_line(observation.error)}")
+            return self._die(status, state, str(observer.error))
+        if observer.error is not None and state != "failed":
+            return self._fail(f"its analyses have failed: {_one_line(observer.error)}")
         return self._die(status, state)
 
-    def _finish(self, observation: Observation, inquiry: Inquiry, tables: Tables, status: int) -> str:
-        tables.write_replica(self.label, inquiry, observation.found)
-        message = f"finished with {observation.n_frames:,} frames"
+    def _finish(self, observer: ReplicaObserver, analyses: ReplicaAnalyses, tables: ResultTables, status: int) -> str:
+        tables.write_replica(self.label, analyses, observer.found)
+        message = f"finished with {observer.n_frames:,} frames"
         if status:
-            message += f"; then its program ended with {said_of(status)}"
+            message += f"; then its program ended with {describe_status(status)}"
         self._say("finished", message)
         self._program = None
         self.leave_channel()
@@ -257,10 +241,10 @@ class Replica:
     def _die(self, status: int, state: str, why: str = "") -> str:
         if self._has_hung:
             why = f"it was ended because it published no frame for {self._table.patience:g} s"
-        why = why or f"ended with {said_of(status)}, its channel {state}, after {self._n_frames:,} frames"
+        why = why or f"ended with {describe_status(status)}, its channel {state}, after {self._n_frames:,} frames"
         self._say("hung" if self._has_hung else "died", why)
         self._program = None
-        if self.past.n_deaths > self._table.restarts:
+        if self.history.n_deaths > self._table.restarts:
             again = f"it was restarted {self._table.restarts} times"
             return self._fail(f"{why}; {again}; see its output in {self.directory / OUTPUT}")
         return why
@@ -304,8 +288,8 @@ class Replica:
     def _state_of_channel(self) -> str:
         """Return the state of the channel of this start; ``absent`` if only an earlier one exists."""
         try:
-            status = Status.of(self.channel)
-            is_past = self._observation is not None and status.epoch <= self._observation.after_epoch
+            status = Status.read(self.channel)
+            is_past = self._observer is not None and status.epoch <= self._observer.after_epoch
             return "absent" if is_past else status.state
         except FileNotFoundError:
             return "absent"
@@ -314,7 +298,7 @@ class Replica:
 
     def _epoch(self) -> int:
         try:
-            return Status.of(self.channel).epoch
+            return Status.read(self.channel).epoch
         except (MdreelError, OSError):
             return -1
 
@@ -338,9 +322,9 @@ class Replica:
             Channel(self.channel).remove()
 
     def _say(self, event: str, message: str, **facts: object) -> None:
-        self._opened().write(event, message, self._n_frames, **facts)  # type: ignore[arg-type]
+        self._require_open().write(event, message, self._n_frames, **facts)  # type: ignore[arg-type]
 
-    def _opened(self) -> Journal:
+    def _require_open(self) -> Journal:
         assert self._journal is not None, "the replica was not taken"
         return self._journal
 

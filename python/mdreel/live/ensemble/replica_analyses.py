@@ -15,7 +15,7 @@ from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, StreamError
 from mdreel.live.channels.channel import Channel
 from mdreel.live.channels.status import Status
-from mdreel.live.incremental_run import Turns
+from mdreel.live.incremental_run import IncrementalRun
 from mdreel.results.column import Column
 
 _BRIEF = 2e-5
@@ -31,7 +31,7 @@ _TRIES = 10
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReplicaAnalysis:
     """Analysis of each replica.
 
     Attributes
@@ -53,35 +53,35 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Inquiry:
+class ReplicaAnalyses:
     """Analyses of each replica and their window.
 
     Attributes
     ----------
-    wanted : tuple of Wanted
+    analyses : tuple of ReplicaAnalysis
         The analyses.
     prepare : callable
-        Function that creates the analyses from the frames of a replica, one for each of `wanted`.
+        Function that creates the analyses from the frames of a replica, one for each of `analyses`.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int
         Number of threads for computing. Use one if the simulations occupy all cores.
     """
 
-    wanted: tuple[Wanted, ...]
+    analyses: tuple[ReplicaAnalysis, ...]
     prepare: Callable[[Source], Sequence[Analysis]]
     window: tuple[int | None, int | None, int | None] = (None, None, None)
     n_workers: int = 1
 
 
-class Observation:
-    """Analyses of a replica, advanced by repeated calls of `look`, which never blocks for long.
+class ReplicaObserver:
+    """Analyses of a replica, advanced by repeated calls of `advance`, which never blocks for long.
 
     Parameters
     ----------
     channel : Path
         Directory of the channel; it need not exist.
-    inquiry : Inquiry
+    settings : ReplicaAnalyses
         The analyses.
     after_epoch : int
         Epoch of the last producer to ignore; -1 if there was none.
@@ -111,11 +111,13 @@ class Observation:
 
     Notes
     -----
-    The observation waits without limit for a replica that died to be restarted; the manager decides when to give up.
-    `look` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
+    The observer waits without limit for a replica that died to be restarted; the manager decides when to give up.
+    `advance` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
     """
 
-    def __init__(self, channel: Path, inquiry: Inquiry, after_epoch: int = -1, first_step: int | None = None) -> None:
+    def __init__(
+        self, channel: Path, settings: ReplicaAnalyses, after_epoch: int = -1, first_step: int | None = None
+    ) -> None:
         self.found: tuple[Sequence[Column], ...] = ()
         self.first_step = first_step
         self.n_frames = 0
@@ -124,15 +126,15 @@ class Observation:
         self.lacks_frames = False
         self.heard_at = monotonic()
         self._channel = channel
-        self._inquiry = inquiry
+        self._settings = settings
         self.after_epoch = after_epoch
         self._is_known = first_step is not None
         self._source: Source | None = None
         self._opening: Thread | None = None
-        self._turns: Turns | None = None
+        self._run: IncrementalRun | None = None
         self._analyses: Sequence[Analysis] = ()
         self._shown_at = -_SHOWN_SECONDS
-        self._looked_at: float | None = None
+        self._checked_at: float | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -144,7 +146,7 @@ class Observation:
         """Whether the analyses have joined the channel and wait for frames."""
         return self._source is not None and not self.has_ended
 
-    def look(self) -> bool:
+    def advance(self) -> bool:
         """Advance the analyses without blocking; return whether there were new frames."""
         if self.has_ended:
             return False
@@ -152,10 +154,10 @@ class Observation:
             if self._source is None:
                 self._join()
                 return False
-            if self._turns is None:
+            if self._run is None:
                 self._begin()
                 return False
-            return self._turn(self._turns)
+            return self._advance(self._run)
         except (MdreelError, OSError) as error:
             # Its traceback would keep the source alive, whose slots would block the simulation.
             self.error = error.with_traceback(None)
@@ -163,15 +165,15 @@ class Observation:
 
     def close(self) -> None:
         """Leave the channel."""
-        turns, self._turns, self._source, self._analyses = self._turns, None, None, ()
-        if turns is not None and self.error is not None:
-            turns.board.end("failed", " ".join(str(self.error).split()))
-        elif turns is not None:
-            turns.board.end("stopped")  # no effect if the end is already published
+        run, self._run, self._source, self._analyses = self._run, None, None, ()
+        if run is not None and self.error is not None:
+            run.board.end("failed", " ".join(str(self.error).split()))
+        elif run is not None:
+            run.board.end("stopped")  # no effect if the end is already published
 
     def _join(self) -> None:
         try:
-            before = Status.of(self._channel)
+            before = Status.read(self._channel)
             if before.epoch <= self.after_epoch:
                 return
             self._source = Channel(self._channel, restart=_FOREVER).source()
@@ -185,7 +187,7 @@ class Observation:
         gone = None
         for _ in range(_TRIES):
             # The consumer that has just joined has the largest lag. The two numbers may be read at different moments.
-            status = Status.of(self._channel)
+            status = Status.read(self._channel)
             left = status.n_published - (status.lag or 0)
             gone = left if gone is None else min(gone, left)
             if gone <= 0:
@@ -220,38 +222,38 @@ class Observation:
         self.first_step = step
 
     def _open(self, source: Source) -> None:
-        inquiry = self._inquiry
+        settings = self._settings
         try:
-            analyses = inquiry.prepare(source)
-            shown = [_shown(wanted, one) for wanted, one in zip(inquiry.wanted, analyses, strict=True)]
-            turns = Turns(analyses, inquiry.window, inquiry.n_workers, shown=shown)
-        except Exception as error:  # noqa: BLE001 (`look` reports the error of the thread)
+            analyses = settings.prepare(source)
+            shown = [_results_view(one, analysis) for one, analysis in zip(settings.analyses, analyses, strict=True)]
+            run = IncrementalRun(analyses, settings.window, settings.n_workers, shown=shown)
+        except Exception as error:  # noqa: BLE001 (`advance` reports the error of the thread)
             self.error = error.with_traceback(None)
             return
-        turns.board.count(0, {})
-        self._analyses, self._turns = analyses, turns
+        run.board.count(0, {})
+        self._analyses, self._run = analyses, run
 
-    def _turn(self, turns: Turns) -> bool:
-        before = turns.n_frames
-        if self._looked_at is not None:
-            turns.add_wait(monotonic() - self._looked_at)  # the time of other replicas
-        turns.turn(_BRIEF)
-        has_come = turns.n_frames > before
-        now = self._looked_at = monotonic()
+    def _advance(self, run: IncrementalRun) -> bool:
+        before = run.n_frames
+        if self._checked_at is not None:
+            run.add_wait(monotonic() - self._checked_at)  # the time of other replicas
+        run.advance(_BRIEF)
+        has_come = run.n_frames > before
+        now = self._checked_at = monotonic()
         if has_come:
-            self.heard_at, self.n_frames = now, turns.n_frames
-        if turns.is_over:
-            turns.show(is_last=True)
-            turns.end()
-            each = zip(self._inquiry.wanted, self._analyses, strict=True)
-            self.found = tuple(wanted.columns(analysis) for wanted, analysis in each)
-            self.is_over, self.has_all = True, turns.has_all
+            self.heard_at, self.n_frames = now, run.n_frames
+        if run.is_over:
+            run.show(is_last=True)
+            run.end()
+            each = zip(self._settings.analyses, self._analyses, strict=True)
+            self.found = tuple(one.columns(analysis) for one, analysis in each)
+            self.is_over, self.has_all = True, run.has_all
             self.close()  # so that the ring does not block a simulation that continues
-        elif turns.has_news and turns.board.is_due and now - self._shown_at >= _SHOWN_SECONDS:
-            turns.show(is_last=False)
+        elif run.has_news and run.board.is_due and now - self._shown_at >= _SHOWN_SECONDS:
+            run.show(is_last=False)
             self._shown_at = monotonic()
         return has_come
 
 
-def _shown(wanted: Wanted, analysis: Analysis) -> ResultsView:
-    return ResultsView(wanted.title, lambda: wanted.columns(analysis))
+def _results_view(one: ReplicaAnalysis, analysis: Analysis) -> ResultsView:
+    return ResultsView(one.title, lambda: one.columns(analysis))

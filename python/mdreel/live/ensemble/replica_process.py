@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from mdreel.errors import WorkerError
 from mdreel.live.notices.process import Process
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _MOST_SECONDS = 30.0
 """Timeout after SIGKILL; only a hanging file system delays the end for so long."""
 
@@ -30,11 +30,6 @@ class Program:
     output : Path
         File to which the output is appended.
 
-    Attributes
-    ----------
-    process : Process
-        Process of the program.
-
     Raises
     ------
     OSError
@@ -52,7 +47,7 @@ class Program:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.process = Process.of(self._started.pid)
+        self.process = Process.from_id(self._started.pid)
 
     def status(self) -> int | None:
         """Return the exit status, or the negative number of the signal that ended the program; None while it runs.
@@ -86,61 +81,34 @@ class Program:
             os.killpg(self._started.pid, number)
 
 
-def end_left(process: Process) -> bool:
-    """End the program that a killed manager has left running.
-
-    Parameters
-    ----------
-    process : Process
-        Process of the program.
-
-    Returns
-    -------
-    bool
-        Whether the program was running.
-
-    Raises
-    ------
-    WorkerError
-        If the program cannot be ended.
-    """
+def end_leftover(process: Process) -> bool:
+    """End a program that a killed manager left running; return whether it was running. Raise WorkerError on failure."""
     until = monotonic() + _MOST_SECONDS
     has_run = process.is_alive
     # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
     # system does not reuse the ID.
-    if Process.of(process.number).start in (process.start, 0):
+    if Process.from_id(process.number).start in (process.start, 0):
         with suppress(ProcessLookupError):
             os.killpg(process.number, signal.SIGKILL)
     while process.is_alive:
         if monotonic() > until:
             raise WorkerError(f"process {process.number}, left by a killed manager, cannot be ended")
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)
     return has_run
 
 
 def end_stray(name: str, value: str) -> bool:
-    """End programs of this user that were started with a given environment variable.
-
-    Parameters
-    ----------
-    name, value : str
-        Name and value of the variable.
-
-    Returns
-    -------
-    bool
-        Whether such programs were running.
-    """
+    """End programs of this user that have an environment variable with this value; return whether there were any."""
     wanted = f"{name}={value}".encode()
     found = False
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it has ended, or belongs to another user
             if wanted in path.read_bytes().split(b"\0"):
-                found = end_left(Process.of(int(path.parent.name))) or found
+                found = end_leftover(Process.from_id(int(path.parent.name))) or found
     return found
 
 
-def said_of(status: int) -> str:
+def describe_status(status: int) -> str:
     """Describe the exit status of a program."""
     if status >= 0:
         return f"exit status {status}"

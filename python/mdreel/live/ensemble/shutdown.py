@@ -7,14 +7,14 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from mdreel.errors import MdreelError
-from mdreel.live.channels.requests import ask
+from mdreel.live.channels.requests import send_request
 from mdreel.live.ensemble.replica import Replica
 
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 def end_all(replicas: Sequence[Replica], grace: float) -> None:
-    """End replicas so that each can write a checkpoint.
+    """End running replicas so that each can write a checkpoint; a second Ctrl-C raises KeyboardInterrupt.
 
     Parameters
     ----------
@@ -23,11 +23,6 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
     grace : float
         Time between the stop request and SIGTERM, s, and again between SIGTERM and return. The caller must kill
         replicas that still run then.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On a second Ctrl-C.
     """
     for replica in replicas:
         replica.leave_channel()  # a full ring would block the simulation
@@ -37,25 +32,25 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
     def stop(replica: Replica) -> None:
         # A replica that does not follow the request receives SIGTERM later.
         with suppress(MdreelError, OSError):
-            ask(replica.channel, "stop", timeout=grace, is_given_up=lambda: monotonic() >= until)
+            send_request(replica.channel, "stop", timeout=grace, is_cancelled=lambda: monotonic() >= until)
 
     with ThreadPoolExecutor(len(replicas)) as threads:
         answers = threads.map(stop, replicas)
         try:
             list(answers)
-            left = _left(replicas, until)
+            left = _wait_for_end(replicas, until)
         except BaseException:
             until = monotonic()
             raise
     for replica in left:
         replica.terminate()
-    _left(left, monotonic() + grace)
+    _wait_for_end(left, monotonic() + grace)
 
 
-def _left(replicas: Sequence[Replica], until: float) -> list[Replica]:
+def _wait_for_end(replicas: Sequence[Replica], until: float) -> list[Replica]:
     """Wait for the end of replicas; return those that still run at the deadline."""
     while True:
         left = [replica for replica in replicas if not replica.process_has_ended]
         if not left or monotonic() >= until:
             return left
-        sleep(_LOOK_SECONDS)
+        sleep(_POLL_SECONDS)

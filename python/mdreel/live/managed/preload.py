@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 
 from mdreel._core import DirectoryReader, preload_library
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 
 DIRECTORIES = "MDREEL_MANAGED"
 """Environment variable with the absolute paths of the managed directories, separated by colons."""
@@ -63,7 +63,7 @@ def managed_environment(
     if timeout is not None and not timeout >= 0:
         raise MismatchError(f"timeout must be a time in seconds, 0 or more, not {timeout}")
     several = [directory] if isinstance(directory, str | PathLike) else list(directory)
-    paths = [_made(Path(path)) for path in several]
+    paths = [_create_directory(Path(path)) for path in several]
     environment = dict(os.environ)
     loaded = [str(_library()), *filter(None, environment.get(_LOADED, "").split(":"))]
     environment[_LOADED] = ":".join(dict.fromkeys(loaded))
@@ -114,7 +114,7 @@ def run_managed(
     if produces and timeout is None:
         timeout = 0.0
     environment = managed_environment(directory, timeout)
-    producing = Producing(directory, shared=shared) if produces else None
+    producing = ManagedProducer(directory, shared=shared) if produces else None
     with producing or nullcontext():
         status = _run([os.fspath(word) for word in command], environment)
         if producing is not None and status:
@@ -139,7 +139,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
             raise
 
 
-def _made(directory: Path) -> Path:
+def _create_directory(directory: Path) -> Path:
     """Create a directory that only the user may enter, and return its absolute path."""
     path = directory.absolute()
     if ":" in str(path):

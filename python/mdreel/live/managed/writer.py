@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from mdreel._core import DirectoryProducer, DirectoryWriter
@@ -14,7 +13,7 @@ from mdreel.errors import MismatchError
 from mdreel.foundation.atomic_files import sync_directory, sync_file
 
 
-class Producing:
+class ManagedProducer:
     """Producer of a managed directory, whose files are invisible to readers until they are complete.
 
     As a context manager, the producer opens the directory and ends it: as *finished*, as *failed* with the message of
@@ -41,7 +40,7 @@ class Producing:
     Examples
     --------
     >>> import mdreel
-    >>> with mdreel.live.Producing("frames") as frames:  # doctest: +SKIP
+    >>> with mdreel.live.ManagedProducer("frames") as frames:  # doctest: +SKIP
     ...     for step in range(10):
     ...         with frames.open(f"frame-{step}.txt", "w") as file:
     ...             file.write("...")
@@ -63,7 +62,7 @@ class Producing:
 
         Returns
         -------
-        Producing
+        ManagedProducer
             This producer.
 
         Raises
@@ -104,7 +103,7 @@ class Producing:
         """
         if set(mode) - set("wbt+") or "w" not in mode:
             raise MismatchError(f"{self.path / name}: expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}")
-        writer = self._created().begin(name)
+        writer = self._require_open().begin(name)
         try:
             return ManagedFile(writer, writer.part.open(mode, **how))
         except BaseException:
@@ -126,7 +125,7 @@ class Producing:
             Path of an empty file with the suffix of the name. The file is published at the end of the context, and
             discarded if an exception occurs.
         """
-        writer = self._created().begin(name)
+        writer = self._require_open().begin(name)
         try:
             yield writer.part
         except BaseException:
@@ -174,11 +173,11 @@ class Producing:
 
     def remove(self, name: str) -> bool:
         """Remove a published file; return whether it existed. Readers that have opened it can still read it."""
-        return self._created().remove(name)
+        return self._require_open().remove(name)
 
     def names(self, order: str = "published") -> list[str]:
         """Return the names of the published files, in an order of `ManagedDirectory.arrivals`."""
-        return self._created().names(order)
+        return self._require_open().names(order)
 
     def end(self, how: str = "finished", reason: str = "") -> None:
         """End this producer. A second call has no effect.
@@ -198,7 +197,7 @@ class Producing:
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
 
-    def _created(self) -> DirectoryProducer:
+    def _require_open(self) -> DirectoryProducer:
         if self._core is None:
             raise MismatchError(f"{self.path}: the producer has not opened the directory; use `with` or call create()")
         return self._core
@@ -206,9 +205,7 @@ class Producing:
     def __enter__(self) -> Self:
         return self.create()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         how, reason = "finished", ""
         if isinstance(error, Exception):
             how, reason = "failed", f"{type(error).__name__}: {error}"
@@ -225,24 +222,11 @@ class Producing:
             error.add_note(f"{self.path}: the end of this producer could not be written: {refused}")
 
     def __repr__(self) -> str:
-        return f"<Producing in {self.path}>"
+        return f"<ManagedProducer in {self.path}>"
 
 
 class ManagedFile:
-    """Wrapper of a file object that publishes the file when it is closed.
-
-    Parameters
-    ----------
-    writer : DirectoryWriter
-        Writer that publishes the file.
-    file : file object
-        File object under a hidden name.
-
-    Attributes
-    ----------
-    file : file object
-        The wrapped file object.
-    """
+    """Wrapper of a file object that publishes the file when it is closed."""
 
     def __init__(self, writer: DirectoryWriter, file: IO[Any]) -> None:
         self._writer = writer
@@ -252,17 +236,17 @@ class ManagedFile:
 
     def write(self, data: Any) -> int:
         """Write data. After an error the file is not published, even if the caller catches the exception."""
-        with self._noticing():
+        with self._recording_failure():
             return self.file.write(data)
 
     def writelines(self, lines: Iterable[Any]) -> None:
         """Write several items; see `write`."""
-        with self._noticing():
+        with self._recording_failure():
             self.file.writelines(lines)
 
     def flush(self) -> None:
         """Flush the buffer to the operating system."""
-        with self._noticing():
+        with self._recording_failure():
             self.file.flush()
 
     def close(self) -> None:
@@ -300,7 +284,7 @@ class ManagedFile:
             self._writer.discard()
 
     @contextmanager
-    def _noticing(self) -> Iterator[None]:
+    def _recording_failure(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -316,9 +300,7 @@ class ManagedFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             self.close()
         else:

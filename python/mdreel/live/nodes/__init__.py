@@ -1,7 +1,7 @@
 """Channels across nodes, from a server on the node of the simulation to relays on the nodes of consumers."""
 
-from mdreel.live.nodes.relay import Relay, relay
+from mdreel.live.nodes.relay import Relay
 from mdreel.live.nodes.security import Security
-from mdreel.live.nodes.server import RelayStatus, Server, serve
+from mdreel.live.nodes.server import RelayStatus, Server
 
-__all__ = ["Relay", "RelayStatus", "Security", "Server", "relay", "serve"]
+__all__ = ["Relay", "RelayStatus", "Security", "Server"]

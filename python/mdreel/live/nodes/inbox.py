@@ -9,7 +9,7 @@ from mdreel.errors import FormatError
 from mdreel.live.nodes.messages import LEAST_CHUNK_BYTES, Chunk
 
 
-class Arrived(Sized, SupportsBytes, Protocol):
+class ReceivedBuffer(Sized, SupportsBytes, Protocol):
     """Message in a buffer of the network; `bytes` copies it."""
 
 
@@ -29,11 +29,11 @@ class Inbox:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self._messages: deque[Arrived] = deque()
+        self._messages: deque[ReceivedBuffer] = deque()
         self._n_bytes = 0
         self._changed = threading.Condition()
 
-    def put(self, message: Arrived) -> None:
+    def put(self, message: ReceivedBuffer) -> None:
         """Add a message, if there is room."""
         with self._changed:
             if self._n_bytes + len(message) <= self.most_bytes:

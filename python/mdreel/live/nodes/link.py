@@ -10,7 +10,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import StreamTimeoutError, UnsupportedError
-from mdreel.live.nodes.local_token import token_for
+from mdreel.live.nodes.local_token import find_token
 from mdreel.live.nodes.security import Security
 
 if TYPE_CHECKING:
@@ -33,16 +33,10 @@ _MOST_SESSIONS = 128
 
 
 @contextmanager
-def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
-    """Listen at an address for the duration of the context.
-
-    Raises
-    ------
-    OSError
-        If the address is not available, for example because it is in use.
-    """
+def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
+    """Listen at an address for the duration of the context. Raise OSError if the address is not available."""
     security.check(endpoint)
-    token = security.token()
+    token = security.read_token()
     settings: dict[str, Any] = {
         "mode": "peer",
         "listen/endpoints": [endpoint],
@@ -57,7 +51,7 @@ def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
             users.touch(0o600)
             users.write_text(f"{_USER}:{token}\n")
             settings["transport/auth/usrpwd/dictionary_file"] = str(users)
-        opened = _opened(endpoint, settings, security, token)
+        opened = _open_session(endpoint, settings, security, token)
     try:
         yield opened
     finally:
@@ -65,18 +59,10 @@ def listening(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 
 
 @contextmanager
-def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
-    """Connect to an address for the duration of the context; Zenoh reconnects after interruptions.
+def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
+    """Connect to an address within `wait` s for the duration of the context; Zenoh reconnects after interruptions.
 
-    Parameters
-    ----------
-    endpoint : str
-        The address.
-    security : Security
-        Token or certificates. At a loopback address, the default is the token of this user's server, which is looked up
-        again at every attempt.
-    wait : float
-        Maximum time to wait for an answer, s.
+    At a loopback address, the default token is that of this user's server, which is looked up again at every attempt.
 
     Raises
     ------
@@ -93,9 +79,9 @@ def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh
     }
     until = monotonic() + wait
     while True:
-        shown = security if security.is_there else Security(token_for(endpoint))
+        shown = security if security.is_set else Security(find_token(endpoint))
         try:
-            opened = _opened(endpoint, settings, shown, shown.token())
+            opened = _open_session(endpoint, settings, shown, shown.read_token())
         except OSError as error:
             if monotonic() >= until:
                 message = "no server answers, or it refuses the token or certificate; check the address and the token"
@@ -109,7 +95,7 @@ def connected(endpoint: str, security: Security, wait: float) -> Iterator["zenoh
         _close(opened)
 
 
-def _opened(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
+def _open_session(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
     try:
         import zenoh
     except ImportError as error:

@@ -13,7 +13,7 @@ from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.untrusted_input import content_of, object_of, text
 from mdreel.live.channels.directory import make_folder_for
 from mdreel.live.channels.staging import Staging
-from mdreel.live.nodes.messages import Answer
+from mdreel.live.nodes.messages import ChannelDescription
 from mdreel.live.producers.producer import RING_BYTES
 
 _SLOTS = (4, 64)
@@ -49,15 +49,15 @@ class LocalChannel:
         self._n_slots = n_slots
         self._staging = staging
         self._most_bytes = most_bytes
-        known = self._known()
+        known = self._read_source()
         self._identity: str | None = known.get("identity")
         self.relay: str = known.get("relay") or secrets.token_hex(16)
-        self.answer: Answer | None = None
+        self.answer: ChannelDescription | None = None
         self._core: ChannelRelay | None = None
         self._begins_anew = False
         self._last: tuple[int, int, int] | None = None
         self._next = 0
-        self._coming: tuple[ChannelRelay, int, int, int] | None = None
+        self._current: tuple[ChannelRelay, int, int, int] | None = None
         self.n_missed = 0
 
     @property
@@ -74,11 +74,11 @@ class LocalChannel:
         return chosen if self._n_slots is None else self._n_slots
 
     @property
-    def wanted(self) -> int | None:
+    def next_sequence(self) -> int | None:
         """Sequence number of the next frame; None if no frame has been received."""
         return self._next or None
 
-    def accept(self, answer: Answer) -> None:
+    def accept(self, answer: ChannelDescription) -> None:
         """Check and store the description of the remote channel.
 
         Raises
@@ -99,17 +99,7 @@ class LocalChannel:
             raise MismatchError(f"{self.path}: {message}; allow more memory or fewer slots")
 
     def open(self) -> None:
-        """Open the channel, if it is not open yet, so that consumers can join.
-
-        Raises
-        ------
-        StreamError
-            If the channel has a running relay or producer.
-        MismatchError
-            If the existing channel has other sections or another size.
-        OSError
-            If the channel cannot be created.
-        """
+        """Open the channel, if it is not open yet, so that consumers can join; see `Producer.open` for the errors."""
         answer = self.answer
         assert answer is not None
         if self._core is not None:
@@ -140,7 +130,7 @@ class LocalChannel:
         StreamTimeoutError
             If no slot is free. You may call the method again.
         """
-        core = self._opened()
+        core = self._require_open()
         found, sequence, step = channel_frame_identity(first, n_bytes)
         if found != epoch or found < core.epoch:
             expected = f"expected epoch {epoch}, not before {core.epoch}"
@@ -148,10 +138,10 @@ class LocalChannel:
         if epoch > core.epoch:
             self._advance(core, epoch, resume_step)
         is_seen = self._last is not None and epoch > self._last[0] and step < core.first_step
-        self._coming = None
+        self._current = None
         if sequence >= core.next_sequence and not is_seen:
             core.begin(first, n_bytes, timeout)
-            self._coming = core, epoch, sequence, step
+            self._current = core, epoch, sequence, step
 
     def add(self, piece: NDArray[np.uint8]) -> None:
         """Add a piece to the current frame, and publish the frame when it is complete; ignore known frames.
@@ -161,9 +151,9 @@ class LocalChannel:
         FormatError
             If the frame is damaged, or the channel was left since the frame was begun.
         """
-        if self._coming is None:
+        if self._current is None:
             return
-        core, epoch, sequence, step = self._coming
+        core, epoch, sequence, step = self._current
         if core is not self._core:
             raise FormatError(f"{self.path}: frame {sequence}: the channel was left before the frame was complete")
         if core.relay(piece) is None:
@@ -183,7 +173,7 @@ class LocalChannel:
 
     def end(self, how: str, reason: str) -> None:
         """End the channel."""
-        self._opened().end(how, reason)
+        self._require_open().end(how, reason)
         self._core = None
 
     def leave(self) -> None:
@@ -192,12 +182,12 @@ class LocalChannel:
         if core is not None:
             core.leave()
 
-    def _opened(self) -> ChannelRelay:
+    def _require_open(self) -> ChannelRelay:
         if self._core is None:
             raise MismatchError(f"{self.path}: the relay has not opened the channel")
         return self._core
 
-    def _known(self) -> dict[str, Any]:
+    def _read_source(self) -> dict[str, Any]:
         path = self.path / _SOURCE
         try:
             known = object_of(content_of(path))

@@ -14,7 +14,7 @@ _FOLDER = "/dev/shm/mdreel-{user}"  # noqa: S108 - a private folder of the user
 _TOKEN_BYTES = 32
 
 
-def folder_of_tokens() -> Path:
+def tokens_folder() -> Path:
     """Return the folder of tokens, a private folder of the user in the shared memory of this machine."""
     return Path(_FOLDER.format(user=os.geteuid()))
 
@@ -24,26 +24,19 @@ def make_token(endpoint: str) -> Path:
 
     A restarted server reuses the token, so that relays can reconnect.
 
-    Parameters
-    ----------
-    endpoint : str
-        The address at which the server listens.
-
     Raises
     ------
     PermissionError
         If another user owns the file or its folder, or may read it.
-    OSError
-        If the file cannot be created.
     """
-    folder = folder_of_tokens()
+    folder = tokens_folder()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         check_folder(folder)
     except OSError as error:
         message = f"{error.strerror}; set a token file (token_file, --token-file)"
         raise type(error)(error.errno, message, str(folder)) from error
-    path = _files(endpoint)[0]
+    path = _token_paths(endpoint)[0]
     if not _is_whole(path):
         new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -58,43 +51,32 @@ def make_token(endpoint: str) -> Path:
     return path
 
 
-def token_for(endpoint: str) -> Path | None:
-    """Return the token file of this user's server at a loopback address; None if there is none.
-
-    Parameters
-    ----------
-    endpoint : str
-        The address of the server.
-
-    Raises
-    ------
-    PermissionError
-        If another user owns the folder of tokens or may enter it.
-    """
+def find_token(endpoint: str) -> Path | None:
+    """Return the token file of this user's server at a loopback address; None if there is none."""
     try:
         if not is_local(endpoint):
             return None
     except MismatchError:
         return None  # an unknown host is reported when the relay connects
-    folder = folder_of_tokens()
+    folder = tokens_folder()
     if not folder.exists():
         return None
     check_folder(folder)
-    return next((path for path in _files(endpoint) if path.is_file()), None)
+    return next((path for path in _token_paths(endpoint) if path.is_file()), None)
 
 
 def forget_token(endpoint: str) -> None:
     """Remove the token of an address, because the server at this address no longer uses it."""
-    path = token_for(endpoint)
+    path = find_token(endpoint)
     if path is not None:
         path.unlink(missing_ok=True)
 
 
-def _files(endpoint: str) -> list[Path]:
+def _token_paths(endpoint: str) -> list[Path]:
     """Return the token files of an address. Each address has its own token, which no other listener receives."""
     host, port = host_and_port(endpoint)
     places = sorted({str(place) for place in resolve_host(host)})
-    return [folder_of_tokens() / f".token-{place.replace(':', '_')}-{port}" for place in places]
+    return [tokens_folder() / f".token-{place.replace(':', '_')}-{port}" for place in places]
 
 
 def _is_whole(path: Path) -> bool:
@@ -102,6 +84,6 @@ def _is_whole(path: Path) -> bool:
     security = Security(path)
     try:
         security.check("tcp/")
-        return path.stat().st_uid == os.geteuid() and security.token() is not None
+        return path.stat().st_uid == os.geteuid() and security.read_token() is not None
     except (OSError, MismatchError, ValueError):
         return False

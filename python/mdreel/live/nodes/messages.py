@@ -1,7 +1,7 @@
 """Validated messages between servers and relays.
 
-Every message begins with 16 bytes: ``MDRN``, the version, its kind, two zeros, the session; all numbers little endian.
-A session is a number that a relay invents whenever it joins; what is said in others is not listened to.
+Every message starts with a header of 16 bytes: ``MDRN``, version, kind, two zero bytes and session, all little-endian.
+A session is a random number that a relay chooses when it joins; messages of other sessions are ignored.
 """
 
 import json
@@ -16,18 +16,18 @@ from mdreel.live.channels.manifest import Manifest
 
 VERSION = 1
 KEY = f"mdreel/{VERSION}"
-"""What all keys of Zenoh begin with."""
+"""Prefix of all Zenoh keys."""
 CHUNK_BYTES = 1 << 20
-"""Frames go in pieces of so many bytes: Zenoh is slow with messages of tens of megabytes."""
+"""Maximum size of a chunk, because Zenoh is slow with messages of tens of megabytes."""
 LEAST_CHUNK_BYTES = 1 << 16
-"""All but the last of a frame have so many bytes."""
+"""Minimum size of a chunk, except for the last one of a frame."""
 MOST_EPOCHS = 64
 
 _MAGIC = b"MDRN"
 _HEAD = struct.Struct("<4sBBHQ")
 _MOST_REASON = 1024
 MOST_RELAY_BYTES = 64 << 10
-"""No message of a relay is larger, and no question of one."""
+"""Maximum size of a message or query of a relay."""
 _MOST_ATOMS = 1 << 40
 _MOST_NAME = 256
 _WORD = 1 << 64
@@ -38,7 +38,7 @@ ENDS = ("finished", "stopped", "failed")
 
 @dataclass(frozen=True)
 class Chunk:
-    """Bytes of a frame: the frame's number in the session, the first byte, all bytes that it has, these."""
+    """Part of a frame: number of the frame in the session, offset and total size in bytes, and contents."""
 
     ordinal: int
     offset: int
@@ -48,15 +48,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Epoch:
-    """The epoch of the frames that follow, and its first step."""
+    """Epoch of the following frames, and its first step."""
 
     epoch: int
     resume_step: int
 
 
 @dataclass(frozen=True)
-class Beat:
-    """How many frames were sent in the session, and whether the simulation is there."""
+class Heartbeat:
+    """Number of frames sent in the session, and state of the simulation."""
 
     n_sent: int
     state: str
@@ -64,7 +64,7 @@ class Beat:
 
 @dataclass(frozen=True)
 class End:
-    """No more frames will come behind these: how the channel ended, and why."""
+    """End of the channel: number of frames sent in the session, kind of end, and reason."""
 
     n_sent: int
     how: str
@@ -73,27 +73,27 @@ class End:
 
 @dataclass(frozen=True)
 class Fault:
-    """The server cannot read the channel."""
+    """Error of a server that cannot read the channel."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Credit:
-    """From a relay: so many frames of the session it has taken, and so many may be sent in all."""
+    """Message of a relay with the number of frames taken in the session, and the total number that may be sent."""
 
     n_taken: int
     n_wanted: int
 
 
 @dataclass(frozen=True)
-class Bye:
-    """From a relay: it wants nothing more."""
+class Leave:
+    """Message of a relay that leaves."""
 
 
-Message: TypeAlias = Chunk | Epoch | Beat | End | Fault | Credit | Bye
+Message: TypeAlias = Chunk | Epoch | Heartbeat | End | Fault | Credit | Leave
 
-_KINDS: tuple[type[Message], ...] = (Chunk, Epoch, Beat, End, Fault, Credit, Bye)
+_KINDS: tuple[type[Message], ...] = (Chunk, Epoch, Heartbeat, End, Fault, Credit, Leave)
 _CHUNK = struct.Struct("<QQQ")
 _EPOCH = struct.Struct("<Qq")
 _BEAT = struct.Struct("<QB")
@@ -111,34 +111,28 @@ def _parts(message: Message) -> tuple[bytes | memoryview, ...]:
             parts: tuple[bytes | memoryview, ...] = (_CHUNK.pack(ordinal, offset, total), content)
         case Epoch(epoch, resume_step):
             parts = (_EPOCH.pack(epoch, resume_step),)
-        case Beat(n_sent, state):
+        case Heartbeat(n_sent, state):
             parts = (_BEAT.pack(n_sent, STATES.index(state)),)
         case End(n_sent, how, reason):
-            parts = (_BEAT.pack(n_sent, ENDS.index(how)), _bytes_of(reason))
+            parts = (_BEAT.pack(n_sent, ENDS.index(how)), _encode_decode_reason(reason))
         case Fault(reason):
-            parts = (_bytes_of(reason),)
+            parts = (_encode_decode_reason(reason),)
         case Credit(n_taken, n_wanted):
             parts = (_PAIR.pack(n_taken, n_wanted),)
-        case Bye():
+        case Leave():
             parts = ()
     return parts
 
 
 def decode(received: bytes) -> tuple[int, Message]:
-    """Return a message and its session.
-
-    Raises
-    ------
-    FormatError
-        If these bytes are no message.
-    """
+    """Return a message and its session. Raise FormatError if the message is invalid."""
     if len(received) < _HEAD.size:
         raise FormatError(f"expected a message of {_HEAD.size} bytes or more, got {len(received)}")
     magic, version, kind, zero, session = _HEAD.unpack_from(received)
     if magic != _MAGIC or version != VERSION or zero != 0:
         raise FormatError(f"expected a message of version {VERSION}, got {received[:8]!r}")
     if kind >= len(_KINDS):
-        raise FormatError(f"a message of kind {kind} is not known")
+        raise FormatError(f"unknown kind of message {kind}")
     body = memoryview(received)[_HEAD.size :]
     try:
         return session, _body(_KINDS[kind], body)
@@ -163,27 +157,27 @@ def _chunk(body: memoryview) -> Chunk:
     return Chunk(ordinal, offset, total, content)
 
 
-def _beat(body: memoryview) -> Beat:
+def _beat(body: memoryview) -> Heartbeat:
     n_sent, state = _BEAT.unpack(body)
-    return Beat(n_sent, STATES[state])
+    return Heartbeat(n_sent, STATES[state])
 
 
 def _end(body: memoryview) -> End:
     n_sent, how = _BEAT.unpack_from(body)
-    return End(n_sent, ENDS[how], _reason(body[_BEAT.size :]))
+    return End(n_sent, ENDS[how], _decode_reason(body[_BEAT.size :]))
 
 
-def _bye(body: memoryview) -> Bye:
+def _bye(body: memoryview) -> Leave:
     if len(body):
         raise ValueError("expected nothing")
-    return Bye()
+    return Leave()
 
 
-def _bytes_of(reason: str) -> bytes:
+def _encode_decode_reason(reason: str) -> bytes:
     return reason.encode(errors="replace")[:_MOST_REASON]
 
 
-def _reason(text: memoryview) -> str:
+def _decode_reason(text: memoryview) -> str:
     if len(text) > _MOST_REASON:
         raise ValueError("a reason of too many bytes")
     return bytes(text).decode("utf-8", "replace")
@@ -192,17 +186,17 @@ def _reason(text: memoryview) -> str:
 _READERS: dict[type[Message], Callable[[memoryview], Message]] = {
     Chunk: _chunk,
     Epoch: lambda body: Epoch(*_EPOCH.unpack(body)),
-    Beat: _beat,
+    Heartbeat: _beat,
     End: _end,
-    Fault: lambda body: Fault(_reason(body)),
+    Fault: lambda body: Fault(_decode_reason(body)),
     Credit: lambda body: Credit(*_PAIR.unpack(body)),
-    Bye: _bye,
+    Leave: _bye,
 }
 
 
 @dataclass(frozen=True)
 class Join:
-    """What a relay asks: which it is, on which host, in which session, and with which frame to begin."""
+    """Query of a relay that joins: its ID, host and session, and the first frame to send."""
 
     relay: str
     host: str
@@ -210,44 +204,38 @@ class Join:
     start: tuple[str, float | None]
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Encode as JSON."""
         return json.dumps({"version": VERSION, **vars(self)}).encode()
 
     @classmethod
     def decode(cls, received: bytes) -> "Join":
-        """Return what was asked.
-
-        Raises
-        ------
-        FormatError
-            If nothing that can be understood.
-        """
-        said = _said(received)
+        """Parse a query. Raise FormatError if the query is invalid."""
+        said = _parse_object(received)
         relay, host, session = (text(said, "relay"), text(said, "host"), whole(said, "session", end=_WORD))
         if not relay.isalnum() or not relay.isascii() or len(relay) > 32:
-            raise FormatError(f"expected up to 32 letters and digits for a relay, got {relay!r}")
+            raise FormatError(f"expected an ID of up to 32 letters and digits for a relay, got {relay!r}")
         return cls(relay, host, session, _start(said.get("start")))
 
 
 def _start(said: object) -> tuple[str, float | None]:
-    """Return with which frame a relay wants to begin."""
+    """Parse the first frame that a relay requests."""
     match said:
         case ["earliest" | "latest" as word, None]:
             return word, None
-        case ["sequence" | "step" | "time", bool()]:  # which Python takes for whole numbers
+        case ["sequence" | "step" | "time", bool()]:  # a bool is an int in Python
             pass
         case ["sequence" as word, int(number)] if 0 <= number < _WORD:
             return word, number
         case ["step" as word, int(number)] if -_STEP <= number < _STEP:
             return word, number
-        case ["time" as word, int(number) | float(number)]:  # it is finite, as all numbers that were received
+        case ["time" as word, int(number) | float(number)]:  # all received numbers are finite
             return word, float(number)
-    raise FormatError(f"a relay cannot begin at {shown(said)}")
+    raise FormatError(f"invalid first frame {shown(said)}")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a server says of its channel: which it is, what frames have, and the most bytes of one."""
+class ChannelDescription:
+    """Description of a channel by its server: identity, number and size of slots, and manifest."""
 
     identity: str
     n_slots: int
@@ -255,20 +243,14 @@ class Answer:
     manifest: Manifest
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Encode as JSON."""
         manifest = {**vars(self.manifest), "topology_hash": self.manifest.topology_hash.hex()}
         return json.dumps({"version": VERSION, **vars(self), "manifest": manifest}).encode()
 
     @classmethod
-    def decode(cls, received: bytes) -> "Answer":
-        """Return what was said.
-
-        Raises
-        ------
-        FormatError
-            If nothing that can be understood.
-        """
-        said = _said(received)
+    def decode(cls, received: bytes) -> "ChannelDescription":
+        """Parse a description. Raise FormatError if the description is invalid."""
+        said = _parse_object(received)
         manifest = said.get("manifest")
         if not isinstance(manifest, dict):
             raise FormatError("expected a manifest")
@@ -281,7 +263,7 @@ def _manifest(said: dict[str, Any]) -> Manifest:
     try:
         topology_hash = bytes.fromhex(hash_text)
     except ValueError as error:
-        raise FormatError(f"a manifest: {error}") from None
+        raise FormatError(f"invalid topology hash: {error}") from None
     if len(topology_hash) != 32:
         raise FormatError(f"expected a manifest with a topology hash of 32 bytes, got {len(topology_hash)}")
     names = said.get("energies")
@@ -299,10 +281,10 @@ def _manifest(said: dict[str, Any]) -> Manifest:
     )
 
 
-def _said(received: bytes) -> dict[str, Any]:
+def _parse_object(received: bytes) -> dict[str, Any]:
     said = object_of(received, MOST_RELAY_BYTES)
     if whole(said, "version") != VERSION:
-        raise FormatError(f"expected something of version {VERSION}, got {said['version']}")
+        raise FormatError(f"expected version {VERSION}, got {said['version']}")
     return said
 
 

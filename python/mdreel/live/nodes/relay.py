@@ -4,22 +4,21 @@ import threading
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Start, parse_start
-from mdreel.live.channels.directory import place_of
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.directory import channel_path
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.endpoint import check_endpoint
-from mdreel.live.nodes.link import connected
+from mdreel.live.nodes.link import connect_to
 from mdreel.live.nodes.local_channel import LocalChannel
-from mdreel.live.nodes.relay_client import RelayClient, Relayed
+from mdreel.live.nodes.relay_client import RelayClient, RelayStatistics
 from mdreel.live.nodes.security import Security
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 class Relay:
@@ -82,19 +81,19 @@ class Relay:
         report: Callable[[str], object] | None = None,
     ) -> None:
         check_endpoint(endpoint)
-        place_of(channel)
+        channel_path(channel)
         if "/" in channel:
             raise MismatchError(f"a channel of another node must be given by its name, not by the path {channel!r}")
         self.endpoint = endpoint
         self.channel = channel
-        self.path: Path = place_of(channel if name is None else name)
+        self.path: Path = channel_path(channel if name is None else name)
         self._security = security or Security()
         self._security.check(endpoint)
         self._wait = wait
         if n_slots is not None and n_slots < 2:
             raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
         self._local = LocalChannel(self.path, n_slots, staging, parse_memory(memory))
-        rejects = Rejects(report or (lambda line: None))
+        rejects = RejectionReporter(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()
         self._client = RelayClient(
@@ -126,8 +125,8 @@ class Relay:
             If a frame remains invalid after several retries.
         """
         try:
-            with connected(self.endpoint, self._security, self._wait) as opened:
-                self._client.meet(opened, self._wait)
+            with connect_to(self.endpoint, self._security, self._wait) as opened:
+                self._client.join_channel(opened, self._wait)
                 return self._client.run()
         finally:
             self._local.leave()
@@ -141,9 +140,11 @@ class Relay:
             If `run` fails before that.
         """
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run_aside, name=f"mdreel-relay-{self.channel}", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run_in_thread, name=f"mdreel-relay-{self.channel}", daemon=True
+            )
             self._thread.start()
-        while not self._ready.wait(_LOOK_SECONDS):  # wake up regularly, so that signals are handled
+        while not self._ready.wait(_POLL_SECONDS):  # wake up regularly, so that signals are handled
             pass
         if self._error is not None:
             raise self._error
@@ -177,11 +178,11 @@ class Relay:
             self._thread.join()
 
     @property
-    def relayed(self) -> Relayed:
+    def statistics(self) -> RelayStatistics:
         """Statistics so far."""
-        return self._client.relayed
+        return self._client.statistics
 
-    def _run_aside(self) -> None:
+    def _run_in_thread(self) -> None:
         try:
             self.run()
         except BaseException as error:  # noqa: BLE001 - `start` and `wait` raise it
@@ -192,40 +193,8 @@ class Relay:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<Relay of {self.endpoint}/{self.channel} on {self.path}>"
-
-
-def relay(
-    endpoint: str,
-    channel: str,
-    name: str | PathLike[str] | None = None,
-    security: Security | None = None,
-    *,
-    start: Start = "earliest",
-    wait: float = 0.0,
-    patience: float = 60.0,
-    n_slots: int | None = None,
-    staging: Staging | None = None,
-    memory: str | int = "1G",
-    report: Callable[[str], object] | None = None,
-) -> Relay:
-    """Relay a channel of another node in the background until `Relay.close`; see `Relay`."""
-    return Relay(
-        endpoint,
-        channel,
-        name,
-        security,
-        start=start,
-        wait=wait,
-        patience=patience,
-        n_slots=n_slots,
-        staging=staging,
-        memory=memory,
-        report=report,
-    ).start()

@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.nodes.inbox import ChunkOrder, Inbox
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import (
     KEY,
-    Answer,
-    Beat,
-    Bye,
+    ChannelDescription,
     Chunk,
     Credit,
     End,
     Epoch,
     Fault,
+    Heartbeat,
     Join,
+    Leave,
     Message,
     decode,
     encode,
@@ -40,7 +40,7 @@ _MOST_DAMAGED = 10
 """Number of consecutive retries for an invalid frame."""
 
 
-class Relayed(NamedTuple):
+class RelayStatistics(NamedTuple):
     """Statistics of a relay.
 
     Attributes
@@ -77,7 +77,7 @@ class RelayClient:
         First frame, if the local channel is empty.
     patience : float
         Timeout, s, after which consumers are told that the producer was lost.
-    rejects : Rejects
+    rejects : RejectionReporter
         Receiver of reports and of rejected messages.
     stops : threading.Event
         Event that ends the relay.
@@ -91,7 +91,7 @@ class RelayClient:
         local: LocalChannel,
         begin: tuple[str, float | None],
         patience: float,
-        rejects: Rejects,
+        rejects: RejectionReporter,
         stops: threading.Event,
         joined: threading.Event,
     ) -> None:
@@ -100,7 +100,7 @@ class RelayClient:
         self._begin = begin
         self._patience = patience
         self._rejects = rejects
-        self._report = rejects.say
+        self._report = rejects.report
         self._stops = stops
         self._joined = joined
         self._inbox = Inbox(1 << 20)
@@ -110,22 +110,22 @@ class RelayClient:
         self._session = 0
         self._n_taken = 0
         self._epoch = Epoch(0, 0)
-        self._heard = self._beat = 0.0
+        self._last_message_at = self._beat = 0.0
         self._joins = True
         self._n_frames = self._n_joins = self._n_damaged = 0
 
     @property
-    def relayed(self) -> Relayed:
+    def statistics(self) -> RelayStatistics:
         """Statistics so far."""
-        return Relayed(self._n_frames, self._local.n_missed, self._rejects.n, self._n_joins)
+        return RelayStatistics(self._n_frames, self._local.n_missed, self._rejects.n, self._n_joins)
 
-    def meet(self, opened: "zenoh.Session", wait: float) -> None:
+    def join_channel(self, opened: "zenoh.Session", wait: float) -> None:
         """Ask the server for the channel, waiting up to `wait` s for it, and open the local channel."""
         self._zenoh = opened
         until = monotonic() + wait
         while True:
             try:
-                self._local.accept(self._ask(b""))
+                self._local.accept(self._query(b""))
             except (FileNotFoundError, StreamTimeoutError):
                 if monotonic() >= until or self._stops.wait(_AGAIN_SECONDS):
                     raise
@@ -137,20 +137,20 @@ class RelayClient:
         self._order = ChunkOrder(frame_bytes)
         # Room for the frames of the window, including the headers of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
 
     @property
     def _window(self) -> int:
         """Number of frames requested in advance."""
         return max(2, self._local.n_slots // 2)
 
-    def _ask(self, question: bytes) -> Answer:
+    def _query(self, question: bytes) -> ChannelDescription:
         """Send a query to the server; an empty query only asks for the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
         for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
             if reply.ok is not None:
-                return Answer.decode(reply.ok.payload.to_bytes())
+                return ChannelDescription.decode(reply.ok.payload.to_bytes())
             said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
             text = printable(said.decode("utf-8", "replace"))
             if text.startswith("absent"):
@@ -163,11 +163,11 @@ class RelayClient:
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/to/{self._local.relay}"
         with self._zenoh.declare_subscriber(key, lambda sample: self._inbox.put(sample.payload)):
-            return self._pass_on()
+            return self._relay_until_end()
 
-    def _pass_on(self) -> str | None:
+    def _relay_until_end(self) -> str | None:
         while not self._stops.is_set():
-            if monotonic() - self._heard > self._patience and self._local.is_open:
+            if monotonic() - self._last_message_at > self._patience and self._local.is_open:
                 self._report(f"{self.channel}: no message from the server for {self._patience:g} s: lost")
                 self._local.leave()
             if self._joins and not self._join():
@@ -175,7 +175,7 @@ class RelayClient:
                 continue
             received = self._inbox.get(_AGAIN_SECONDS)
             if received is None:
-                if monotonic() - self._heard > SILENCE_SECONDS:
+                if monotonic() - self._last_message_at > SILENCE_SECONDS:
                     self._joins = True
             else:
                 try:
@@ -186,20 +186,20 @@ class RelayClient:
                     if end is not None:
                         return end
             if monotonic() - self._beat > BEAT_SECONDS:
-                self._say_credit()
-        self._say(Bye())
+                self._send_credit()
+        self._send(Leave())
         return None
 
     def _join(self) -> bool:
         """Start a session; return whether the server has answered."""
-        wanted = self._local.wanted
-        start = self._begin if wanted is None else ("sequence", wanted)
+        next_sequence = self._local.next_sequence
+        start = self._begin if next_sequence is None else ("sequence", next_sequence)
         session = secrets.randbits(64)
         self._inbox.clear()
         self._session, self._n_taken, self._epoch = session, 0, Epoch(0, 0)
         self._order.restart()
         try:
-            answer = self._ask(Join(self._local.relay, socket.gethostname()[:256] or "?", session, start).encode())
+            answer = self._query(Join(self._local.relay, socket.gethostname()[:256] or "?", session, start).encode())
         except (StreamTimeoutError, FileNotFoundError):
             return False
         except FormatError as error:
@@ -207,11 +207,11 @@ class RelayClient:
             self._refuse(error)
             return False
         self._local.accept(answer)
-        self._heard, self._joins = monotonic(), False
+        self._last_message_at, self._joins = monotonic(), False
         self._n_joins += 1
         self._joined.set()
         self._report(f"{self.channel}: joined at {start[0]}{'' if start[1] is None else f' {start[1]}'}")
-        self._say_credit()
+        self._send_credit()
         return True
 
     def _take(self, received: bytes) -> str | None:
@@ -219,24 +219,24 @@ class RelayClient:
         session, message = decode(received)
         if session != self._session:
             return None
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
         match message:
             case Chunk():
                 self._take_chunk(message)
             case Epoch():
                 self._epoch = message
-            case Beat(n_sent, state):
-                self._check_number(n_sent)
+            case Heartbeat(n_sent, state):
+                self._check_count(n_sent)
                 if state == "lost" and self._local.is_open:
                     self._report(f"{self.channel}: the producer was lost")
                     self._local.leave()
                 elif state == "running":
                     self._local.open()
             case End(n_sent, how, reason):
-                self._check_number(n_sent)
+                self._check_count(n_sent)
                 self._local.open()
                 self._local.end(how, printable(reason))
-                self._say(Bye())
+                self._send(Leave())
                 self._report(f"{self.channel}: {how} after {self._n_frames:,} frames")
                 return how
             case Fault(reason):
@@ -245,7 +245,7 @@ class RelayClient:
                 raise FormatError(f"a server does not send {type(message).__name__}")
         return None
 
-    def _check_number(self, n_sent: int) -> None:
+    def _check_count(self, n_sent: int) -> None:
         """Check that all frames sent in this session have been received."""
         if n_sent != self._order.n_frames:
             message = f"{n_sent} frames were sent in this session, {self._order.n_frames} were received"
@@ -266,7 +266,7 @@ class RelayClient:
             self._n_taken += 1
             self._n_frames += 1
             self._n_damaged = 0
-            self._say_credit()
+            self._send_credit()
 
     def _begin_frame(self, first: NDArray[np.uint8], n_bytes: int) -> bool:
         """Begin a frame as soon as a slot is free; return False if the relay was stopped before."""
@@ -275,23 +275,23 @@ class RelayClient:
             try:
                 self._local.begin(first, n_bytes, self._epoch.epoch, self._epoch.resume_step, _AGAIN_SECONDS)
             except StreamTimeoutError:  # local consumers are slow; tell the server that the relay is alive
-                self._say_credit()
-                self._heard = monotonic()
+                self._send_credit()
+                self._last_message_at = monotonic()
             else:
                 return True
         return False
 
     def _refuse(self, error: FormatError) -> None:
         """Report an invalid message and request a new session."""
-        self._rejects.note(f"{self.channel}: invalid message, requested again: {error}")
+        self._rejects.reject(f"{self.channel}: invalid message, requested again: {error}")
         if self._n_damaged >= _MOST_DAMAGED:
             raise error
         self._joins = True
 
-    def _say_credit(self) -> None:
-        self._say(Credit(self._n_taken, self._n_taken + self._window))
+    def _send_credit(self) -> None:
+        self._send(Credit(self._n_taken, self._n_taken + self._window))
         self._beat = monotonic()
 
-    def _say(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         assert self._zenoh is not None
         self._zenoh.put(f"{KEY}/{self.channel}/from/{self._local.relay}", encode(self._session, message))

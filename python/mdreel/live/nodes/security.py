@@ -34,7 +34,7 @@ class Security:
         return self.certificate is not None
 
     @property
-    def is_there(self) -> bool:
+    def is_set(self) -> bool:
         """Whether a token or certificates are set."""
         return self.has_tls or self.token_file is not None
 
@@ -64,7 +64,7 @@ class Security:
             if mode & 0o077:
                 raise PermissionError(13, f"expected no rights for others, got mode {mode & 0o7777:o}", str(secret))
 
-    def token(self) -> str | None:
+    def read_token(self) -> str | None:
         """Read the token.
 
         Raises

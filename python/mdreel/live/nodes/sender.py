@@ -11,9 +11,21 @@ from mdreel._core import ChannelConsumer, ChannelFrame, channel_status
 from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
-from mdreel.live.nodes.messages import CHUNK_BYTES, Beat, Bye, Chunk, Credit, End, Epoch, Fault, Join, Message, encode
+from mdreel.live.nodes.messages import (
+    CHUNK_BYTES,
+    Chunk,
+    Credit,
+    End,
+    Epoch,
+    Fault,
+    Heartbeat,
+    Join,
+    Leave,
+    Message,
+    encode,
+)
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 class Sender(threading.Thread):
@@ -62,7 +74,7 @@ class Sender(threading.Thread):
         self._held: deque[ChannelFrame] = deque()
         self._changed = threading.Condition()
         self._stops = False
-        self._heard = monotonic()
+        self._last_message_at = monotonic()
         self._joined: Join | None = join
         # Current session of the relay, and its credit.
         self._session = join.session
@@ -75,24 +87,24 @@ class Sender(threading.Thread):
         self._beat_at = 0.0
         self._beat: Message | None = None
 
-    def join_again(self, join: Join) -> None:
+    def rejoin(self, join: Join) -> None:
         """Record that the relay has joined again, with a new first frame."""
         with self._changed:
             self._joined, self._session, self._credit = join, join.session, Credit(0, 0)
-            self._heard = monotonic()
+            self._last_message_at = monotonic()
             self._changed.notify()
 
-    def hear(self, session: int, message: Message) -> None:
+    def receive(self, session: int, message: Message) -> None:
         """Process a message of the relay."""
         with self._changed:
             if session != self._session:
                 return
-            self._heard = monotonic()
+            self._last_message_at = monotonic()
             match message:
                 # Credit is sent repeatedly and may arrive late; it only grows.
                 case Credit(n_taken, n_wanted) if n_taken >= self._credit.n_taken:
                     self._credit = Credit(n_taken, max(n_wanted, self._credit.n_wanted))
-                case Bye():
+                case Leave():
                     self._stops = True
             self._changed.notify()
 
@@ -105,12 +117,12 @@ class Sender(threading.Thread):
     @property
     def is_away(self) -> bool:
         """Whether the relay has sent nothing for some time."""
-        return monotonic() - self._heard > SILENCE_SECONDS
+        return monotonic() - self._last_message_at > SILENCE_SECONDS
 
     def run(self) -> None:
         """Send frames until the end."""
         try:
-            while self._turn():
+            while self._step():
                 pass
         except Exception as error:  # noqa: BLE001 - the relay is told about any error
             self.fault = str(error)
@@ -121,10 +133,10 @@ class Sender(threading.Thread):
             self._held.clear()
             self._core.close()
 
-    def _turn(self) -> bool:
+    def _step(self) -> bool:
         """Send at most one frame; return whether to continue."""
         with self._changed:
-            if self._stops or (self.is_away and monotonic() - self._heard > self._patience):
+            if self._stops or (self.is_away and monotonic() - self._last_message_at > self._patience):
                 return False
             if self._joined is not None:
                 self._begin(self._joined)
@@ -135,11 +147,11 @@ class Sender(threading.Thread):
         frame = self._next() if may_send else None
         if frame is not None:
             self._send_frame(frame)
-        self._say_so()
+        self._send_heartbeat()
         if frame is None and (not may_send or self._end is not None or self.state == "lost"):
             with self._changed:
                 if not self._stops and self._joined is None and self._credit == credit:
-                    self._changed.wait(_LOOK_SECONDS)
+                    self._changed.wait(_POLL_SECONDS)
         return True
 
     def _begin(self, join: Join) -> None:
@@ -170,7 +182,7 @@ class Sender(threading.Thread):
             return None
         frame = None
         try:
-            frame = self._core.next(_LOOK_SECONDS)
+            frame = self._core.next(_POLL_SECONDS)
             self.state = "running"
         except StreamTimeoutError:
             self.state = "running"
@@ -194,12 +206,12 @@ class Sender(threading.Thread):
             self._send(Chunk(self._n_sent, offset, len(content), content[offset : offset + CHUNK_BYTES]))
         self._n_sent += 1
 
-    def _say_so(self) -> None:
+    def _send_heartbeat(self) -> None:
         """Send the state of the channel, immediately after a change and otherwise at intervals."""
         message: Message
         if self._end is None:
-            message = Beat(self._n_sent, self.state)
-            is_new = not isinstance(self._beat, Beat) or self._beat.state != self.state
+            message = Heartbeat(self._n_sent, self.state)
+            is_new = not isinstance(self._beat, Heartbeat) or self._beat.state != self.state
         elif self._n_sent - self._n_released == len(self._held):
             message = End(self._n_sent, self._end[0], self._end[1] or "")
             is_new = not isinstance(self._beat, End)

@@ -7,25 +7,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mdreel._core import channel_status
 from mdreel.errors import FormatError, MdreelError, MismatchError, StreamError
-from mdreel.live.channels.directory import place_of
+from mdreel.live.channels.directory import channel_path
 from mdreel.live.channels.manifest import Manifest
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.nodes.endpoint import check_endpoint, is_local
-from mdreel.live.nodes.link import listening
+from mdreel.live.nodes.link import listen_at
 from mdreel.live.nodes.local_token import forget_token, make_token
-from mdreel.live.nodes.messages import KEY, MOST_RELAY_BYTES, Answer, Bye, Credit, Join, decode
+from mdreel.live.nodes.messages import KEY, MOST_RELAY_BYTES, ChannelDescription, Credit, Join, Leave, decode
 from mdreel.live.nodes.security import Security
 from mdreel.live.nodes.sender import Sender
 
 if TYPE_CHECKING:
     import zenoh
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _MOST_RELAYS = 64
 _MOST_WAITING = 1024
 """Maximum number of queued messages of relays. Messages beyond it are rejected, and relays send them again."""
@@ -105,21 +104,21 @@ class Server:
         report: Callable[[str], object] | None = None,
     ) -> None:
         several = [channels] if isinstance(channels, str | PathLike) else list(channels)
-        paths = [place_of(channel) for channel in several]
+        paths = [channel_path(channel) for channel in several]
         self.paths: dict[str, Path] = {path.name: path for path in paths}
         if not paths or len(self.paths) < len(paths):
             raise MismatchError(f"expected channels of different names, got {[path.name for path in paths]}")
         self.listen = listen
         self._security = security or Security()
         check_endpoint(listen, listens=True, all_interfaces=all_interfaces)
-        self._makes_token = not (self._security.is_there or without_authentication) and is_local(listen)
-        if not (self._security.is_there or without_authentication or self._makes_token):
+        self._makes_token = not (self._security.is_set or without_authentication) and is_local(listen)
+        if not (self._security.is_set or without_authentication or self._makes_token):
             message = "everyone who can reach this address could read the channels; set a token or certificates"
             raise MismatchError(f"{listen}: {message}, or allow it (without_authentication)")
         self._security.check(listen)
         self._patience = patience
-        self._rejects = Rejects(report or (lambda line: None))
-        self._report = self._rejects.say
+        self._rejects = RejectionReporter(report or (lambda line: None))
+        self._report = self._rejects.report
         self._senders: dict[tuple[str, str], Sender] = {}
         self._inbox: queue.Queue[tuple[str, object]] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
@@ -144,14 +143,14 @@ class Server:
                 self._security = Security(make_token(self.listen))
             else:
                 forget_token(self.listen)  # an old token, with which relays would be refused
-            session = self._stack.enter_context(listening(self.listen, self._security))
+            session = self._stack.enter_context(listen_at(self.listen, self._security))
             for name in self.paths:
                 # Callbacks run on Zenoh's threads, which must not block.
                 self._stack.callback(
-                    session.declare_queryable(f"{KEY}/{name}/join", self._taking("query", name)).undeclare
+                    session.declare_queryable(f"{KEY}/{name}/join", self._make_callback("query", name)).undeclare
                 )
                 self._stack.callback(
-                    session.declare_subscriber(f"{KEY}/{name}/from/*", self._taking("said", name)).undeclare
+                    session.declare_subscriber(f"{KEY}/{name}/from/*", self._make_callback("said", name)).undeclare
                 )
                 self._stack.callback(session.liveliness().declare_token(f"{KEY}/{name}/server").undeclare)
             self._thread = threading.Thread(target=self._serve, args=(session,), name="mdreel-serve", daemon=True)
@@ -171,7 +170,7 @@ class Server:
         for sender in self._senders.values():
             sender.join()
         self._stack.close()
-        self._rejects.say_number("messages of relays")
+        self._rejects.report_total("messages of relays")
 
     def check(self) -> None:
         """Check that the server still answers relays.
@@ -189,35 +188,35 @@ class Server:
     def relays(self) -> tuple[RelayStatus, ...]:
         """Statistics of each current or former relay, in the order of their first connection."""
         with self._lock:
-            return tuple(_status_of(name, sender) for (name, _), sender in self._senders.items())
+            return tuple(_relay_status(name, sender) for (name, _), sender in self._senders.items())
 
     @property
     def n_refused(self) -> int:
         """Number of messages that were invalid or could not be answered."""
         return self._rejects.n
 
-    def _taking(self, kind: str, name: str) -> "Callable[[zenoh.Query | zenoh.Sample], None]":
+    def _make_callback(self, kind: str, name: str) -> "Callable[[zenoh.Query | zenoh.Sample], None]":
         def take(said: "zenoh.Query | zenoh.Sample") -> None:
             n_bytes = 0 if said.payload is None else len(said.payload)
             if n_bytes > MOST_RELAY_BYTES:  # do not queue it, to limit the memory
                 message = f"expected a message of at most {MOST_RELAY_BYTES:,} bytes, got {n_bytes:,}"
-                self._rejects.note(f"{name}: invalid message: {message}")
+                self._rejects.reject(f"{name}: invalid message: {message}")
                 return
             try:
                 self._inbox.put_nowait((f"{kind} {name}", said))
             except queue.Full:
-                self._rejects.note(f"{name}: too many queued messages: refused")
+                self._rejects.reject(f"{name}: too many queued messages: refused")
 
         return take
 
     def _serve(self, session: "zenoh.Session") -> None:
         try:
-            while self._hear_next(session):
+            while self._process_next(session):
                 pass
         except BaseException as error:  # noqa: BLE001 - `check` raises it, so that a dead server does not look alive
             self._error = error
 
-    def _hear_next(self, session: "zenoh.Session") -> bool:
+    def _process_next(self, session: "zenoh.Session") -> bool:
         """Process the next message; return False after the stop message."""
         what, said = self._inbox.get()
         kind, _, name = what.partition(" ")
@@ -227,11 +226,11 @@ class Server:
             if kind == "query":
                 self._answer(session, name, said)  # type: ignore[arg-type]
             else:
-                self._hear(name, said)  # type: ignore[arg-type]
+                self._process_message(name, said)  # type: ignore[arg-type]
         except FormatError as error:
-            self._rejects.note(f"{name}: invalid message: {error}")
+            self._rejects.reject(f"{name}: invalid message: {error}")
         except Exception as error:  # noqa: BLE001 - no message may end the server
-            self._rejects.note(f"{name}: not answered: {type(error).__name__}: {error}")
+            self._rejects.reject(f"{name}: not answered: {type(error).__name__}: {error}")
         return True
 
     def _answer(self, session: "zenoh.Session", name: str, query: "zenoh.Query") -> None:
@@ -239,25 +238,25 @@ class Server:
         try:
             asked = b"" if query.payload is None else query.payload.to_bytes()
             join = Join.decode(asked) if asked else None
-            answer = answer_of(self.paths[name])
+            answer = describe_channel(self.paths[name])
             if join is not None:
-                self._take_in(session, name, join)
+                self._accept_relay(session, name, join)
         except FileNotFoundError:
             query.reply_err(b"absent: the channel does not exist yet")
         except Exception as error:
             query.reply_err(f"refused: {error}".encode(errors="replace"))
             if isinstance(error, FormatError) or not isinstance(error, MdreelError | OSError):
                 raise
-            self._rejects.note(f"{name}: {error}")
+            self._rejects.reject(f"{name}: {error}")
         else:
             query.reply(query.key_expr, answer.encode())
         finally:
             query.drop()  # type: ignore[no-untyped-call]
 
-    def _take_in(self, session: "zenoh.Session", name: str, join: Join) -> None:
+    def _accept_relay(self, session: "zenoh.Session", name: str, join: Join) -> None:
         sender = self._senders.get((name, join.relay))
         if sender is not None and sender.is_alive():
-            sender.join_again(join)
+            sender.rejoin(join)
             self._report(f"{name}: relay on {join.host} joined again")
             return
         n_there = sum(there.is_alive() for there in self._senders.values())
@@ -280,59 +279,35 @@ class Server:
         sender.start()
         self._report(f"{name}: relay on {join.host} joined")
 
-    def _hear(self, name: str, sample: "zenoh.Sample") -> None:
+    def _process_message(self, name: str, sample: "zenoh.Sample") -> None:
         session, message = decode(sample.payload.to_bytes())
         relay = str(sample.key_expr).rpartition("/")[2]
-        if not isinstance(message, Credit | Bye):
+        if not isinstance(message, Credit | Leave):
             raise FormatError(f"a relay does not send {type(message).__name__}")
         sender = self._senders.get((name, relay))
         if sender is not None:
-            sender.hear(session, message)
-            if isinstance(message, Bye):
+            sender.receive(session, message)
+            if isinstance(message, Leave):
                 self._report(f"{name}: relay on {sender.host} left after {sender.n_frames:,} frames")
 
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<Server of {', '.join(self.paths)} at {self.listen}>"
 
 
-def serve(
-    channels: str | PathLike[str] | Sequence[str | PathLike[str]],
-    listen: str,
-    security: Security | None = None,
-    *,
-    all_interfaces: bool = False,
-    without_authentication: bool = False,
-    patience: float = 10.0,
-    report: Callable[[str], object] | None = None,
-) -> Server:
-    """Serve channels of this node until `Server.close`; see `Server`."""
-    return Server(
-        channels,
-        listen,
-        security,
-        all_interfaces=all_interfaces,
-        without_authentication=without_authentication,
-        patience=patience,
-        report=report,
-    ).open()
-
-
-def answer_of(path: Path) -> Answer:
+def describe_channel(path: Path) -> ChannelDescription:
     """Return the description of a channel for relays."""
     status = channel_status(path)
     made = (path / "manifest").stat()  # written once, when the channel is created
     identity = f"{made.st_dev:x}-{made.st_ino:x}-{made.st_mtime_ns:x}"
-    return Answer(identity, status["n_slots"], status["slot_bytes"], Manifest.of(status["manifest"]))
+    return ChannelDescription(identity, status["n_slots"], status["slot_bytes"], Manifest.from_core(status["manifest"]))
 
 
-def _status_of(name: str, sender: Sender) -> RelayStatus:
+def _relay_status(name: str, sender: Sender) -> RelayStatus:
     state = "away" if sender.is_alive() and sender.is_away else sender.state
     return RelayStatus(name, sender.host, state, sender.n_frames, sender.n_again, sender.n_bytes, sender.n_taken)

@@ -7,7 +7,7 @@ MOST_ROWS = 2000
 """Default maximum number of rows, enough for a chart on a screen."""
 
 
-class Thinned:
+class DecimatedRows:
     """Keep every n-th row and the last row; double n whenever there are too many rows.
 
     Parameters
@@ -37,18 +37,7 @@ class Thinned:
         self._most = most
 
     def extend(self, rows: ArrayLike) -> int:
-        """Add rows.
-
-        Parameters
-        ----------
-        rows : array_like, shape (n_new, width)
-            The rows.
-
-        Returns
-        -------
-        int
-            Number of new rows that are kept; -1 if earlier rows were dropped.
-        """
+        """Add rows, shape (n_new, width); return the number of kept new rows, or -1 if earlier rows were dropped."""
         new = np.asarray(rows, np.float64)
         if not len(new):
             return 0

@@ -19,48 +19,34 @@ from mdreel.live.notices.process import Process
 from mdreel.live.notices.reader import NoticeReader
 
 _ROOM_BYTES = 128 * 1024
-"""By how much a file may grow before it is written anew, without what has been replaced meanwhile."""
+"""Growth after which a file is rewritten without outdated lines."""
 
 _MOST_LEFT = 32
-"""So many notices of analyses that are no more are kept beside a channel."""
+"""Maximum number of notices of ended analyses that are kept."""
 
 _NEW = ".new"
 
 
 class NoticeFile:
-    """The file of a notice. Whoever reads it sees whole lines, whenever the writer is killed.
-
-    Parameters
-    ----------
-    channel : Path
-        The directory of the channel.
-    name : str
-        What the analysis is called.
+    """File of a notice. Readers see only complete lines, even if the writer is killed.
 
     Notes
     -----
-    The first line is the head: what the analysis is, its process, its columns. Each line behind it has what is new:
-    rows, which go behind those of before, and the last row, frames done, seconds and state, which replace those of
-    before. A file that is written anew has another generation in its head.
+    The first line is the head, with name, process and columns. Each later line adds new rows, and replaces the last
+    row, the number of frames, the times and the state. A rewritten file has a new generation in its head.
     """
 
     def __init__(self, channel: Path, name: str) -> None:
         self._folder = channel / FOLDER
         self._name = name
-        self._process = Process.this()
+        self._process = Process.current()
         self._path: Path | None = None
         self._generation = 0
         self._n_bytes = 0
         self._most_bytes = 0
 
     def begin(self, head: dict[str, Any], line: dict[str, Any]) -> None:
-        """Write the file anew.
-
-        Raises
-        ------
-        OSError
-            If that cannot be done. What was there is as it was.
-        """
+        """Write a new file. If this raises OSError, the previous file remains."""
         if self._path is None:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._path = self._free_path()
@@ -84,18 +70,7 @@ class NoticeFile:
         self._most_bytes = 2 * len(whole) + _ROOM_BYTES
 
     def add(self, line: dict[str, Any]) -> bool:
-        """Write a line behind the others.
-
-        Returns
-        -------
-        bool
-            Whether it was: else there is no file, or no room in it, and it is to be written anew.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Append a line; return False if the file must be rewritten instead."""
         if self._path is None:
             return False
         whole = encode_line(line, compact=True)
@@ -106,12 +81,12 @@ class NoticeFile:
             n_written = os.write(file, whole)
         finally:
             os.close(file)
-        # Of half a line there is no other half: the next one begins the file anew.
+        # After a partial write, the next line must start a new file.
         self._n_bytes = self._most_bytes if n_written < len(whole) else self._n_bytes + n_written
         return n_written == len(whole)
 
     def _free_path(self) -> Path:
-        """Return a name that no other analysis has, and remove notices that nobody misses."""
+        """Create a file with an unused name, and remove old notices of ended analyses."""
         name = re.sub(r"[^a-z0-9]+", "-", self._name.lower()).strip("-")[:40] or "analysis"
         left: list[tuple[float, Path]] = []
         for path in self._folder.glob(f"*{ENDING}"):
@@ -119,7 +94,7 @@ class NoticeFile:
                 continue
             with suppress(OSError):
                 if re.fullmatch(rf"{name}-\d+(-\d+)?\{ENDING}", path.name):
-                    path.unlink()  # the same analysis, of a time before
+                    path.unlink()  # the same analysis of an earlier run
                 else:
                     left.append((path.stat().st_mtime, path))
         for _, path in sorted(left)[: max(0, len(left) - _MOST_LEFT)]:
@@ -131,11 +106,11 @@ class NoticeFile:
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
                 return path
-        raise FileExistsError(f"{self._folder}: a thousand notices of one process")
+        raise FileExistsError(f"{self._folder}: a process can have at most 999 notices of one name")
 
 
-def process_of(path: Path) -> Process | None:
-    """Return whose notice a file is; None where it does not say."""
+def notice_process(path: Path) -> Process | None:
+    """Return the process that writes a notice; None if it is unknown."""
     try:
         with opened(path) as file:
             said = object_of(file.readline(MOST_BYTES))
@@ -145,8 +120,8 @@ def process_of(path: Path) -> Process | None:
 
 
 def _is_left(path: Path, own: Process) -> bool:
-    """Whether nobody writes a notice any more; of this process, what has ended, of others, whose process has."""
-    process = process_of(path)
+    """Return whether a notice has ended: by its state for this process, otherwise by the end of its process."""
+    process = notice_process(path)
     if process != own:
         return process is None or not process.is_alive
     try:
@@ -156,11 +131,11 @@ def _is_left(path: Path, own: Process) -> bool:
     return notice is not None and notice.state != "running"
 
 
-def numbers(row: NDArray[np.float64]) -> list[float | None]:
-    """Return a row as JSON has it, which knows no NaN."""
+def row_to_json(row: NDArray[np.float64]) -> list[float | None]:
+    """Return a row for JSON, with None for NaN and infinity."""
     return [value if math.isfinite(value) else None for value in row.tolist()]
 
 
-def rows_of(rows: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> list[list[float | None]]:
-    """Return rows as JSON has them."""
-    return [numbers(row) for row in rows]
+def rows_to_json(rows: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> list[list[float | None]]:
+    """Return rows for JSON."""
+    return [row_to_json(row) for row in rows]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel.analysis.base.observer import ResultsView
-from mdreel.live.notices.decimated_rows import MOST_ROWS, Thinned
-from mdreel.live.notices.file import NoticeFile, numbers, rows_of
+from mdreel.live.notices.decimated_rows import MOST_ROWS, DecimatedRows
+from mdreel.live.notices.file import NoticeFile, row_to_json, rows_to_json
 from mdreel.live.notices.notice import HEAD, End
-from mdreel.live.notices.timing import seconds_of
+from mdreel.live.notices.timing import time_by_kind
 from mdreel.timing.timing import Timing
 
 _MOST_COLUMNS = 16
@@ -28,7 +27,7 @@ _MOST_SHARE = 0.05
 """Maximum share of the run time that is spent on notices."""
 
 
-def channel_of(source: Source) -> Path | None:
+def source_channel(source: Source) -> Path | None:
     """Return the directory of the channel that a source reads; None for other sources."""
     if not source.is_growing:
         return None  # avoids the description of thousands of files
@@ -54,17 +53,17 @@ class NoticeBoard:
     """
 
     def __init__(self, source: Source, shown: Sequence[ResultsView]) -> None:
-        channel = channel_of(source)
-        self._each = [] if channel is None else [_Told(NoticeFile(channel, one.name), one) for one in shown]
-        self._begun = monotonic()
-        self._counted_due = self._told_due = 0.0
+        channel = source_channel(source)
+        self._each = [] if channel is None else [_PublishedNotice(NoticeFile(channel, one.name), one) for one in shown]
+        self._started = monotonic()
+        self._progress_due = self._results_due = 0.0
         self._counted: tuple[int, Mapping[str, float]] = 0, {}
         self.is_over = False
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to publish results."""
-        return bool(self._each) and monotonic() >= self._told_due
+        return bool(self._each) and monotonic() >= self._results_due
 
     @property
     def is_seen(self) -> bool:
@@ -72,37 +71,21 @@ class NoticeBoard:
         return bool(self._each)
 
     def report_progress(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
-        """Publish the number of analysed frames if a notice is due.
-
-        Parameters
-        ----------
-        n_frames : int
-            Number of analysed frames.
-        seconds : callable, optional
-            Callable that returns the time of each kind of span, s; by default only the total time is known.
-        """
-        if self._each and monotonic() >= self._counted_due:
-            self.count(n_frames, {"wall": monotonic() - self._begun} if seconds is None else seconds())
+        """Publish the number of analysed frames, and the times, s, of kinds of spans if known, if a notice is due."""
+        if self._each and monotonic() >= self._progress_due:
+            self.count(n_frames, {"wall": monotonic() - self._started} if seconds is None else seconds())
 
     def count(self, n_frames: int, seconds: Mapping[str, float]) -> None:
-        """Publish the progress of the analyses, without results.
-
-        Parameters
-        ----------
-        n_frames : int
-            Number of analysed frames.
-        seconds : mapping of str to float
-            Time of each kind of span, s; see `Notice`.
-        """
-        self._tell(n_frames, seconds, has_results=False)
+        """Publish the number of analysed frames and the times, s, of kinds of spans, without results."""
+        self._publish(n_frames, seconds, has_results=False)
 
     def tell(self, n_frames: int, seconds: Mapping[str, float]) -> None:
         """Publish the progress and the results so far; see `count`."""
-        self._tell(n_frames, seconds, has_results=True)
+        self._publish(n_frames, seconds, has_results=True)
 
     def finish(self, n_frames: int, timing: Timing) -> None:
         """Publish the complete results and the timing of a finished run."""
-        self.tell(n_frames, seconds_of(timing))
+        self.tell(n_frames, time_by_kind(timing))
         self.end("finished")
 
     def end(self, state: End, reason: str | None = None) -> None:
@@ -117,33 +100,31 @@ class NoticeBoard:
         self.count(0, {})
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception):
             self.end("failed", " ".join(str(error).split()) or type(error).__name__)
         elif error is not None:
             self.end("stopped")  # by Ctrl-C, a signal, or a caller that stops to iterate
 
-    def _tell(self, n_frames: int, seconds: Mapping[str, float], has_results: bool) -> None:
+    def _publish(self, n_frames: int, seconds: Mapping[str, float], has_results: bool) -> None:
         begun = monotonic()
         self._counted = n_frames, seconds
         for told in self._each:
             told.say(n_frames, seconds, "running", None, has_results=has_results)
         taken = monotonic() - begun
-        self._counted_due = monotonic() + max(_LEAST_SECONDS, taken / _MOST_SHARE)
+        self._progress_due = monotonic() + max(_LEAST_SECONDS, taken / _MOST_SHARE)
         if has_results:
-            self._told_due = self._counted_due
+            self._results_due = self._progress_due
 
 
-class _Told:
+class _PublishedNotice:
     """Notice file of an analysis, with the results published so far."""
 
     def __init__(self, file: NoticeFile, shown: ResultsView) -> None:
         self._file = file
         self._shown = shown
         self._head: dict[str, Any] = {"columns": [], "n_columns": 0, "is_of_frames": True}
-        self._rows: Thinned | None = None
+        self._rows: DecimatedRows | None = None
         self._curve: NDArray[np.float64] = np.empty((0, 0))
         self._is_whole = False
 
@@ -178,7 +159,7 @@ class _Told:
             return 0 if is_same else -1
         if n_head == len(HEAD):
             if self._rows is None or not is_same:
-                self._rows = Thinned(len(taken))
+                self._rows = DecimatedRows(len(taken))
             # Rows of earlier frames never change.
             since = self._rows.n_rows
             n_new = self._rows.extend(np.column_stack([column.values[since:] for column in taken]))
@@ -193,9 +174,9 @@ class _Told:
         if self._rows is None:
             return {}
         rows = self._rows.rows[len(self._rows.rows) - n_new :]
-        return {"rows": rows_of(rows), "last": None if self._rows.last is None else numbers(self._rows.last)}
+        return {"rows": rows_to_json(rows), "last": None if self._rows.last is None else row_to_json(self._rows.last)}
 
     def _everything(self) -> dict[str, Any]:
         if self._rows is None:
-            return {"rows": rows_of(self._curve)}
+            return {"rows": rows_to_json(self._curve)}
         return self._latest(len(self._rows.rows))

@@ -25,12 +25,12 @@ class Process:
     start: int
 
     @classmethod
-    def this(cls) -> Self:
+    def current(cls) -> Self:
         """Return the current process."""
-        return cls.of(os.getpid())
+        return cls.from_id(os.getpid())
 
     @classmethod
-    def of(cls, number: int) -> Self:
+    def from_id(cls, number: int) -> Self:
         """Return the process that currently has a process ID."""
         return cls(number, _facts(number)[1] or 0)
 

@@ -16,7 +16,7 @@ from mdreel.live.notices.notice import ENDING, FOLDER, Notice
 from mdreel.live.notices.process import Process
 
 _MOST_BYTES = 16 * 1024 * 1024
-"""No notice is larger; what is, is none."""
+"""Maximum size of a notice."""
 
 _MOST_ROWS = 20_000
 _MOST_NAME = 1024
@@ -27,13 +27,7 @@ _STATES = ("running", "finished", "stopped", "failed")
 
 
 class NoticeReader:
-    """Reads a notice again and again.
-
-    Parameters
-    ----------
-    path : Path
-        Its file.
-    """
+    """Incremental reader of a notice."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,22 +36,14 @@ class NoticeReader:
         self._notice: Notice | None = None
 
     def read(self) -> Notice | None:
-        """Return the notice as it is now; None if it is not there, or not yet whole.
-
-        Raises
-        ------
-        FormatError
-            If it is damaged.
-        OSError
-            If it cannot be read.
-        """
+        """Return the current notice; None if it does not exist or is incomplete. Raise FormatError if it is damaged."""
         try:
             with opened(self._path, _MOST_BYTES) as file:
                 head = file.readline(_MOST_BYTES)
                 if not head.endswith(b"\n"):
                     return None
                 if head != self._head or os.fstat(file.fileno()).st_size < self._offset:
-                    self._notice = self._begun(head)
+                    self._notice = self._parse_head(head)
                     self._head, self._offset = head, len(head)
                 file.seek(self._offset)
                 new = file.read(_MOST_BYTES)
@@ -66,16 +52,18 @@ class NoticeReader:
         lines = complete_lines(new)
         assert self._notice is not None
         try:
-            self._notice = _taken(self._notice, [object_of(line, _MOST_BYTES) for line in split_lines(lines)])
+            self._notice = _add_lines(self._notice, [object_of(line, _MOST_BYTES) for line in split_lines(lines)])
         except FormatError as error:
             self._head = b""
-            raise FormatError(f"{self._path}: no line of a notice at byte {self._offset} or behind: {error}") from None
+            raise FormatError(
+                f"{self._path}: invalid line of a notice at or after byte {self._offset}: {error}"
+            ) from None
         self._offset += len(lines)
         if self._notice.state == "running" and not self._notice.process.is_alive:
             return replace(self._notice, state="dead")
         return self._notice
 
-    def _begun(self, head: bytes) -> Notice:
+    def _parse_head(self, head: bytes) -> Notice:
         try:
             said = object_of(head, _MOST_BYTES)
             columns = tuple(_column(column) for column in _list(said, "columns"))
@@ -91,22 +79,16 @@ class NoticeReader:
                 rows=np.empty((0, len(columns))),
             )
         except FormatError as error:
-            raise FormatError(f"{self._path}: no head of a notice: {error}") from None
+            raise FormatError(f"{self._path}: invalid head of a notice: {error}") from None
 
 
-def notices_of(channel: Path) -> list[Path]:
-    """Return the notices beside a channel, by name.
-
-    Parameters
-    ----------
-    channel : Path
-        The channel's directory.
-    """
+def list_notices(channel: Path) -> list[Path]:
+    """Return the notice files of a channel, given its directory, sorted by name."""
     return sorted((channel / FOLDER).glob(f"*{ENDING}"))
 
 
-def _taken(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
-    """Return a notice with what further lines say."""
+def _add_lines(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
+    """Return a notice updated by further lines."""
     if not lines:
         return notice
     width = len(notice.columns)

@@ -6,36 +6,14 @@ _WORK = ("read", "decompress", "compute")
 """Kinds of spans in the summary."""
 
 
-def shares_of(timing: Timing) -> dict[str, float]:
-    """Return the shares of reading, decompressing and computing in the busy time of workers.
-
-    Parameters
-    ----------
-    timing : Timing
-        The run so far.
-
-    Returns
-    -------
-    dict of str to float
-        Shares by kind, from 0 to 1; empty if no spans were recorded.
-    """
+def time_shares(timing: Timing) -> dict[str, float]:
+    """Return the shares (0 to 1) of reading, decompressing and computing in the busy time; empty without spans."""
     seconds = {kind: timing.seconds(kind) for kind in _WORK}
     whole = sum(seconds.values())
     return {kind: value / whole for kind, value in seconds.items()} if whole > 0 else {}
 
 
-def seconds_of(timing: Timing) -> dict[str, float]:
-    """Return the total time of a run and the times of some kinds of spans, from `Timing.shares`.
-
-    Parameters
-    ----------
-    timing : Timing
-        The run.
-
-    Returns
-    -------
-    dict of str to float
-        Times, s: ``wall``, ``wait``, ``read``, ``decompress``, ``compute``.
-    """
+def time_by_kind(timing: Timing) -> dict[str, float]:
+    """Return the times of a run, s: ``wall``, ``wait``, ``read``, ``decompress``, ``compute``."""
     shares = timing.shares
     return {"wall": timing.run_seconds, **{kind: timing.run_seconds * shares[kind] for kind in ("wait", *_WORK)}}

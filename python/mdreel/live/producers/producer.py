@@ -4,19 +4,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from time import monotonic, sleep
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
 from mdreel._core import ChannelProducer, channel_status
 from mdreel.errors import MismatchError, StreamTimeoutError
-from mdreel.live.archives.archiver_process import Archiving
+from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
-from mdreel.live.channels.directory import make_folder_for, place_of
+from mdreel.live.channels.directory import channel_path, make_folder_for
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
-from mdreel.live.channels.sections import Encoder, declared, most_bytes
+from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
 from mdreel.live.channels.staging import Staging
 
 RING_BYTES = 16 << 20
@@ -24,7 +23,7 @@ RING_BYTES = 16 << 20
 
 _SLOTS = (4, 64)
 _NEW_RUN = -(2**63)
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 class Published(NamedTuple):
@@ -134,14 +133,14 @@ class Producer:
         stride: int = 0,
         topology_hash: bytes | None = None,
     ) -> None:
-        self.path = place_of(channel)
+        self.path = channel_path(channel)
         if n_atoms < 1:
             raise MismatchError(f"{self.path}: expected 1 atom or more, got {n_atoms}")
         if not 0 < precision < float("inf"):
             raise MismatchError(f"{self.path}: the precision must be a positive number, not {precision!r}")
         if topology_hash is not None and len(topology_hash) != 32:
             raise MismatchError(f"{self.path}: expected a topology hash of 32 bytes, got {len(topology_hash)}")
-        sections = declared(dtype, velocities, forces)
+        sections = declared_sections(dtype, velocities, forces)
         self.manifest = Manifest(
             n_atoms=int(n_atoms),
             stream=int.from_bytes(hashlib.sha256(bytes(self.path)).digest()[:8], "little"),
@@ -152,7 +151,7 @@ class Producer:
             topology_hash=topology_hash or bytes(32),
         )
         self._encoder = Encoder(self.path, self.manifest, precision)
-        self._slot_bytes = most_bytes(self.manifest)
+        self._slot_bytes = max_frame_bytes(self.manifest)
         least, most = _SLOTS
         self._n_slots = max(least, min(most, RING_BYTES // self._slot_bytes)) if n_slots is None else int(n_slots)
         if self._n_slots < 2:
@@ -164,7 +163,7 @@ class Producer:
         self._staging = staging
         if archive is not None and not isinstance(archive, Archive):
             archive = Archive(archive)
-        self._archiving = None if archive is None else Archiving(self.path, archive)
+        self._archiver = None if archive is None else ArchiverProcess(self.path, archive)
         self._resume_step = resume_step
         self._core: ChannelProducer | None = None
         self._requests: Requests | None = None
@@ -193,13 +192,13 @@ class Producer:
         """
         if self._core is None:
             make_folder_for(self.path)
-            is_to_start = self._archiving is not None and self._archiving.is_wanted()
+            is_to_start = self._archiver is not None and self._archiver.is_wanted()
             self._core = ChannelProducer(
                 self.path, self.manifest, self._n_slots, self._slot_bytes, self._full, self._first_step(), self._staging
             )
-            if self._archiving is not None and is_to_start:
+            if self._archiver is not None and is_to_start:
                 try:
-                    self._archiving.start()
+                    self._archiver.start()
                 except BaseException as error:
                     self._core.end("failed", f"{type(error).__name__}: {error}")
                     self._core = None
@@ -226,9 +225,9 @@ class Producer:
         until = None if timeout is None else monotonic() + timeout
         while (n_there := self.open().n_consumers) < n_consumers:
             if until is not None and monotonic() >= until:
-                message = f"{n_there} of {n_consumers} consumers came within {timeout:g} s"
+                message = f"{n_there} of {n_consumers} consumers joined within {timeout:g} s"
                 raise StreamTimeoutError(f"{self.path}: {message}")
-            sleep(_LOOK_SECONDS)
+            sleep(_POLL_SECONDS)
 
     def publish(
         self,
@@ -247,9 +246,9 @@ class Producer:
         ----------
         positions : array_like, shape (n_atoms, 3), float
             Positions, Å. On a channel of "type and float64" also an array of shape (n_atoms,) with the fields ``type``
-            (int32) and ``position`` (3 float64), which is copied as it is.
+            (int32) and ``position`` (3 float64), which is copied directly.
         step : int
-            The step of the simulation.
+            Step of the simulation.
         time : float
             Time, ps.
         box : array_like, shape (3, 3), float, optional
@@ -259,94 +258,94 @@ class Producer:
         forces : array_like, shape (n_atoms, 3), float, optional
             Forces, kJ/(mol Å).
         energies : mapping of str to float, or array_like, shape (n_energies,), float, optional
-            Energies, kJ/mol, by their names or in their order.
+            Energies, kJ/mol, by name or in the order of the manifest.
         types : array_like, shape (n_atoms,), int, optional
-            The type of each atom, for a channel that has them; by default 0.
+            Type of each atom, for a channel with types; by default 0.
 
         Returns
         -------
         Published
-            The number of the frame, and what it survives now.
+            Sequence number and durability of the frame.
 
         Raises
         ------
         MismatchError
-            If an array has another shape or no numbers, or the channel was not opened for such.
+            If an array has a wrong shape or type, or the channel was opened without it.
         StreamTimeoutError
-            If there was no room for it in time. It was not published, has no number, and may be published again.
+            If no slot became free in time. The frame has no sequence number; you may publish it again.
         OSError
-            If it could not be staged, as on a full disk. It was not published.
+            If the frame cannot be staged, for example on a full disk. It was not published.
         """
         cell = None if box is None else self._encoder.numbers("box", box, (3, 3), step).ravel().tolist()
         sections = [self._encoder.positions(positions, step, time, cell, types)]
         for name, values in (("velocities", velocities), ("forces", forces)):
             if values is not None:
-                sections.append(self._encoder.of_atoms(name, values, step))
+                sections.append(self._encoder.per_atom(name, values, step))
         if energies is not None:
             sections.append(self._encoder.energies(energies, step))
         self.open()
-        if self._archiving is not None:
-            self._archiving.check()
-        return Published(*self._opened().publish(int(step), float(time), cell, sections, self._timeout))
+        if self._archiver is not None:
+            self._archiver.check()
+        return Published(*self._require_open().publish(int(step), float(time), cell, sections, self._timeout))
 
     def requests(self) -> list[Request]:
-        """Return what the simulation was asked to do since; to be called between two frames.
+        """Return the new requests to the simulation; call the method between two frames.
 
         Returns
         -------
         list of Request
-            The oldest first. Each is to be answered, or refused.
+            Requests, oldest first. Answer or refuse each of them.
         """
         if self._requests is None:
-            self._requests = Requests(self.path, self._opened().epoch)
+            self._requests = Requests(self.path, self._require_open().epoch)
         return self._requests.take()
 
     def end(self, how: str = "finished", reason: str = "") -> None:
-        """Say that no more frames will come. Does nothing a second time.
+        """End the channel. A second call has no effect.
 
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            How the simulation has ended. A failure raises at the consumers.
+            End of the simulation. A failure raises an exception in consumers.
         reason : str
-            Of a failure; the first 256 bytes are kept.
+            Reason of a failure; it is truncated to 256 bytes.
 
         Notes
         -----
-        An archive is waited for until it is whole, unless the simulation has failed.
+        The method waits until the archive is complete, unless the simulation has failed.
         """
         if self._core is not None:
             self._core.end(how, reason)
-            if self._archiving is not None:
-                self._archiving.end(is_failure=how == "failed")
+            if self._archiver is not None:
+                self._archiver.end(is_failure=how == "failed")
 
     @property
     def epoch(self) -> int:
-        """How often the channel was opened before."""
-        return self._opened().epoch
+        """Number of earlier producers of the channel."""
+        return self._require_open().epoch
 
     @property
     def dropped(self) -> int:
-        """Frames that were overwritten before every consumer had seen them."""
-        return self._opened().dropped
+        """Number of frames that were overwritten before all consumers had read them."""
+        return self._require_open().dropped
 
     @property
     def lag(self) -> int | None:
-        """How far the slowest consumer is behind, in frames; None without consumers."""
-        return self._opened().lag
+        """Lag of the slowest consumer, in frames; None without consumers."""
+        return self._require_open().lag
 
     @property
     def n_consumers(self) -> int:
-        """How many consumers there are."""
-        return self._opened().n_consumers
+        """Number of consumers."""
+        return self._require_open().n_consumers
 
-    def _opened(self) -> ChannelProducer:
+    def _require_open(self) -> ChannelProducer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the producer has not opened the channel: use `with`, or open()")
+            raise MismatchError(f"{self.path}: the producer has not opened the channel; use `with` or call open()")
         return self._core
 
     def _first_step(self) -> int:
-        """The step from which on frames of earlier producers are not looked at."""
+        """Return the first step; consumers ignore later frames of earlier producers."""
         if self._resume_step is not None:
             return int(self._resume_step)
         try:
@@ -354,17 +353,15 @@ class Producer:
         except FileNotFoundError:
             return _NEW_RUN
         if not status["has_producer"] and status["end"] is None:
-            message = f"its producer has died after {status['sequence']} frames, without an end"
-            advice = "say resume_step=, the first step that is published again, or remove the channel"
-            raise MismatchError(f"{self.path}: {message}: {advice}")
+            message = f"its producer died after {status['sequence']} frames"
+            advice = "set resume_step= to the first step to publish, or remove the channel"
+            raise MismatchError(f"{self.path}: {message}; {advice}")
         return _NEW_RUN
 
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             self.end()
         elif isinstance(error, Exception):

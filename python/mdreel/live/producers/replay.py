@@ -43,15 +43,7 @@ class Pace:
                 raise MismatchError(f"a pace must be more than 0 {name} a second, not {value}")
 
     def due(self, frame: int, time: float) -> float:
-        """Return when a frame is due, s after the first frame.
-
-        Parameters
-        ----------
-        frame : int
-            Number of frames before it.
-        time : float
-            Simulated time since the first frame, ps.
-        """
+        """Return when a frame is due, s after the first one, given the frames and simulated time, ps, since then."""
         if self.frames is not None:
             return frame / self.frames
         return 0.0 if self.time is None else time / self.time

@@ -1,33 +1,33 @@
 """Steering of running simulations by rules on live results of analyses."""
 
 from mdreel.live.steering.actions import Action
-from mdreel.live.steering.engine_control import ByRequests, BySignal, Done, Reach
-from mdreel.live.steering.log import AuditLog, Moment
+from mdreel.live.steering.engine_control import ActionResult, EngineConnection, RequestControl, SignalControl
+from mdreel.live.steering.log import AuditLog, EventFrame
 from mdreel.live.steering.rules import Condition, Finding, Rule, effective_sample_size
-from mdreel.live.steering.rules_file import EngineTable, Plan, plan_of, read_plan, schema_of_plans
-from mdreel.live.steering.steer import Observed, Steered, steer
-from mdreel.live.steering.trigger import Verdict, Watch
+from mdreel.live.steering.rules_file import EngineTable, Plan, parse_plan, plan_schema, read_plan
+from mdreel.live.steering.steer import ObservedAnalysis, SteeringStatistics, steer
+from mdreel.live.steering.trigger import Decision, RuleState
 
 __all__ = [
     "Action",
+    "ActionResult",
     "AuditLog",
-    "ByRequests",
-    "BySignal",
     "Condition",
-    "Done",
+    "Decision",
+    "EngineConnection",
     "EngineTable",
+    "EventFrame",
     "Finding",
-    "Moment",
-    "Observed",
+    "ObservedAnalysis",
     "Plan",
-    "Reach",
+    "RequestControl",
     "Rule",
-    "Steered",
-    "Verdict",
-    "Watch",
+    "RuleState",
+    "SignalControl",
+    "SteeringStatistics",
     "effective_sample_size",
-    "plan_of",
+    "parse_plan",
+    "plan_schema",
     "read_plan",
-    "schema_of_plans",
     "steer",
 ]

@@ -14,39 +14,31 @@ from time import monotonic
 
 from mdreel.errors import MdreelError, MismatchError, WorkerError
 from mdreel.live.steering.actions import Action
-from mdreel.live.steering.engine_control import Done, Reach
-from mdreel.live.steering.log import AuditLog, Moment
+from mdreel.live.steering.engine_control import ActionResult, EngineConnection
+from mdreel.live.steering.log import AuditLog, EventFrame
 from mdreel.live.steering.rules import Rule
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _SEEDS = 2**31 - 1
 _STANDARD_ERROR = 2
 
 
 @dataclass(frozen=True)
 class Firing:
-    """Firing of a rule at a frame.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    moment : Moment
-        The frame.
-    """
+    """Firing of a rule at a frame."""
 
     rule: Rule
-    moment: Moment
+    frame: EventFrame
 
 
-class Performer:
+class ActionRunner:
     """Carry out the actions of firings one after the other, and record them in the log.
 
     Parameters
     ----------
     actions : dict
         Actions by name.
-    reach : Reach
+    engine : EngineConnection
         Connection to the engine.
     log : AuditLog
         Log of actions.
@@ -63,13 +55,15 @@ class Performer:
         Number of completed and of failed actions.
     """
 
-    def __init__(self, actions: dict[str, Action], reach: Reach, log: AuditLog, folder: Path, input_: str) -> None:
+    def __init__(
+        self, actions: dict[str, Action], engine: EngineConnection, log: AuditLog, folder: Path, input_: str
+    ) -> None:
         self._actions = actions
-        self._reach = reach
+        self._engine = engine
         self._log = log
         self._folder = folder
         self._input = input_
-        self._given_up = Event()
+        self._cancelled = Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steering")
         self._promised: list[Future[None]] = []
         self.is_stopping = False
@@ -84,14 +78,14 @@ class Performer:
                 known = self._facts(firing, action, None) | {"checkpoint": "CHECKPOINT"}
                 yield name, f"would run {' '.join(action.words(known))}"
             else:
-                yield name, f"would {self._reach.plan(action.type)}"
+                yield name, f"would {self._engine.plan(action.type)}"
 
     def submit(self, firing: Firing) -> None:
         """Schedule the actions of a firing."""
         self.check()
         # No firing is submitted while this is True, so there is at most one stop at a time.
         self.is_stopping = any(self._actions[name].type == "stop" for name in firing.rule.actions)
-        self._promised.append(self._thread.submit(self._perform, firing))
+        self._promised.append(self._thread.submit(self._run_actions, firing))
 
     def check(self) -> None:
         """Raise an error of the thread, such as a log that cannot be written."""
@@ -105,16 +99,16 @@ class Performer:
             for promise in self._promised:
                 promise.result()
         except BaseException:
-            self.give_up()
+            self.cancel()
             raise
         self._thread.shutdown()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Cancel pending actions without waiting, after Ctrl-C."""
-        self._given_up.set()
+        self._cancelled.set()
         self._thread.shutdown(cancel_futures=True)
 
-    def _perform(self, firing: Firing) -> None:
+    def _run_actions(self, firing: Firing) -> None:
         checkpoint: str | None = None
         failed: str | None = None
         for name in firing.rule.actions:
@@ -122,7 +116,7 @@ class Performer:
             try:
                 if failed is not None:
                     raise WorkerError(f"skipped because {failed!r} failed")
-                done = self._do(action, firing, checkpoint)
+                done = self._run_action(action, firing, checkpoint)
             except (MdreelError, OSError) as error:
                 failed = failed or name
                 self.n_failed += 1
@@ -135,42 +129,44 @@ class Performer:
                 self._say("acted", done.message, firing, name)
 
     def _say(self, event: str, message: str, firing: Firing, action: str) -> None:
-        self._log.write(event, message, rule=firing.rule.name, action=action, moment=firing.moment)
+        self._log.write(event, message, rule=firing.rule.name, action=action, frame=firing.frame)
 
-    def _do(self, action: Action, firing: Firing, checkpoint: str | None) -> Done:
-        is_given_up = self._given_up.is_set
-        if is_given_up():
+    def _run_action(self, action: Action, firing: Firing, checkpoint: str | None) -> ActionResult:
+        is_cancelled = self._cancelled.is_set
+        if is_cancelled():
             raise WorkerError("skipped because the steering was interrupted")
         match action.type:
             case "stop":
-                return self._reach.stop(is_given_up)
+                return self._engine.stop(is_cancelled)
             case "checkpoint":
-                return self._reach.checkpoint(is_given_up)
+                return self._engine.checkpoint(is_cancelled)
             case "change-stride":
                 assert action.stride is not None
-                return self._reach.change_stride(action.stride, is_given_up)
+                return self._engine.change_stride(action.stride, is_cancelled)
             case "fork":
-                begins = checkpoint or self._reach.last_checkpoint(is_given_up).checkpoint
+                begins = checkpoint or self._engine.last_checkpoint(is_cancelled).checkpoint
                 if begins is None:
                     raise MismatchError("there is no checkpoint to fork from")
-                return Done(f"from {begins}: {self._run(action, self._facts(firing, action, begins))}", begins)
-        return Done(self._run(action, self._facts(firing, action, checkpoint)), checkpoint)
+                return ActionResult(
+                    f"from {begins}: {self._run_command(action, self._facts(firing, action, begins))}", begins
+                )
+        return ActionResult(self._run_command(action, self._facts(firing, action, checkpoint)), checkpoint)
 
     def _facts(self, firing: Firing, action: Action, checkpoint: str | None) -> dict[str, str]:
         """Return the values that a command receives."""
-        moment = firing.moment
+        frame = firing.frame
         facts = {
             "rule": firing.rule.name,
-            "action": action.called,
-            "sequence": str(moment.sequence),
-            "values": json.dumps(dict(moment.values)),
+            "action": action.label,
+            "sequence": str(frame.sequence),
+            "values": json.dumps(dict(frame.values)),
             "input": self._input,
             "seed": str(1 + secrets.randbelow(_SEEDS)),
         }
-        known = {"step": moment.step, "frame_time": moment.frame_time, "checkpoint": checkpoint}
+        known = {"step": frame.step, "frame_time": frame.frame_time, "checkpoint": checkpoint}
         return facts | {name: str(value) for name, value in known.items() if value is not None}
 
-    def _run(self, action: Action, facts: dict[str, str]) -> str:
+    def _run_command(self, action: Action, facts: dict[str, str]) -> str:
         words = action.words(facts)
         environment = {**os.environ, **{f"MDREEL_{name.upper()}": value for name, value in facts.items()}}
         spoken = f"{words[0]} (seed {facts['seed']})" if action.type == "fork" else words[0]
@@ -187,7 +183,7 @@ class Performer:
         if not action.is_waited_for:
             process.returncode = 0  # suppresses the ResourceWarning, as nobody waits for it
             return f"started {spoken} as process {process.pid}"
-        status = self._ended(action, process)
+        status = self._wait(action, process)
         if status:
             how = f"exit status {status}" if status > 0 else f"signal {-status}"
             raise WorkerError(f"{spoken} ended with {how}")
@@ -199,18 +195,18 @@ class Performer:
             if action.output is None and action.is_waited_for:
                 yield _STANDARD_ERROR  # standard output is reserved for results
                 return
-            path = self._folder / (action.output or f"{action.called}.log")
+            path = self._folder / (action.output or f"{action.label}.log")
             yield files.enter_context(path.open("ab")).fileno()
 
-    def _ended(self, action: Action, process: "subprocess.Popen[bytes]") -> int:
+    def _wait(self, action: Action, process: "subprocess.Popen[bytes]") -> int:
         until = None if action.timeout is None else monotonic() + action.timeout
         while True:
             try:
-                return process.wait(_LOOK_SECONDS)
+                return process.wait(_POLL_SECONDS)
             except subprocess.TimeoutExpired:
                 pass
             is_late = until is not None and monotonic() >= until
-            if is_late or self._given_up.is_set():
+            if is_late or self._cancelled.is_set():
                 _end(process)
                 why = f"it took more than {action.timeout:g} s" if is_late else "the steering was interrupted"
                 raise WorkerError(f"process {process.pid} was ended: {why}")

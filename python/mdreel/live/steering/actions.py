@@ -37,32 +37,26 @@ class Action:
     stride: int | None = entry("For change-stride: steps between two frames.", None, least=1)
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If an entry is missing or invalid for the type.
-        """
+        """Check that the entries are consistent."""
         needs = {"command": self.type in _WITH_COMMAND, "stride": self.type == "change-stride"}
         for name, is_needed in needs.items():
             if is_needed != (getattr(self, name) is not None):
                 message = f"{name} is missing" if is_needed else f"{name} is not allowed for {self.type}"
-                raise MismatchError(f"action {self.called!r}: {message}")
+                raise MismatchError(f"action {self.label!r}: {message}")
         if self.type not in _WITH_COMMAND:
             of_commands = {"placeholders": self.placeholders, "wait": self.wait, "output": self.output}
             for name, value in of_commands.items():
                 if value:
-                    raise MismatchError(f"action {self.called!r}: {name} is not allowed for {self.type}")
+                    raise MismatchError(f"action {self.label!r}: {name} is not allowed for {self.type}")
         if self.timeout is not None and self.timeout == float("inf"):
-            raise MismatchError(f"action {self.called!r}: timeout must be a finite number")
+            raise MismatchError(f"action {self.label!r}: timeout must be a finite number")
         if self.command is not None and not self.command[0]:
-            raise MismatchError(f"action {self.called!r}: the command has no program")
+            raise MismatchError(f"action {self.label!r}: the command has no program")
         if self.placeholders and self.command is not None:
-            check_placeholders(f"action {self.called!r}", self.command, FACTS)
+            check_placeholders(f"action {self.label!r}", self.command, FACTS)
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """Name of the action, by default its type."""
         return self.name or self.type
 
@@ -86,4 +80,4 @@ class Action:
             return [word.format_map(facts) for word in self.command]
         except KeyError as error:
             message = f"the command needs {error.args[0]}, which is unknown"
-            raise MismatchError(f"action {self.called!r}: {message}") from None
+            raise MismatchError(f"action {self.label!r}: {message}") from None

@@ -12,16 +12,16 @@ from time import monotonic
 from typing import Any, Protocol
 
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.channels.requests import ask
+from mdreel.live.channels.requests import send_request
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
-GivenUp = Callable[[], bool]
+IsCancelled = Callable[[], bool]
 """Function that is polled while waiting, and returns True to cancel."""
 
 
 @dataclass(frozen=True)
-class Done:
+class ActionResult:
     """Result of an action of an engine.
 
     Attributes
@@ -36,26 +36,26 @@ class Done:
     checkpoint: str | None = None
 
 
-class Reach(Protocol):
+class EngineConnection(Protocol):
     """Connection to an engine. Unsupported actions raise `UnsupportedError`."""
 
     def plan(self, kind: str) -> str:
         """Describe an action without carrying it out."""
 
-    def stop(self, is_given_up: GivenUp) -> Done:
+    def stop(self, is_cancelled: IsCancelled) -> ActionResult:
         """Stop the engine; return after it has written a checkpoint."""
 
-    def checkpoint(self, is_given_up: GivenUp) -> Done:
+    def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Make the engine write a checkpoint and continue."""
 
-    def last_checkpoint(self, is_given_up: GivenUp) -> Done:
+    def last_checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Return a checkpoint to fork from."""
 
-    def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
+    def change_stride(self, stride: int, is_cancelled: IsCancelled) -> ActionResult:
         """Change the number of steps between two published frames."""
 
 
-class ByRequests:
+class RequestControl:
     """Connection through requests, which the producer of a channel carries out between two frames.
 
     Parameters
@@ -74,29 +74,29 @@ class ByRequests:
         """Describe an action without carrying it out."""
         return f"ask the simulation of channel {self._channel} to {kind}"
 
-    def stop(self, is_given_up: GivenUp) -> Done:
+    def stop(self, is_cancelled: IsCancelled) -> ActionResult:
         """Ask the simulation to stop."""
-        return self._asked("stop", {}, is_given_up)
+        return self._request("stop", {}, is_cancelled)
 
-    def checkpoint(self, is_given_up: GivenUp) -> Done:
+    def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Ask the simulation to write a checkpoint."""
-        return self._asked("checkpoint", {}, is_given_up)
+        return self._request("checkpoint", {}, is_cancelled)
 
-    def last_checkpoint(self, is_given_up: GivenUp) -> Done:
+    def last_checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Ask the simulation for a new checkpoint, because the last one may be old."""
-        return self.checkpoint(is_given_up)
+        return self.checkpoint(is_cancelled)
 
-    def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
+    def change_stride(self, stride: int, is_cancelled: IsCancelled) -> ActionResult:
         """Ask the simulation to change its stride."""
-        return self._asked("change-stride", {"stride": stride}, is_given_up)
+        return self._request("change-stride", {"stride": stride}, is_cancelled)
 
-    def _asked(self, kind: str, arguments: Mapping[str, Any], is_given_up: GivenUp) -> Done:
-        answer = ask(self._channel, kind, arguments, timeout=self._timeout, is_given_up=is_given_up)
+    def _request(self, kind: str, arguments: Mapping[str, Any], is_cancelled: IsCancelled) -> ActionResult:
+        answer = send_request(self._channel, kind, arguments, timeout=self._timeout, is_cancelled=is_cancelled)
         checkpoint = answer.facts.get("checkpoint")
-        return Done(answer.message, None if checkpoint is None else str(checkpoint))
+        return ActionResult(answer.message, None if checkpoint is None else str(checkpoint))
 
 
-class BySignal:
+class SignalControl:
     """Connection through a signal, after which the process writes a checkpoint and ends, such as GROMACS's mdrun.
 
     Parameters
@@ -125,43 +125,43 @@ class BySignal:
 
     def plan(self, kind: str) -> str:
         """Describe an action without carrying it out."""
-        return f"{kind}: send {self._signal.name} to {self._spoken()}"
+        return f"{kind}: send {self._signal.name} to {self._describe_process()}"
 
-    def stop(self, is_given_up: GivenUp) -> Done:
+    def stop(self, is_cancelled: IsCancelled) -> ActionResult:
         """Send the signal and wait for the end of the process."""
-        before = self._written_ns()
-        with self._opened() as (number, handle):
+        before = self._checkpoint_time()
+        with self._open_handle() as (number, handle):
             signals.pidfd_send_signal(handle, self._signal)
-            self._await_end(number, handle, is_given_up)
+            self._await_end(number, handle, is_cancelled)
         message = f"process {number} ended after {self._signal.name}"
         if self._checkpoint is None:
-            return Done(message)
-        if self._written_ns() in (None, before):
+            return ActionResult(message)
+        if self._checkpoint_time() in (None, before):
             raise StreamError(f"{self._checkpoint}: {message} without writing this checkpoint")
-        return Done(f"{message} with the checkpoint {self._checkpoint}", str(self._checkpoint))
+        return ActionResult(f"{message} with the checkpoint {self._checkpoint}", str(self._checkpoint))
 
-    def checkpoint(self, is_given_up: GivenUp) -> Done:
+    def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Raise an error, because no signal requests a checkpoint."""
         raise UnsupportedError("an engine that is controlled by signals cannot be asked for a checkpoint")
 
-    def last_checkpoint(self, is_given_up: GivenUp) -> Done:
+    def last_checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Return the last checkpoint of the engine."""
         if self._checkpoint is None:
             raise MismatchError("the checkpoint of the engine is unknown; set checkpoint in [engine]")
         if not self._checkpoint.exists():
             raise FileNotFoundError(f"{self._checkpoint}: the engine has not written a checkpoint yet")
-        return Done(f"the last checkpoint is {self._checkpoint}", str(self._checkpoint))
+        return ActionResult(f"the last checkpoint is {self._checkpoint}", str(self._checkpoint))
 
-    def change_stride(self, stride: int, is_given_up: GivenUp) -> Done:
+    def change_stride(self, stride: int, is_cancelled: IsCancelled) -> ActionResult:
         """Raise an error, because no signal changes the stride."""
         raise UnsupportedError("an engine that is controlled by signals cannot change its stride")
 
-    def _spoken(self) -> str:
+    def _describe_process(self) -> str:
         if isinstance(self._process, subprocess.Popen):
             return f"process {self._process.pid}"
         return f"the process of {self._process}" if isinstance(self._process, Path) else f"process {self._process}"
 
-    def _number(self) -> int:
+    def _process_id(self) -> int:
         if self._process is None:
             raise MismatchError("there is no process to stop; set the process of the engine in [engine]")
         if isinstance(self._process, subprocess.Popen):
@@ -174,9 +174,9 @@ class BySignal:
         return int(text)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[int, int]]:
+    def _open_handle(self) -> Iterator[tuple[int, int]]:
         """Yield the process ID and a handle that stays valid if the ID is reused."""
-        number = self._number()
+        number = self._process_id()
         if isinstance(self._process, subprocess.Popen) and self._process.poll() is not None:
             raise StreamError(f"process {number} has already ended")
         try:
@@ -188,17 +188,17 @@ class BySignal:
         finally:
             os.close(handle)
 
-    def _await_end(self, number: int, handle: int, is_given_up: GivenUp) -> None:
+    def _await_end(self, number: int, handle: int, is_cancelled: IsCancelled) -> None:
         until = None if self._timeout is None else monotonic() + self._timeout
         poll = select.poll()
         poll.register(handle, select.POLLIN)
-        while not poll.poll(_LOOK_SECONDS * 1000):
+        while not poll.poll(_POLL_SECONDS * 1000):
             if until is not None and monotonic() >= until:
                 raise StreamTimeoutError(f"process {number} did not end within {self._timeout:g} s")
-            if is_given_up():
+            if is_cancelled():
                 raise StreamError(f"process {number} was sent {self._signal.name}; the wait for its end was cancelled")
 
-    def _written_ns(self) -> int | None:
+    def _checkpoint_time(self) -> int | None:
         if self._checkpoint is None:
             return None
         try:

@@ -11,27 +11,15 @@ STANDARD_ERROR = 2
 
 @contextmanager
 def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start an engine, and wait for its end when the context exits.
+    """Start an engine, whose output goes to standard error, and wait for its end when the context exits.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments. Its output goes to the standard error of this process.
-
-    Yields
-    ------
-    subprocess.Popen
-        Process of the engine.
+    If the steering fails, the simulation still runs to its end. Ctrl-C on a terminal reaches both; a SIGTERM to this
+    process is forwarded.
 
     Raises
     ------
     MismatchError
         If the engine cannot be started.
-
-    Notes
-    -----
-    If the steering fails, the simulation still runs to its end. Ctrl-C on a terminal reaches both; a SIGTERM to this
-    process is forwarded.
     """
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=STANDARD_ERROR)

@@ -8,25 +8,25 @@ from time import time
 from mdreel.foundation.json_lines import JsonLinesLog
 
 FILE = "steering.jsonl"
-"""What it is called in the directory of a channel."""
+"""Name of the log in the directory of a channel."""
 
 EVENTS = ("started", "fired", "acted", "failed", "dry-run", "cooling-down", "ended")
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The frame that something is about.
+class EventFrame:
+    """Frame that an event refers to.
 
     Attributes
     ----------
     sequence : int
-        Its number, as in the tables of the analyses.
+        Number of the frame, as in the tables of the analyses.
     step : int or None
         Step of the simulation.
     frame_time : float or None
-        Its time, ps.
+        Time of the frame, ps.
     values : dict
-        Values of columns at it.
+        Values of columns at the frame.
     """
 
     sequence: int
@@ -36,17 +36,17 @@ class Moment:
 
 
 class AuditLog(JsonLinesLog):
-    """A file behind which each event goes as one line, which is on the disk when `write` returns.
+    """Log file with one line for each event, which is handed to the system before `write` returns.
 
     Parameters
     ----------
     path : Path
-        The file; it is made if it is not there.
+        The file, which is created if it does not exist.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
 
     def write(
@@ -56,7 +56,7 @@ class AuditLog(JsonLinesLog):
         *,
         rule: str | None = None,
         action: str | None = None,
-        moment: Moment | None = None,
+        frame: EventFrame | None = None,
     ) -> None:
         """Write a line.
 
@@ -65,20 +65,20 @@ class AuditLog(JsonLinesLog):
         event : str
             One of `EVENTS`.
         message : str
-            What happened, in words.
+            Human-readable description.
         rule, action : str, optional
-            By which rule, and which action.
-        moment : Moment, optional
-            At which frame.
+            Names of the rule and of the action.
+        frame : EventFrame, optional
+            Frame of the event.
         """
         line = {
             "time": time(),
             "rule": rule,
             "event": event,
-            "sequence": None if moment is None else moment.sequence,
-            "step": None if moment is None else moment.step,
-            "frame_time": None if moment is None else _number(moment.frame_time),
-            "values": {} if moment is None else {name: _number(value) for name, value in moment.values.items()},
+            "sequence": None if frame is None else frame.sequence,
+            "step": None if frame is None else frame.step,
+            "frame_time": None if frame is None else _number(frame.frame_time),
+            "values": {} if frame is None else {name: _number(value) for name, value in frame.values.items()},
             "action": action,
             "message": message,
         }
@@ -86,5 +86,5 @@ class AuditLog(JsonLinesLog):
 
 
 def _number(value: float | None) -> float | None:
-    """JSON has no word for what is no number."""
+    """Return None for NaN and infinity, which JSON does not support."""
     return value if value is not None and math.isfinite(value) else None

@@ -42,13 +42,7 @@ class Rule:
     at_most: int = entry("Maximum number of firings; 0 for no limit.", 1, least=0)
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent.
-
-        Raises
-        ------
-        MismatchError
-            If entries contradict each other or are invalid.
-        """
+        """Check that the entries are consistent."""
         conditions = ("above", "below", "inside", "outside", "around", "effective_samples")
         given = [name.replace("_", "-") for name in conditions if getattr(self, name) is not None]
         if len(given) != 1:
@@ -134,20 +128,14 @@ class Finding:
 
 
 class Condition:
-    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    """
+    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._values: deque[float] = deque(maxlen=rule.frames)
         self._n_met = 0
 
-    def look_at(self, value: float) -> Finding:
+    def evaluate(self, value: float) -> Finding:
         """Add the value of the next frame, and return whether the condition holds."""
         if self._rule.effective_samples is not None:
             self._values.append(value)
@@ -159,8 +147,8 @@ class Condition:
         is_whole = len(self._values) == self._rule.frames
         holds = is_whole and self._n_met >= self._rule.n_needed
         if self._rule.frames == 1:
-            return Finding(holds, f"{value:.6g} {_said(self._rule)}")
-        return Finding(holds, f"{self._n_met} of the last {len(self._values)} frames {_said(self._rule)}")
+            return Finding(holds, f"{value:.6g} {_describe(self._rule)}")
+        return Finding(holds, f"{self._n_met} of the last {len(self._values)} frames {_describe(self._rule)}")
 
     def _effective(self) -> Finding:
         n_effective = effective_sample_size(list(self._values)) if len(self._values) == self._rule.frames else 0.0
@@ -183,7 +171,7 @@ def effective_sample_size(values: list[float]) -> float:
         return 0.0
 
 
-def _said(rule: Rule) -> str:
+def _describe(rule: Rule) -> str:
     if rule.above is not None:
         return f"above {rule.above:g}"
     if rule.below is not None:

@@ -8,43 +8,37 @@ from typing import Any
 
 from mdreel.errors import MismatchError
 from mdreel.foundation.toml_file import read_toml
-from mdreel.foundation.toml_schema import checked, entry, schema_of
+from mdreel.foundation.toml_schema import checked_file, entry, schema_of
 from mdreel.live.steering.actions import ALONE, Action
 from mdreel.live.steering.rules import Rule
 
 REQUESTS, SIGNALS = "requests", "signals"
 
 SERIES = ("rmsd", "rg", "dihedrals", "contacts", "helices", "sasa", "end-to-end")
-"""Types of analyses whose tables have a row for each frame, so that rules can be about them."""
+"""Types of analyses that rules can check, because their tables have a row for each frame."""
 
 _SIGNALS = ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineTable:
-    """How the engine is reached."""
+    """Control of the engine."""
 
     reach: str | None = entry(
-        "By requests in the channel, or by a signal.  [default: requests with --channel, else signals]",
+        "Control by requests in the channel or by signals.  [default: requests with --channel, else signals]",
         None,
         choices=(REQUESTS, SIGNALS),
     )
-    pid: int | None = entry("The process of the engine, where `mdreel steer` has not started it.", None, least=2)
-    pid_file: str | None = entry("A file with the number of this process.", None)
-    signal: str = entry("What stops it.", "TERM", choices=_SIGNALS)
-    checkpoint: str | None = entry("The checkpoint that the engine writes when it is stopped.", None)
+    pid: int | None = entry("Process ID of the engine, if `mdreel steer` does not start it.", None, least=2)
+    pid_file: str | None = entry("File with this process ID.", None)
+    signal: str = entry("Signal that stops the engine.", "TERM", choices=_SIGNALS)
+    checkpoint: str | None = entry("Checkpoint that the engine writes when it is stopped.", None)
     timeout: float | None = entry(
-        "How long it may take to do what it is asked, or to end, s.  [default: as long as it runs]", None, least=0
+        "Maximum time to wait for an action or for the end of the engine, s.  [default: unlimited]", None, least=0
     )
 
     def __post_init__(self) -> None:
-        """Check what goes together.
-
-        Raises
-        ------
-        MismatchError
-            If it does not.
-        """
+        """Check that the entries are consistent. Raise MismatchError if entries contradict each other."""
         if self.pid is not None and self.pid_file is not None:
             raise MismatchError("engine: give either pid or pid-file, not both")
         if self.reach == REQUESTS and (self.pid, self.pid_file, self.checkpoint) != (None, None, None):
@@ -52,30 +46,24 @@ class EngineTable:
 
     @property
     def signal_number(self) -> Signals:
-        """What stops it."""
+        """Signal that stops the engine."""
         return Signals[f"SIG{self.signal}"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Rules with their actions, and how the engine is reached; of a file, its tables."""
+    """Rules, actions and control of the engine, as the tables of a rules file."""
 
-    rule: tuple[Rule, ...] = entry("The rules.")
-    action: tuple[Action, ...] = entry("The actions that need more than their type.", ())
-    engine: EngineTable = entry("How the engine is reached.", EngineTable())  # noqa: RUF009 (it cannot be changed)
+    rule: tuple[Rule, ...] = entry("Rules.")
+    action: tuple[Action, ...] = entry("Actions that need more than their type.", ())
+    engine: EngineTable = entry("Control of the engine.", EngineTable())  # noqa: RUF009 (immutable)
 
     def __post_init__(self) -> None:
-        """Check that names are there, once.
-
-        Raises
-        ------
-        MismatchError
-            If not.
-        """
+        """Check that names are unique and known."""
         if not self.rule:
-            raise MismatchError("expected a rule or more")
+            raise MismatchError("expected at least one rule")
         _check_once("rule", [rule.name for rule in self.rule])
-        _check_once("action", [action.called for action in self.action])
+        _check_once("action", [action.label for action in self.action])
         known = self.actions
         for rule in self.rule:
             for name in rule.actions:
@@ -86,27 +74,21 @@ class Plan:
     @property
     def actions(self) -> dict[str, Action]:
         """Actions by name."""
-        return {name: Action(type=name) for name in ALONE} | {action.called: action for action in self.action}
+        return {name: Action(type=name) for name in ALONE} | {action.label: action for action in self.action}
 
     def check_reach(self, reach: str) -> None:
-        """Refuse actions that the way to the engine does not have.
-
-        Raises
-        ------
-        MismatchError
-            If there is one.
-        """
+        """Check that the engine supports all actions."""
         if reach != SIGNALS:
             return
         known = self.actions
         for rule in self.rule:
             for name in rule.actions:
                 if known[name].type in ("checkpoint", "change-stride"):
-                    message = f"{known[name].type} needs an engine that is reached by requests, not by signals"
+                    message = f"{known[name].type} requires an engine that is controlled by requests, not by signals"
                     raise MismatchError(f"rule {rule.name!r}: action {name!r}: {message}")
 
     def check_engine(self, reach: str, has_channel: bool, is_started: bool) -> None:
-        """Refuse actions that need more of the engine than the plan names.
+        """Check that the plan contains all information about the engine that its actions need.
 
         Parameters
         ----------
@@ -120,33 +102,33 @@ class Plan:
         Raises
         ------
         MismatchError
-            If there is such an action, or the engine cannot be reached in this way.
+            If information is missing, or the engine cannot be controlled in this way.
         """
         if reach != SIGNALS:
             if not has_channel:
-                raise MismatchError("engine: requests reach simulations with a channel, not those that write files")
+                raise MismatchError(
+                    'engine: control by requests requires a channel; use reach = "signals" for engines that write files'
+                )
             return
         table, known = self.engine, self.actions
         has_number = table.pid is not None or table.pid_file is not None
         if is_started and has_number:
-            raise MismatchError("engine: its process is the one that is started: leave out pid and pid-file")
+            raise MismatchError("engine: remove pid and pid-file, because mdreel starts the engine")
         for rule in self.rule:
             for name in rule.actions:
                 kind = known[name].type
                 if kind == "stop" and not (is_started or has_number):
-                    message = "stop needs the engine's process: start it behind --, or say pid or pid-file in [engine]"
+                    message = (
+                        "stop needs the engine's process; start the engine after --, or set pid or pid-file in [engine]"
+                    )
                     raise MismatchError(f"rule {rule.name!r}: {message}")
                 if kind == "fork" and table.checkpoint is None:
-                    raise MismatchError(f"rule {rule.name!r}: fork needs the engine's checkpoint in [engine]")
+                    raise MismatchError(
+                        f"rule {rule.name!r}: fork needs the engine's checkpoint; set checkpoint in [engine]"
+                    )
 
     def check_analyses(self, names: Iterable[str]) -> None:
-        """Refuse rules on analyses that there are not.
-
-        Raises
-        ------
-        MismatchError
-            If there is one.
-        """
+        """Check that the analyses of all rules exist."""
         known = list(names)
         for rule in self.rule:
             if rule.analysis not in known:
@@ -157,40 +139,35 @@ class Plan:
 def _check_once(what: str, names: list[str]) -> None:
     for name in names:
         if not name or names.count(name) > 1:
-            raise MismatchError(f"{what} {name!r}: " + ("there are several of this name" if name else "it has no name"))
+            raise MismatchError(f"{what} {name!r}: " + ("several have this name" if name else "the name is empty"))
 
 
-def plan_of(where: str, content: Mapping[str, Any]) -> Plan:
-    """Make a plan of what a TOML file says.
+def parse_plan(where: str, content: Mapping[str, Any]) -> Plan:
+    """Validate the tables of a rules file.
 
     Parameters
     ----------
     where : str
-        What errors begin with: the file.
+        Name of the file, with which error messages start.
     content : mapping
         The tables ``rule``, ``action`` and ``engine``.
 
     Raises
     ------
     MismatchError
-        If something in it is unknown, missing, of a wrong type, or does not go together.
+        If an entry is unknown, missing, of a wrong type, or contradicts another one.
     """
-    # A table alone where several may be is a mistake of brackets.
+    # A single table means that the second pair of brackets is missing.
     for name in ("rule", "action"):
         if name in content and not isinstance(content[name], list):
             raise MismatchError(f"{where}: expected tables [[{name}]], got {content[name]!r}")
     if not content.get("rule"):
-        raise MismatchError(f"{where}: there is no [[rule]]")
-    try:
-        return checked(Plan, where, dict(content))
-    except MismatchError as error:
-        if str(error).startswith(where):
-            raise
-        raise MismatchError(f"{where}: {error}") from None
+        raise MismatchError(f"{where}: expected at least one [[rule]]")
+    return checked_file(Plan, where, content)
 
 
 def read_plan(path: Path) -> Plan:
-    """Read the rules of a file; what it says of analyses and their input is for `mdreel steer`, and not looked at.
+    """Read the rules of a file, and ignore the analyses and their input.
 
     Parameters
     ----------
@@ -200,40 +177,27 @@ def read_plan(path: Path) -> Plan:
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If the file does not exist.
     FormatError
-        If it is no TOML.
+        If the file is not valid TOML.
     UnsupportedError
-        If other users can change it: it may have commands.
+        If other users can change the file, which may contain commands.
     MismatchError
-        As of `plan_of`.
+        See `parse_plan`.
     """
     content = read_toml(path, has_commands=True)
     of_command = ("topology", "trajectory", "run", "analysis")
-    return plan_of(str(path), {name: value for name, value in content.items() if name not in of_command})
+    return parse_plan(str(path), {name: value for name, value in content.items() if name not in of_command})
 
 
 def check_series(where: str, analysis: Mapping[str, Any]) -> None:
-    """Refuse an analysis whose table does not have a row for each frame.
-
-    Parameters
-    ----------
-    where : str
-        The place of the analysis in its file, for messages.
-    analysis : mapping
-        Its table in the file.
-
-    Raises
-    ------
-    MismatchError
-        If rules cannot be about it.
-    """
+    """Check that the table of an analysis has a row for each frame. Raise MismatchError otherwise."""
     kind = analysis.get("type")
     if isinstance(kind, str) and kind not in SERIES:
-        message = f"rules are about values of each frame, which these have: {', '.join(SERIES)}; not {kind!r}"
+        message = f"rules need values of each frame; expected one of {', '.join(SERIES)}, got {kind!r}"
         raise MismatchError(f"{where}: {message}")
 
 
-def schema_of_plans() -> dict[str, Any]:
+def plan_schema() -> dict[str, Any]:
     """Return the JSON schema of the tables of a plan."""
     return schema_of(Plan)

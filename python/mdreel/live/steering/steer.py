@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MdreelError, MismatchError
-from mdreel.live.steering.action_runner import Firing, Performer
-from mdreel.live.steering.engine_control import Reach
-from mdreel.live.steering.log import AuditLog, Moment
+from mdreel.live.steering.action_runner import ActionRunner, Firing
+from mdreel.live.steering.engine_control import EngineConnection
+from mdreel.live.steering.log import AuditLog, EventFrame
 from mdreel.live.steering.rules_file import Plan
-from mdreel.live.steering.trigger import Verdict, Watch
+from mdreel.live.steering.trigger import Decision, RuleState
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedAnalysis:
     """Analysis whose values rules can check.
 
     Attributes
@@ -37,7 +37,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Steered:
+class SteeringStatistics:
     """Statistics of a steering so far.
 
     Attributes
@@ -58,29 +58,29 @@ class Steered:
 
 
 def steer(
-    turns: Iterable[object],
-    observed: Sequence[Observed],
+    results: Iterable[object],
+    observed: Sequence[ObservedAnalysis],
     plan: Plan,
-    reach: Reach,
+    engine: EngineConnection,
     log: AuditLog,
     *,
     dry_run: bool = False,
     folder: Path | None = None,
     input: str = "",  # noqa: A002 (the word of commands)
     step_of: Callable[[int, float], int | None] | None = None,
-) -> Generator[Steered, None, None]:
+) -> Generator[SteeringStatistics, None, None]:
     """Check live results against rules frame by frame, and carry out the actions of rules that fire.
 
     Parameters
     ----------
-    turns : iterable
+    results : iterable
         Iterator that runs the analyses, such as `mdreel.live.stream_results` with ``every=0``.
-    observed : sequence of Observed
+    observed : sequence of ObservedAnalysis
         Named analyses.
     plan : Plan
         Rules and actions.
-    reach : Reach
-        Connection to the engine, `ByRequests` or `BySignal`.
+    engine : EngineConnection
+        Connection to the engine, `RequestControl` or `SignalControl`.
     log : AuditLog
         Log of all events.
     dry_run : bool
@@ -94,7 +94,7 @@ def steer(
 
     Yields
     ------
-    Steered
+    SteeringStatistics
         Statistics after each arrival of frames, and at the end when all actions are done.
 
     Raises
@@ -113,32 +113,32 @@ def steer(
     Examples
     --------
     >>> import mdreel
-    >>> from mdreel.live.steering import AuditLog, ByRequests, Observed, Plan, Rule, steer
+    >>> from mdreel.live.steering import AuditLog, RequestControl, ObservedAnalysis, Plan, Rule, steer
     >>> plan = Plan(rule=(Rule(name="far", analysis="rmsd", above=5.0, actions=("stop",)),))
     >>> channel = mdreel.live.channel("run1")  # doctest: +SKIP
     >>> rmsd = mdreel.RMSD(ca, trajectory=channel)  # doctest: +SKIP
-    >>> observed = [Observed("rmsd", rmsd, lambda done: {"rmsd": done.results.rmsd[:, 2]})]  # doctest: +SKIP
+    >>> observed = [ObservedAnalysis("rmsd", rmsd, lambda done: {"rmsd": done.results.rmsd[:, 2]})]  # doctest: +SKIP
     >>> with AuditLog(channel.path / "steering.jsonl") as log:  # doctest: +SKIP
     ...     results = mdreel.live.stream_results([rmsd], every=0)
-    ...     for so_far in steer(results, observed, plan, ByRequests(channel.path), log):
+    ...     for so_far in steer(results, observed, plan, RequestControl(channel.path), log):
     ...         print(so_far.n_frames, so_far.n_fired)
     """
     plan.check_analyses([one.name for one in observed])
-    performer = Performer(plan.actions, reach, log, folder or Path.cwd(), input)
-    steering = _Steering(observed, plan, performer, log, dry_run, step_of)
+    runner = ActionRunner(plan.actions, engine, log, folder or Path.cwd(), input)
+    steering = _Steering(observed, plan, runner, log, dry_run, step_of)
     rules = ", ".join(rule.name for rule in plan.rule)
     log.write("started", f"rules: {rules}" + (" (dry run: no action is carried out)" if dry_run else ""))
     try:
-        for _ in turns:
-            steering.look()
+        for _ in results:
+            steering.check_new_frames()
             yield steering.so_far()
-        performer.finish()
+        runner.finish()
     except (MdreelError, OSError) as error:
-        performer.finish()
+        runner.finish()
         log.write("ended", f"{type(error).__name__}: {' '.join(str(error).split())}")
         raise
     except BaseException:  # Ctrl-C, or the caller stops to iterate
-        performer.give_up()
+        runner.cancel()
         log.write("ended", f"interrupted after {steering.so_far().n_frames} frames")
         raise
     so_far = steering.so_far()
@@ -152,16 +152,16 @@ class _Steering:
 
     def __init__(
         self,
-        observed: Sequence[Observed],
+        observed: Sequence[ObservedAnalysis],
         plan: Plan,
-        performer: Performer,
+        runner: ActionRunner,
         log: AuditLog,
         dry_run: bool,
         step_of: Callable[[int, float], int | None] | None,
     ) -> None:
         self._observed = {one.name: one for one in observed}
-        self._watches = [Watch(rule) for rule in plan.rule]
-        self._performer = performer
+        self._states = [RuleState(rule) for rule in plan.rule]
+        self._runner = runner
         self._log = log
         self._dry_run = dry_run
         self._step_of = step_of
@@ -169,43 +169,43 @@ class _Steering:
         self._stops = {name for name, action in plan.actions.items() if action.type == "stop"}
         self._n_frames = 0
 
-    def so_far(self) -> Steered:
-        n_fired = sum(watch.n_fired for watch in self._watches)
-        performer = self._performer
-        return Steered(self._n_frames, n_fired, performer.n_acted, performer.n_failed, performer.is_stopping)
+    def so_far(self) -> SteeringStatistics:
+        n_fired = sum(state.n_fired for state in self._states)
+        runner = self._runner
+        return SteeringStatistics(self._n_frames, n_fired, runner.n_acted, runner.n_failed, runner.is_stopping)
 
-    def look(self) -> None:
+    def check_new_frames(self) -> None:
         """Check the new frames."""
-        self._performer.check()
-        wanted = {watch.rule.analysis: self._observed[watch.rule.analysis] for watch in self._watches}
+        self._runner.check()
+        wanted = {state.rule.analysis: self._observed[state.rule.analysis] for state in self._states}
         columns = {name: one.columns(one.analysis) for name, one in wanted.items()}
         first = next(iter(wanted.values())).analysis
         frames, times = first.frames, first.times
         values = [
-            (watch, *_column(watch.rule.name, watch.rule.analysis, watch.rule.column, columns, len(frames)))
-            for watch in self._watches
+            (state, *_column(state.rule.name, state.rule.analysis, state.rule.column, columns, len(frames)))
+            for state in self._states
         ]
         for i in range(self._n_frames, len(frames)):
-            for watch, column, series in values:
-                self._hold(watch, column, float(series[i]), int(frames[i]), float(times[i]))
+            for state, column, series in values:
+                self._evaluate(state, column, float(series[i]), int(frames[i]), float(times[i]))
         self._n_frames = len(frames)
 
-    def _hold(self, watch: Watch, column: str, value: float, frame: int, time: float) -> None:
-        verdict, message = watch.look_at(value, not (self._performer.is_stopping or self._has_stopped))
-        if verdict is Verdict.NOTHING:
+    def _evaluate(self, state: RuleState, column: str, value: float, frame: int, time: float) -> None:
+        decision, message = state.evaluate(value, not (self._runner.is_stopping or self._has_stopped))
+        if decision is Decision.NOTHING:
             return
         step = None if self._step_of is None else self._step_of(frame, time)
-        firing = Firing(watch.rule, Moment(frame, step, time, {column: value}))
-        event = "fired" if verdict is Verdict.FIRES else "cooling-down"
-        self._log.write(event, message, rule=watch.rule.name, moment=firing.moment)
-        if verdict is not Verdict.FIRES:
+        firing = Firing(state.rule, EventFrame(frame, step, time, {column: value}))
+        event = "fired" if decision is Decision.FIRES else "cooling-down"
+        self._log.write(event, message, rule=state.rule.name, frame=firing.frame)
+        if decision is not Decision.FIRES:
             return
         if not self._dry_run:
-            self._performer.submit(firing)
+            self._runner.submit(firing)
             return
-        for name, text in self._performer.plan(firing):
-            self._log.write("dry-run", text, rule=watch.rule.name, action=name, moment=firing.moment)
-        self._has_stopped = self._has_stopped or not self._stops.isdisjoint(watch.rule.actions)
+        for name, text in self._runner.plan(firing):
+            self._log.write("dry-run", text, rule=state.rule.name, action=name, frame=firing.frame)
+        self._has_stopped = self._has_stopped or not self._stops.isdisjoint(state.rule.actions)
 
 
 def _column(

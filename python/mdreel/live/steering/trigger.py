@@ -7,7 +7,7 @@ from time import monotonic
 from mdreel.live.steering.rules import Condition, Rule
 
 
-class Verdict(Enum):
+class Decision(Enum):
     """Decision of a rule at a frame."""
 
     NOTHING = "nothing"
@@ -16,7 +16,7 @@ class Verdict(Enum):
     """The condition holds during the cool-down; reported once for each cool-down."""
 
 
-class Watch:
+class RuleState:
     """Evaluate a rule over consecutive frames.
 
     Parameters
@@ -36,34 +36,21 @@ class Watch:
         self._fired_at = (0, 0.0)
         self._has_said = False
 
-    def look_at(self, value: float, may_fire: bool = True) -> tuple[Verdict, str]:
-        """Evaluate the rule at the next frame.
-
-        Parameters
-        ----------
-        value : float
-            Value of the frame.
-        may_fire : bool
-            Whether the rule may fire; False while the simulation is being stopped.
-
-        Returns
-        -------
-        tuple of Verdict and str
-            Decision and its reason.
-        """
+    def evaluate(self, value: float, may_fire: bool = True) -> tuple[Decision, str]:
+        """Return the decision and its reason at the next frame; `may_fire` is False while it is stopping."""
         self._n_frames += 1
-        found = self._condition.look_at(value)
+        found = self._condition.evaluate(value)
         if not (found.holds and may_fire) or 0 < self.rule.at_most <= self.n_fired:
-            return Verdict.NOTHING, found.message
+            return Decision.NOTHING, found.message
         now = self._clock()
         rest = self._rest(now) if self.n_fired else ""
         if rest:
             has_said, self._has_said = self._has_said, True
-            return (Verdict.NOTHING if has_said else Verdict.COOLS_DOWN), f"{found.message}; {rest}"
+            return (Decision.NOTHING if has_said else Decision.COOLS_DOWN), f"{found.message}; {rest}"
         self.n_fired += 1
         self._fired_at = (self._n_frames, now)
         self._has_said = False
-        return Verdict.FIRES, found.message
+        return Decision.FIRES, found.message
 
     def _rest(self, now: float) -> str:
         """Describe the remaining cool-down; return an empty string if there is none."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from mdreel.live.engines.imd.lobby import Lobby
 from mdreel.live.watch.request_head import read_head
-from mdreel.live.watch.token import Access
+from mdreel.live.watch.token import PageAccess
 
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 """Content security policy of responses that are not a page."""
@@ -45,8 +45,8 @@ class HttpServer(ThreadingHTTPServer):
         Address and port.
     version : {4, 6}
         IP version of the address.
-    access : Access
-        Access control.
+    access : PageAccess
+        PageAccess control.
     answer : callable
         Function that returns type, content and policy of a resource; None if it does not exist.
     clock : callable
@@ -61,7 +61,7 @@ class HttpServer(ThreadingHTTPServer):
         self,
         place: tuple[str, int],
         version: int,
-        access: Access,
+        access: PageAccess,
         answer: Callable[[str], tuple[str, bytes, str] | None],
         clock: Callable[[], float] = monotonic,
     ) -> None:

@@ -4,53 +4,53 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from mdreel.foundation.printable import printable_lines
-from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, Seen
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, STATES, ChannelSnapshot
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _Sample = tuple[Mapping[str, str], float | None]
 
 _FAMILIES = {
-    "mdreel_channel_state": ("gauge", "Whether a channel is in a state: 1 for the one that it is in, else 0."),
-    "mdreel_channel_frames_published_total": ("counter", "Frames that a channel has had."),
-    "mdreel_channel_frames_dropped_total": ("counter", "Frames overwritten before every consumer had seen them."),
-    "mdreel_channel_frames_per_second": ("gauge", "How fast frames come, over the last 10 s."),
-    "mdreel_channel_bytes_per_second": ("gauge", "The same in bytes; of compressed frames, at most."),
-    "mdreel_channel_consumers": ("gauge", "How many consumers a channel has."),
-    "mdreel_channel_lag_frames": ("gauge", "How far each consumer is behind, in frames."),
-    "mdreel_analysis_state": ("gauge", "Whether an analysis is in a state: 1 for the one that it is in, else 0."),
-    "mdreel_analysis_frames_total": ("counter", "Frames that an analysis has done."),
-    "mdreel_analysis_seconds_total": ("counter", "Where its time went, by kind; wall is the whole."),
-    "mdreel_analysis_value": ("gauge", "The value of the last frame, by column; the unit is a label."),
+    "mdreel_channel_state": ("gauge", "State of a channel: 1 for the current state, 0 for others."),
+    "mdreel_channel_frames_published_total": ("counter", "Number of published frames."),
+    "mdreel_channel_frames_dropped_total": (
+        "counter",
+        "Number of frames overwritten before all consumers had read them.",
+    ),
+    "mdreel_channel_frames_per_second": ("gauge", "Rate of frames over the last 10 s."),
+    "mdreel_channel_bytes_per_second": (
+        "gauge",
+        "Rate of bytes over the last 10 s; an upper limit for compressed frames.",
+    ),
+    "mdreel_channel_consumers": ("gauge", "Number of consumers."),
+    "mdreel_channel_lag_frames": ("gauge", "Lag of each consumer, in frames."),
+    "mdreel_analysis_state": ("gauge", "State of an analysis: 1 for the current state, 0 for others."),
+    "mdreel_analysis_frames_total": ("counter", "Number of analysed frames."),
+    "mdreel_analysis_seconds_total": ("counter", "Time of an analysis by kind; wall is the total."),
+    "mdreel_analysis_value": ("gauge", "Value of the last frame, by column, with the unit as a label."),
 }
-"""Names, types, and what they mean."""
+"""Type and help text of each metric."""
 
 
-def metrics(seen: Sequence[Seen]) -> str:
-    """Return what is seen as the text of a scrape.
-
-    Parameters
-    ----------
-    seen : sequence of Seen
-        The channels.
-    """
+def metrics(seen: Sequence[ChannelSnapshot]) -> str:
+    """Return the metrics of channels in the text format."""
     samples: dict[str, list[_Sample]] = {name: [] for name in _FAMILIES}
     names = [one.name for one in seen]
     for one in seen:
-        # Two directories may have one name.
+        # Two directories may have the same name.
         who = {"channel": one.name if names.count(one.name) == 1 else str(one.path)}
-        for name, labels, value in (*_of_channel(one), *_of_analyses(one)):
+        for name, labels, value in (*_channel_samples(one), *_analysis_samples(one)):
             samples[name].append((who | labels, value))
     lines = []
     for name, (kind, meaning) in _FAMILIES.items():
         known = [(labels, value) for labels, value in samples[name] if value is not None]
         if known:
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{{{_said(labels)}}} {_number(value)}" for labels, value in known]
+            lines += [f"{name}{{{_labels(labels)}}} {_number(value)}" for labels, value in known]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _of_channel(seen: Seen) -> Iterator[tuple[str, dict[str, str], float | None]]:
+def _channel_samples(seen: ChannelSnapshot) -> Iterator[tuple[str, dict[str, str], float | None]]:
     for state in STATES:
         yield "mdreel_channel_state", {"state": state}, float(state == seen.state)
     status = seen.status
@@ -65,11 +65,11 @@ def _of_channel(seen: Seen) -> Iterator[tuple[str, dict[str, str], float | None]
         yield "mdreel_channel_lag_frames", {"consumer": str(number)}, lag
 
 
-def _of_analyses(seen: Seen) -> Iterator[tuple[str, dict[str, str], float | None]]:
+def _analysis_samples(seen: ChannelSnapshot) -> Iterator[tuple[str, dict[str, str], float | None]]:
     names = [(analysis.name, analysis.process) for analysis in seen.analyses]
     for analysis in seen.analyses:
         notice = analysis.notice
-        # Two analyses of a process may have one name.
+        # Two analyses of a process may have the same name.
         is_alone = names.count((analysis.name, analysis.process)) == 1
         who = {"analysis": analysis.name if is_alone else analysis.key, "process": str(analysis.process)}
         for state in ANALYSIS_STATES:
@@ -83,7 +83,7 @@ def _of_analyses(seen: Seen) -> Iterator[tuple[str, dict[str, str], float | None
             yield "mdreel_analysis_value", {**who, "column": column, "unit": unit}, value
 
 
-def _said(labels: Mapping[str, str]) -> str:
+def _labels(labels: Mapping[str, str]) -> str:
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
 
 

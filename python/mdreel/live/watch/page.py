@@ -29,13 +29,7 @@ class Page:
 
 @cache
 def page(interval: float) -> Page:
-    """Return the page.
-
-    Parameters
-    ----------
-    interval : float
-        Interval of updates, s.
-    """
+    """Return the page, which is updated at an interval, s."""
     folder = Path(__file__).parent
     style = stylesheet() + (folder / "page.css").read_text(encoding="utf-8")
     script = "".join((folder / name).read_text(encoding="utf-8") for name in ("chart.js", "page.js"))

@@ -10,27 +10,14 @@ class Rate:
     """Mean rate of growth of a counter over the last seconds."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque()
+        self._samples: deque[tuple[float, int]] = deque()
 
-    def see(self, number: int, now: float) -> float | None:
-        """Add the current value of the counter.
-
-        Parameters
-        ----------
-        number : int
-            Value of the counter. A smaller value than before resets the rate.
-        now : float
-            Current time, s.
-
-        Returns
-        -------
-        float or None
-            Growth per second; None after the first value.
-        """
-        if self._seen and number < self._seen[-1][1]:
-            self._seen.clear()
-        self._seen.append((now, number))
-        while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_SECONDS:
-            self._seen.popleft()
-        since, before = self._seen[0]
+    def add(self, number: int, now: float) -> float | None:
+        """Add the value of the counter at a time, s; return its growth per second, or None if it is unknown."""
+        if self._samples and number < self._samples[-1][1]:
+            self._samples.clear()
+        self._samples.append((now, number))
+        while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW_SECONDS:
+            self._samples.popleft()
+        since, before = self._samples[0]
         return (number - before) / (now - since) if now > since else None

@@ -12,20 +12,9 @@ _ENDS = (b"\r\n\r\n", b"\n\n", b"\n\r\n")
 
 
 def read_head(connection: socket.socket, clock: Callable[[], float] = monotonic) -> bytes | None:
-    """Read a request up to the empty line after its head.
+    """Read a request up to the empty line after its head, also if the client closes the connection early.
 
-    Parameters
-    ----------
-    connection : socket
-        The connection.
-    clock : callable
-        Callable that returns the monotonic time, s.
-
-    Returns
-    -------
-    bytes or None
-        The received bytes, also if the client closes the connection early. None if the head is not complete within
-        `HEAD_SECONDS` in total, or is longer than `MOST_BYTES`.
+    Return None if the head is longer than `MOST_BYTES`, or incomplete after `HEAD_SECONDS` of `clock` (s).
     """
     until = clock() + HEAD_SECONDS
     head = b""

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from ipaddress import ip_address
 from threading import Thread
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,17 +14,17 @@ from mdreel.errors import MismatchError
 from mdreel.live.watch.connections import NO_PAGE, HttpServer
 from mdreel.live.watch.metrics import CONTENT_TYPE, metrics
 from mdreel.live.watch.page import Page, page
-from mdreel.live.watch.snapshot import Seen
-from mdreel.live.watch.snapshot_json import facts_of
+from mdreel.live.watch.snapshot import ChannelSnapshot
+from mdreel.live.watch.snapshot_json import to_json
 from mdreel.live.watch.sparkline import bars
-from mdreel.live.watch.token import Access
+from mdreel.live.watch.token import PageAccess
 from mdreel.live.watch.watcher import Watcher
 
 _MOST_OPEN = 16
 """Maximum number of channels with curves in one response."""
 
 
-class Server:
+class WatchServer:
     """Serve the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
 
     Parameters
@@ -60,10 +59,10 @@ class Server:
         self.token = secrets.token_urlsafe(24)
         self._watcher = watcher
         self._interval = interval
-        self._seen: tuple[Seen, ...] = ()
+        self._snapshots: tuple[ChannelSnapshot, ...] = ()
         try:
             place = str(self._address), port
-            self._http = HttpServer(place, self._address.version, Access(self.token, self._names()), self._answer)
+            self._http = HttpServer(place, self._address.version, PageAccess(self.token, self._names()), self._answer)
         except OSError as error:
             raise type(error)(error.errno, error.strerror or str(error), f"{address}, port {port}") from None
 
@@ -83,11 +82,11 @@ class Server:
         """Take snapshots until Ctrl-C."""
         while True:
             time.sleep(self._interval)
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Take a snapshot, which the server shows from now on."""
-        self._seen = tuple(self._watcher.look())
+        self._snapshots = tuple(self._watcher.take_snapshots())
 
     def _names(self) -> set[str]:
         """Return the host names of this machine; use DNS only if other machines can connect."""
@@ -101,40 +100,30 @@ class Server:
             shown: Page = page(self._interval)
             return "text/html; charset=utf-8", shown.content, shown.policy
         if asked.path == "/state":
-            state = state_of(self._seen, parse_qs(asked.query).get("open", []))
+            state = state_to_json(self._snapshots, parse_qs(asked.query).get("open", []))
             text = json.dumps(state, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             return "application/json", text.encode(errors="replace"), NO_PAGE
         if asked.path == "/metrics":
-            return CONTENT_TYPE, metrics(self._seen).encode(errors="replace"), NO_PAGE
+            return CONTENT_TYPE, metrics(self._snapshots).encode(errors="replace"), NO_PAGE
         return None
 
     def __enter__(self) -> Self:
-        self.look()
+        self.refresh()
         Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._http.shutdown()
         self._http.server_close()
 
 
-def state_of(seen: Sequence[Seen], opened: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON state for the page.
-
-    Parameters
-    ----------
-    seen : sequence of Seen
-        The channels.
-    opened : sequence of str
-        Paths of the channels of which the page shows curves.
-    """
+def state_to_json(seen: Sequence[ChannelSnapshot], opened: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON state of channels for the page, with curves of the channels with the paths `opened`."""
     wanted = set(opened[:_MOST_OPEN])
     channels = []
     for one in seen:
         is_open = str(one.path) in wanted
-        facts = facts_of(one, with_curves=is_open)
+        facts = to_json(one, with_curves=is_open)
         if not is_open:
             del facts["steering"]
         channels.append({**facts, "bars": bars(one.history[:, 1], 32, from_zero=True)})

@@ -22,7 +22,7 @@ HISTORY = ("elapsed", "frames_per_second", "lag")
 
 
 @dataclass(frozen=True)
-class SeenAnalysis:
+class AnalysisSnapshot:
     """Snapshot of an analysis.
 
     Attributes
@@ -62,7 +62,7 @@ class SeenAnalysis:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChannelSnapshot:
     """Snapshot of a channel.
 
     Attributes
@@ -79,7 +79,7 @@ class Seen:
         Size of a frame in the ring, bytes; the maximum for compressed frames.
     frames_per_second : float or None
         Rate of frames; None after a single snapshot.
-    analyses : tuple of SeenAnalysis
+    analyses : tuple of AnalysisSnapshot
         Analyses that publish notices, running ones first.
     events : tuple of Event
         Last events of the steering log.
@@ -95,7 +95,7 @@ class Seen:
     status: Status | None = None
     frame_bytes: int = 0
     frames_per_second: float | None = None
-    analyses: tuple[SeenAnalysis, ...] = ()
+    analyses: tuple[AnalysisSnapshot, ...] = ()
     events: tuple[Event, ...] = ()
     n_damaged_events: int = 0
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, len(HISTORY))))

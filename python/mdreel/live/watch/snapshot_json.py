@@ -7,23 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.live.watch.snapshot import HISTORY, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import HISTORY, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.steering import Event
 
 _MOST_POINTS = 500
 """Maximum number of points of a curve."""
 
 
-def facts_of(seen: Seen, with_curves: bool = False) -> dict[str, Any]:
-    """Return the JSON representation of an observed channel.
-
-    Parameters
-    ----------
-    seen : Seen
-        The channel.
-    with_curves : bool
-        Whether to include earlier results and the history, instead of only the latest values.
-    """
+def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
+    """Return the JSON representation of a channel, optionally with earlier results and the history."""
     status = seen.status
     facts: dict[str, Any] = {
         "name": seen.name,
@@ -40,12 +32,12 @@ def facts_of(seen: Seen, with_curves: bool = False) -> dict[str, Any]:
         "n_dropped": None if status is None else status.n_dropped,
         "n_slots": None if status is None else status.n_slots,
         "ring_bytes": None if status is None else status.n_bytes,
-        "analyses": [_facts_of_analysis(one, with_curves) for one in seen.analyses],
-        "steering": [_facts_of_event(event) for event in seen.events],
+        "analyses": [_analysis_to_json(one, with_curves) for one in seen.analyses],
+        "steering": [_event_to_json(event) for event in seen.events],
         "steering_damaged": seen.n_damaged_events,
     }
     if with_curves:
-        facts["history"] = dict(zip(HISTORY, columns_of(seen.history), strict=True))
+        facts["history"] = dict(zip(HISTORY, downsample_columns(seen.history), strict=True))
     return facts
 
 
@@ -54,7 +46,7 @@ def number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
-def columns_of(rows: NDArray[np.float64]) -> list[list[float | None]]:
+def downsample_columns(rows: NDArray[np.float64]) -> list[list[float | None]]:
     """Downsample rows for display, always including the last one, and return their columns."""
     stride = max(1, -(-len(rows) // _MOST_POINTS))
     picked = rows[::stride]
@@ -67,7 +59,7 @@ def _numbers(values: Iterable[float]) -> list[float | None]:
     return [number(value) for value in values]
 
 
-def _facts_of_analysis(seen: SeenAnalysis, with_curves: bool) -> dict[str, Any]:
+def _analysis_to_json(seen: AnalysisSnapshot, with_curves: bool) -> dict[str, Any]:
     notice = seen.notice
     facts: dict[str, Any] = {"key": seen.key, "name": seen.name, "state": seen.state, "reason": seen.reason}
     if notice is None:
@@ -84,11 +76,11 @@ def _facts_of_analysis(seen: SeenAnalysis, with_curves: bool) -> dict[str, Any]:
         "movement": number(notice.movement),
     }
     if with_curves:
-        facts["curves"] = columns_of(notice.curve)
+        facts["curves"] = downsample_columns(notice.curve)
     return facts
 
 
-def _facts_of_event(event: Event) -> dict[str, Any]:
+def _event_to_json(event: Event) -> dict[str, Any]:
     return {
         "time": event.time,
         "event": event.event,

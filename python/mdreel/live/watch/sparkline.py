@@ -23,17 +23,7 @@ def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
 
 
 def bars(values: ArrayLike, most: int, from_zero: bool = False) -> list[int | None]:
-    """Return values as bar heights of 0 to 7, scaled from the lowest to the highest; medium if all are equal.
-
-    Parameters
-    ----------
-    values : array_like, shape (n_values,)
-        The values; NaN becomes None.
-    most : int
-        Maximum number of bars; each shows the mean of its values.
-    from_zero : bool
-        Whether the scale starts at 0 instead of the lowest value.
-    """
+    """Return at most `most` bar heights of 0 to 7; see `sparkline`. NaN becomes None, equal values a medium height."""
     array = np.asarray(values, np.float64)
     if not np.isfinite(array).any():
         return []

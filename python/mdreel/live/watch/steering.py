@@ -1,4 +1,4 @@
-"""Steering logs as `mdreel watch` shows them."""
+"""Steering logs, as shown by `mdreel watch`."""
 
 import os
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from mdreel.foundation.printable import printable
 from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 
 NAME = "steering.jsonl"
-"""The file in a channel's directory."""
+"""Name of the log in a channel's directory."""
 
 _END_OF_TIME = 1e11
-"""No calendar of a terminal goes further, s since 1970."""
+"""Latest time that is displayed, s since 1970."""
 
 _TAIL_BYTES = 64 * 1024
-"""So much of its end is looked at."""
+"""Size of the end of the file that is read."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Event:
     Attributes
     ----------
     time : float
-        When, seconds since 1970.
+        Time, seconds since 1970.
     event : str
-        What: ``started``, ``fired``, ``acted``, ``failed``, ``dry-run``, ``cooling-down``, ``ended``.
+        ``started``, ``fired``, ``acted``, ``failed``, ``dry-run``, ``cooling-down``, ``ended``.
     rule, action : str or None
-        Which rule, and what it does.
+        Names of the rule and of the action.
     sequence, step : int or None
-        The frame: its number in the stream, and its step.
+        Number and step of the frame.
     frame_time : float or None
-        Its time, ps.
+        Time of the frame, ps.
     values : mapping of str to float
-        What the rule has seen, by column.
+        Checked values by column.
     message : str
-        The same in words.
+        Human-readable description.
     """
 
     time: float
@@ -54,14 +54,8 @@ class Event:
     message: str
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> Self:
-        """Return what a line says.
-
-        Raises
-        ------
-        FormatError
-            If it is none.
-        """
+    def from_json(cls, said: dict[str, Any]) -> Self:
+        """Parse a line. Raise FormatError if it is invalid."""
         values = said.get("values") or {}
         time = number(said, "time")
         if not 0 <= time < _END_OF_TIME:
@@ -82,52 +76,52 @@ class Event:
 
 
 class SteeringLog:
-    """The last lines of a log, which is read anew only if it has changed.
+    """Last lines of a log, which is read again only if it has changed.
 
     Parameters
     ----------
     channel : Path
-        The channel's directory.
+        Directory of the channel.
     most : int
-        How many lines are wanted.
+        Maximum number of events.
 
     Attributes
     ----------
     events : tuple of Event
-        The last of them, as of the last look.
+        Last events.
     n_damaged : int
-        Lines among them that nobody can read; of half a line at the end nothing is said, as it is being written.
+        Number of unreadable lines among them, without an incomplete last line.
     """
 
     def __init__(self, channel: Path, most: int = 100) -> None:
         self._path = channel / NAME
         self._most = most
-        self._seen: tuple[int, int, int] | None = None
+        self._file_version: tuple[int, int, int] | None = None
         self.events: tuple[Event, ...] = ()
         self.n_damaged = 0
 
-    def look(self) -> None:
-        """Look at the file, if it is there."""
+    def refresh(self) -> None:
+        """Read the file, if it exists and has changed."""
         try:
             with opened(self._path) as file:
                 facts = os.fstat(file.fileno())
                 seen = facts.st_ino, facts.st_size, facts.st_mtime_ns
-                if seen == self._seen:
+                if seen == self._file_version:
                     return
                 begin = max(0, facts.st_size - _TAIL_BYTES)
                 file.seek(begin)
                 tail = file.read(_TAIL_BYTES)
         except OSError:
-            self._seen, self.events, self.n_damaged = None, (), 0
+            self._file_version, self.events, self.n_damaged = None, (), 0
             return
-        self._seen = seen
-        # The tail may begin within a line.
+        self._file_version = seen
+        # The tail may start within a line.
         lines = split_lines(tail)[1 if begin else 0 :]
         events: list[Event] = []
         self.n_damaged = 0
         for line in lines[-self._most :]:
             try:
-                events.append(Event.of(object_of(line)))
+                events.append(Event.from_json(object_of(line)))
             except FormatError:
                 self.n_damaged += 1
         self.events = tuple(events)

@@ -4,19 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 
 from mdreel.foundation.formatting import digits
-from mdreel.live.watch.snapshot import Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
 
 
-def lines(seen: Sequence[Seen], now: float) -> list[str]:
-    """Return one line of text for each channel.
-
-    Parameters
-    ----------
-    seen : sequence of Seen
-        The channels.
-    now : float
-        Seconds since 1970.
-    """
+def lines(seen: Sequence[ChannelSnapshot], now: float) -> list[str]:
+    """Return one line of text for each channel, with the time `now` (s since 1970)."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     return [" ".join((stamp, one.name, one.state, *_words(one))) for one in seen]
 
@@ -26,7 +18,7 @@ def value(amount: float, unit: str = "") -> str:
     return f"{amount:.4g}{f' {unit}' if unit else ''}"
 
 
-def _words(seen: Seen) -> Iterator[str]:
+def _words(seen: ChannelSnapshot) -> Iterator[str]:
     status = seen.status
     if status is not None:
         yield f"frames={status.n_published}"
@@ -36,7 +28,7 @@ def _words(seen: Seen) -> Iterator[str]:
         yield f"lag={','.join(map(str, status.lags)) or '-'}"
         yield f"dropped={status.n_dropped}"
     for analysis in seen.analyses:
-        yield from _words_of(analysis)
+        yield from _analysis_words(analysis)
     if seen.events:
         event = seen.events[-1]
         yield f"steering={event.event}{f':{event.rule}' if event.rule else ''}"
@@ -44,7 +36,7 @@ def _words(seen: Seen) -> Iterator[str]:
         yield f"({seen.reason})"
 
 
-def _words_of(seen: SeenAnalysis) -> Iterator[str]:
+def _analysis_words(seen: AnalysisSnapshot) -> Iterator[str]:
     notice = seen.notice
     if notice is None:
         yield f"{seen.name}={seen.state}"

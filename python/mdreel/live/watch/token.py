@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 _BEARER = "bearer "
 
 
-class Access:
+class PageAccess:
     """Rules that decide whether a request is answered.
 
     Parameters
@@ -29,15 +29,7 @@ class Access:
         self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
 
     def is_granted(self, host: str | None, authorization: str | None, path: str) -> bool:
-        """Return whether a request is answered.
-
-        Parameters
-        ----------
-        host, authorization : str or None
-            Headers of the request.
-        path : str
-            Path of the request with its query.
-        """
+        """Return whether a request is answered, given two of its headers and its path with the query."""
         return self._is_own(host or "") and self._is_token(authorization, path)
 
     def _is_own(self, host: str) -> bool:

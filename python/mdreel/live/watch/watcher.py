@@ -7,13 +7,13 @@ from time import monotonic
 
 from mdreel.errors import MdreelError
 from mdreel.foundation.printable import printable
-from mdreel.live.channels.directory import folder_of_channels, place_of
-from mdreel.live.channels.sections import most_bytes
-from mdreel.live.channels.status import Status, paths_of_channels
-from mdreel.live.notices.decimated_rows import Thinned
-from mdreel.live.notices.reader import NoticeReader, notices_of
+from mdreel.live.channels.directory import channel_path, channels_folder
+from mdreel.live.channels.sections import max_frame_bytes
+from mdreel.live.channels.status import Status, list_channel_paths
+from mdreel.live.notices.decimated_rows import DecimatedRows
+from mdreel.live.notices.reader import NoticeReader, list_notices
 from mdreel.live.watch.rate import Rate
-from mdreel.live.watch.snapshot import ANALYSIS_STATES, HISTORY, Seen, SeenAnalysis
+from mdreel.live.watch.snapshot import ANALYSIS_STATES, HISTORY, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.steering import SteeringLog
 
 _MOST_KEPT = 600
@@ -35,61 +35,50 @@ class Watcher:
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
-        self._wanted = [place_of(name) for name in dict.fromkeys(names)]
-        self._begun = monotonic()
-        self._known: dict[Path, _Watched] = {}
+        self._paths = [channel_path(name) for name in dict.fromkeys(names)]
+        self._started = monotonic()
+        self._channels: dict[Path, _WatchedChannel] = {}
 
-    def look(self) -> list[Seen]:
-        """Take a snapshot of all channels.
-
-        Returns
-        -------
-        list of Seen
-            Snapshot of each channel, in the given order, or sorted by name.
-
-        Raises
-        ------
-        PermissionError
-            If another user owns the folder of channels or may enter it.
-        """
-        paths = self._wanted or paths_of_channels(folder_of_channels())
-        self._known = {path: self._known.get(path) or _Watched(path) for path in paths}
+    def take_snapshots(self) -> list[ChannelSnapshot]:
+        """Return a snapshot of each channel, in the given order or sorted by name."""
+        paths = self._paths or list_channel_paths(channels_folder())
+        self._channels = {path: self._channels.get(path) or _WatchedChannel(path) for path in paths}
         now = monotonic()
-        found = [watched.look(now, now - self._begun) for watched in self._known.values()]
+        found = [watched.take_snapshot(now, now - self._started) for watched in self._channels.values()]
         # Report absent channels only if they were named.
-        return [seen for seen in found if self._wanted or seen.state != "absent"]
+        return [seen for seen in found if self._paths or seen.state != "absent"]
 
 
-class _Watched:
+class _WatchedChannel:
     """State of a channel that is kept between snapshots."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rate = Rate()
-        self._history = Thinned(len(HISTORY), _MOST_KEPT)
+        self._history = DecimatedRows(len(HISTORY), _MOST_KEPT)
         self._readers: dict[Path, NoticeReader] = {}
         self._steering = SteeringLog(path)
 
-    def look(self, now: float, elapsed: float) -> Seen:
+    def take_snapshot(self, now: float, elapsed: float) -> ChannelSnapshot:
         try:
-            status = Status.of(self._path)
+            status = Status.read(self._path)
         except FileNotFoundError:
-            return self._not_there("absent", None, elapsed)
+            return self._unavailable("absent", None, elapsed)
         except (OSError, MdreelError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return self._not_there("unreadable", printable(reason), elapsed)
-        rate = self._rate.see(status.n_published, now)
+            return self._unavailable("unreadable", printable(reason), elapsed)
+        rate = self._rate.add(status.n_published, now)
         if status.state != "running" and rate is not None:
             rate = 0.0
         lag = math.nan if status.lag is None else status.lag
         self._history.extend([[elapsed, math.nan if rate is None else rate, lag]])
-        self._steering.look()
-        return Seen(
+        self._steering.refresh()
+        return ChannelSnapshot(
             path=self._path,
             state=status.state,
             reason=None if status.reason is None else printable(status.reason),
             status=status,
-            frame_bytes=most_bytes(status.manifest),
+            frame_bytes=max_frame_bytes(status.manifest),
             frames_per_second=rate,
             analyses=self._analyses(),
             events=self._steering.events,
@@ -97,22 +86,24 @@ class _Watched:
             history=self._history.with_last(),
         )
 
-    def _not_there(self, state: str, reason: str | None, elapsed: float) -> Seen:
+    def _unavailable(self, state: str, reason: str | None, elapsed: float) -> ChannelSnapshot:
         self._rate = Rate()
         self._readers.clear()
         self._history.extend([[elapsed, math.nan, math.nan]])
-        return Seen(path=self._path, state=state, reason=reason, history=self._history.with_last())
+        return ChannelSnapshot(path=self._path, state=state, reason=reason, history=self._history.with_last())
 
-    def _analyses(self) -> tuple[SeenAnalysis, ...]:
-        paths = notices_of(self._path)
+    def _analyses(self) -> tuple[AnalysisSnapshot, ...]:
+        paths = list_notices(self._path)
         self._readers = {path: self._readers.get(path) or NoticeReader(path) for path in paths}
         found = []
         for path, reader in self._readers.items():
             try:
                 notice = reader.read()
             except (OSError, MdreelError) as error:
-                found.append(SeenAnalysis(path.stem, None, printable(path.name), "unreadable", printable(str(error))))
+                found.append(
+                    AnalysisSnapshot(path.stem, None, printable(path.name), "unreadable", printable(str(error)))
+                )
             else:
                 if notice is not None:
-                    found.append(SeenAnalysis(path.stem, notice, notice.name, notice.state, notice.reason))
+                    found.append(AnalysisSnapshot(path.stem, notice, notice.name, notice.state, notice.reason))
         return tuple(sorted(found, key=lambda one: ANALYSIS_STATES.index(one.state)))

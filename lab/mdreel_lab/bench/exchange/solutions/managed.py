@@ -1,7 +1,7 @@
 """A managed directory of mdreel: a file for each frame, published when it is whole."""
 
 from mdreel.live.managed.reader import ManagedDirectory
-from mdreel.live.managed.writer import Producing
+from mdreel.live.managed.writer import ManagedProducer
 from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
@@ -19,7 +19,7 @@ class Sender(Side):
 
     def open(self) -> None:
         """Make the directory."""
-        self._producing = Producing(self.work.folder / _FOLDER)
+        self._producing = ManagedProducer(self.work.folder / _FOLDER)
         self._producing.__enter__()
         self.stack.callback(self._producing.end)
 

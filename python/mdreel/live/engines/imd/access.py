@@ -19,7 +19,7 @@ _ESTABLISHED = "01"
 _ROOT = 0
 
 
-def token_of(token_file: str | PathLike[str] | None) -> str | None:
+def read_token_file(token_file: str | PathLike[str] | None) -> str | None:
     """Read and check a token file; see `Security`.
 
     Raises
@@ -31,15 +31,15 @@ def token_of(token_file: str | PathLike[str] | None) -> str | None:
     """
     security = Security(token_file)
     security.check("tcp/")
-    return security.token()
+    return security.read_token()
 
 
-def line_of(token: str) -> bytes:
+def token_line(token: str) -> bytes:
     """Return the line with which a client sends its token, before it requests frames."""
     return TOKEN_BEGINS + token.encode() + b"\n"
 
 
-class Access:
+class HubAccess:
     """Rules that decide which clients may connect.
 
     Parameters
@@ -80,7 +80,7 @@ class Access:
 
     def is_token(self, line: bytes) -> bool:
         """Return whether a line contains the token."""
-        return self._token is not None and hmac.compare_digest(line, line_of(self._token))
+        return self._token is not None and hmac.compare_digest(line, token_line(self._token))
 
     def refusal(self, connection: socket.socket) -> str | None:
         """Return the reason for refusing a connection; None if it is allowed."""
@@ -91,11 +91,11 @@ class Access:
             return None
         if not peer.is_loopback:
             return "another machine"
-        user = user_of(connection)
+        user = peer_user(connection)
         return None if user in (_ROOT, self._user) else "another user" if user is not None else "nobody's"
 
 
-def user_of(connection: socket.socket) -> int | None:
+def peer_user(connection: socket.socket) -> int | None:
     """Return the user at the other end of a local connection; None if it has been closed."""
     ends = [(parse_ip_address(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
     for local, remote, state, user in _connections():

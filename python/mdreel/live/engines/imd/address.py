@@ -27,27 +27,15 @@ class Address(NamedTuple):
     port: int
 
     @classmethod
-    def of(cls, text: str) -> Self:
-        """Parse an address.
-
-        Raises
-        ------
-        MismatchError
-            If the text is not an address.
-        """
+    def parse(cls, text: str) -> Self:
+        """Parse an address. Raise MismatchError if the text is not an address."""
         found = _ADDRESS.fullmatch(text)
         if found is None or int(found[2]) > 65535:
             raise MismatchError(f"expected an address such as 127.0.0.1:8889, got {text!r}")
         return cls(found[1].strip("[]"), int(found[2]))
 
     def ip_addresses(self) -> list[IPAddress]:
-        """Resolve the host to its IP addresses.
-
-        Raises
-        ------
-        MismatchError
-            If the host is unknown.
-        """
+        """Resolve the host to its IP addresses. Raise MismatchError if the host is unknown."""
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except OSError as error:

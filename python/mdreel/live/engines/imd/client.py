@@ -13,22 +13,22 @@ from typing import Protocol
 
 from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.live.channels.consumer import Consumer, Start
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.channels.status import Status
-from mdreel.live.engines.imd.access import TOKEN_BEGINS, Access
+from mdreel.live.engines.imd.access import TOKEN_BEGINS, HubAccess
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.messages import HEADER, Kind, Packer, greeting
+from mdreel.live.engines.imd.messages import HEADER, Kind, Packer, pack_handshake
 
 GO_SECONDS = 2.0
 """Timeout of the handshake."""
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _FRAMES_AT_A_TIME = 16
 _MOST_TOKEN = 512
 _RECEIVE_BYTES = 65536
 
 
 @dataclass(frozen=True)
-class Serving:
+class ClientOptions:
     """Options for serving clients.
 
     Attributes
@@ -55,7 +55,7 @@ class Serving:
     clock: Callable[[], float] = monotonic
 
 
-class Requests(Protocol):
+class ClientEvents(Protocol):
     """Actions of a client that affect the hub."""
 
     def admit(self, client: "Client") -> str | None:
@@ -78,21 +78,6 @@ class Client(threading.Thread):
     block the producer. When the buffer is full, the oldest frames are dropped. If the channel has staging, the thread
     reads them from there later instead.
 
-    Parameters
-    ----------
-    connection : socket
-        The connection.
-    path : Path
-        Directory of the channel.
-    serving : Serving
-        Options for serving the client.
-    access : Access
-        Access control.
-    requests : Requests
-        Receiver of pause and kill messages.
-    rejects : Rejects
-        Receiver of reports about connections.
-
     Attributes
     ----------
     name, host : str
@@ -111,10 +96,10 @@ class Client(threading.Thread):
         self,
         connection: socket.socket,
         path: Path,
-        serving: Serving,
-        access: Access,
-        requests: Requests,
-        rejects: Rejects,
+        options: ClientOptions,
+        access: HubAccess,
+        requests: ClientEvents,
+        rejects: RejectionReporter,
     ) -> None:
         peer = connection.getpeername()
         super().__init__(name=str(Address(peer[0], peer[1])), daemon=True)
@@ -124,16 +109,16 @@ class Client(threading.Thread):
         self.why: str | None = None
         self._connection = connection
         self._path = path
-        self._serving = serving
+        self._options = options
         self._access = access
         self._requests = requests
         self._rejects = rejects
-        self._report = rejects.say
-        self._was_let_in = False
+        self._report = rejects.report
+        self._was_admitted = False
         self._why_dropped = "the hub has closed"
         self._stops = threading.Event()
-        self._status = Status.of(path)
-        self._packer = Packer(self._status.manifest, serving.version)
+        self._status = Status.read(path)
+        self._packer = Packer(self._status.manifest, options.version)
         self._has_staging = (path / "staging").exists()
         self._received = bytearray()
         self._n_to_skip = 0
@@ -169,11 +154,11 @@ class Client(threading.Thread):
                 self._connection.close()
         self.why = why
         self._requests.pause(self, False)
-        if self._was_let_in:
+        if self._was_admitted:
             lost = f", {self.n_lost:,} lost" if self.n_lost else ""
             self._report(f"{self.name}: {why}: {self.n_sent:,} frames sent{lost}")
         else:
-            self._rejects.note(f"{self.name}: {why}")
+            self._rejects.reject(f"{self.name}: {why}")
         self._requests.leave(self)
 
     def _serve(self) -> str:
@@ -181,10 +166,10 @@ class Client(threading.Thread):
         refusal = self._refusal()
         if refusal is not None:
             return f"refused: {refusal}"
-        self._was_let_in = True
+        self._was_admitted = True
         self._report(f"{self.name}: joined")
-        self._join_channel(self._serving.start)
-        why = self._obey_all()  # process messages that followed the handshake
+        self._join_channel(self._options.start)
+        why = self._execute_all()  # process messages that followed the handshake
         if why is not None:
             return why
         until = None
@@ -195,43 +180,43 @@ class Client(threading.Thread):
                 # Keep reading: closing the connection now could discard data that is still in transit.
                 self._connection.shutdown(socket.SHUT_WR)
             if self._is_at_end and until is None:
-                until = monotonic() + self._serving.patience
+                until = monotonic() + self._options.patience
             if until is not None and monotonic() >= until:
                 return "the channel has ended" if is_over else "too slow at the end of the channel"
-            why = self._turn(is_over)
+            why = self._step(is_over)
             if why is not None:
                 return "the channel has ended" if is_over else why
         return "the hub has closed"
 
     def _refusal(self) -> str | None:
-        """Send the greeting and complete the handshake; return the reason for a refusal."""
+        """Send the handshake and complete the handshake; return the reason for a refusal."""
         refusal = self._access.refusal(self._connection)
         if refusal is not None:
             return refusal
         self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connection.settimeout(GO_SECONDS)
-        self._connection.sendall(greeting(self._packer.session))
+        self._connection.sendall(pack_handshake(self._packer.session))
         self._connection.setblocking(False)
-        if self._is_let_in():
+        if self._is_admitted():
             return self._requests.admit(self)
         if self._stops.is_set():
             return self._why_dropped
         return "no token" if self._access.wants_token else "it has not requested frames"
 
-    def _turn(self, is_over: bool) -> str | None:
+    def _step(self, is_over: bool) -> str | None:
         """Take, receive and send without blocking; return the reason to end the connection, if any."""
         wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
         is_taking = self._consumer is not None and not self._is_at_end
         if is_taking:
-            self._take(0.0 if wants_to_send else _LOOK_SECONDS)
+            self._take(0.0 if wants_to_send else _POLL_SECONDS)
             wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
-        elif not self._is_at_end and self._n_waiting_bytes < self._serving.memory // 2:
+        elif not self._is_at_end and self._n_waiting_bytes < self._options.memory // 2:
             assert self._expected is not None, "it was left because there were too many frames"
             self._join_channel(("sequence", self._expected))
         poll = select.poll()
         poll.register(self._connection, select.POLLIN | (select.POLLOUT if wants_to_send else 0))
         waits = wants_to_send or not is_taking or is_over
-        for _, event in poll.poll(1000 * _LOOK_SECONDS if waits else 0):
+        for _, event in poll.poll(1000 * _POLL_SECONDS if waits else 0):
             if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
                 why = self._listen()
                 if why is not None:
@@ -241,7 +226,7 @@ class Client(threading.Thread):
         return None
 
     def _join_channel(self, start: Start) -> None:
-        self._consumer = Consumer(self._path, start=start, restart=self._serving.restart).open()
+        self._consumer = Consumer(self._path, start=start, restart=self._options.restart).open()
 
     def _leave_channel(self) -> None:
         if self._consumer is not None:
@@ -278,7 +263,7 @@ class Client(threading.Thread):
 
     def _has_room(self) -> bool:
         """Enforce the limit of the buffer; return False if later frames must be read from staging."""
-        while self._n_waiting_bytes > self._serving.memory and len(self._waiting) > 1:
+        while self._n_waiting_bytes > self._options.memory and len(self._waiting) > 1:
             if self._has_staging:
                 self._leave_channel()
                 return False
@@ -313,9 +298,9 @@ class Client(threading.Thread):
         if not said:
             return "left"
         self._received += said
-        return self._obey_all()
+        return self._execute_all()
 
-    def _obey_all(self) -> str | None:
+    def _execute_all(self) -> str | None:
         """Process complete messages; return the reason to end the connection, if any."""
         while True:
             skipped = min(self._n_to_skip, len(self._received))
@@ -325,10 +310,10 @@ class Client(threading.Thread):
                 return None
             kind, value = HEADER.unpack(self._received[: HEADER.size])
             del self._received[: HEADER.size]
-            if (why := self._obey(kind, value)) is not None:
+            if (why := self._execute(kind, value)) is not None:
                 return why
 
-    def _obey(self, kind: int, value: int) -> str | None:
+    def _execute(self, kind: int, value: int) -> str | None:
         """Process a message; return the reason to end the connection, if any."""
         match kind:
             case Kind.DISCONNECT:
@@ -337,7 +322,7 @@ class Client(threading.Thread):
                 self._requests.kill(self)
                 return "left and asked for the end of the simulation"
             case Kind.PAUSE:
-                self._pause(not self.is_paused or self._serving.version > 2)
+                self._pause(not self.is_paused or self._options.version > 2)
             case Kind.RESUME:
                 self._pause(False)
             case Kind.RATE:
@@ -357,13 +342,13 @@ class Client(threading.Thread):
         self.is_paused = is_wanted
         self._requests.pause(self, is_wanted)
 
-    def _is_let_in(self) -> bool:
+    def _is_admitted(self) -> bool:
         """Wait for the token, if one is required, and for the request to send frames."""
-        until = self._serving.clock() + GO_SECONDS
+        until = self._options.clock() + GO_SECONDS
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)
         has_shown = not self._access.wants_token
-        while self._serving.clock() < until and not self._stops.is_set():
+        while self._options.clock() < until and not self._stops.is_set():
             if not has_shown and (line_ends := self._received.find(b"\n")) >= 0:
                 line = bytes(self._received[: line_ends + 1])
                 if not self._access.is_token(line):
@@ -377,7 +362,7 @@ class Client(threading.Thread):
             begun = bytes(self._received[: len(TOKEN_BEGINS)])
             if not has_shown and (len(self._received) > _MOST_TOKEN or not TOKEN_BEGINS.startswith(begun)):
                 return False
-            if not poll.poll(1000 * _LOOK_SECONDS):
+            if not poll.poll(1000 * _POLL_SECONDS):
                 continue
             said = self._connection.recv(_MOST_TOKEN)
             if not said:

@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.engines.imd.access import line_of
+from mdreel.live.engines.imd.access import token_line
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.messages import HEADER, OF_ATOMS, Kind, Session, Unpacker, header, session_of, version_of
+from mdreel.live.engines.imd.messages import (
+    HEADER,
+    PER_ATOM_KINDS,
+    Kind,
+    Session,
+    Unpacker,
+    header,
+    parse_handshake,
+    parse_session,
+)
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
@@ -75,7 +84,7 @@ class EngineLink:
         Session information of the engine; set by `open`.
     n_frames : int
         Number of complete frames received.
-    has_said_goodbye : bool
+    has_disconnected : bool
         Whether the engine has sent a disconnect message.
     """
 
@@ -89,45 +98,38 @@ class EngineLink:
         self._socket: socket.socket | None = None
         self._sending = threading.Lock()
         self._is_paused = False
-        self._room: dict[Kind, NDArray[Any]] = {}
+        self._arrays: dict[Kind, NDArray[Any]] = {}
         self.n_frames = 0
-        self.has_said_goodbye = False
+        self.has_disconnected = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
-        """Connect and complete the handshake. The engine sends frames after `go`.
-
-        Parameters
-        ----------
-        wait : float
-            Maximum time to wait for the engine, s.
-        stops : Event
-            Event that ends the waiting.
+        """Connect and complete the handshake; wait up to `wait` s, or until `stops` is set. Frames are sent after `go`.
 
         Raises
         ------
         StreamTimeoutError
-            If the engine does not accept the connection in time or sends no greeting.
+            If the engine does not accept the connection in time or sends no handshake.
         FormatError, UnsupportedError
             If the engine does not speak IMD version 2 or 3, or sends no positions.
         """
-        self._socket = connected = self._connected(wait, stops)
+        self._socket = connected = self._connect(wait, stops)
         connected.settimeout(_GREETING_SECONDS)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _KEEP_ALIVE:
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         try:
-            version, byte_order = version_of(self._read(HEADER.size), str(self._address))
+            version, byte_order = parse_handshake(self._read(HEADER.size), str(self._address))
             if version == 2:
                 self.session = Session(2, byte_order)
             else:
                 n_bytes = self._expect(Kind.SESSION)
                 if n_bytes != 7:
                     raise FormatError(f"{self._address}: expected session information of 7 bytes, got {n_bytes}")
-                self.session = session_of(self._read(n_bytes), byte_order)
+                self.session = parse_session(self._read(n_bytes), byte_order)
         except TimeoutError as error:
             reason = "it already has a client, or it is not an IMD engine"
-            message = f"no greeting within {_GREETING_SECONDS:g} s; {reason}"
+            message = f"no handshake within {_GREETING_SECONDS:g} s; {reason}"
             raise StreamTimeoutError(f"{self._address}: {message}") from error
         if not self.session.positions:
             raise UnsupportedError(f"{self._address}: the engine sends no positions; configure it to send coordinates")
@@ -138,7 +140,7 @@ class EngineLink:
         """Request frames, every `rate` steps if it is given."""
         assert self._socket is not None, "it was opened"
         self._socket.settimeout(None)
-        said = b"" if self._token is None else line_of(self._token)
+        said = b"" if self._token is None else token_line(self._token)
         self._send(said + header(Kind.GO) + (b"" if rate is None else header(Kind.RATE, rate)))
 
     def pause(self, is_wanted: bool) -> None:
@@ -180,12 +182,12 @@ class EngineLink:
         MismatchError
             If the number of atoms is wrong or a frame is too large.
         """
-        read = self._next_of_2 if self.session.version == 2 else self._next_of_3
+        read = self._next_version_2 if self.session.version == 2 else self._next_version_3
         while (frame := read()) is not None:
             self.n_frames += 1
             yield frame
 
-    def _next_of_3(self) -> EngineFrame | None:
+    def _next_version_3(self) -> EngineFrame | None:
         session, unpacker = self.session, self._unpacker
         expected = [
             kind
@@ -204,7 +206,7 @@ class EngineLink:
             return None
         frame = EngineFrame(self._empty)
         for at, kind in enumerate(expected):
-            n = self._is(kind, *first) if at == 0 else self._expect(kind)
+            n = self._check_kind(kind, *first) if at == 0 else self._expect(kind)
             match kind:
                 case Kind.TIME:
                     frame.time_step, frame.time, frame.step = unpacker.time(self._block(kind, n))
@@ -214,20 +216,20 @@ class EngineLink:
                 case Kind.BOX:
                     frame.box = unpacker.box(self._block(kind, n))
                 case Kind.POSITIONS:
-                    frame.positions = self._of_atoms(kind, n)
+                    frame.positions = self._read_atoms(kind, n)
                 case Kind.VELOCITIES:
-                    frame.velocities = self._of_atoms(kind, n)
+                    frame.velocities = self._read_atoms(kind, n)
                 case _:
-                    frame.forces = self._of_atoms(kind, n)
+                    frame.forces = self._read_atoms(kind, n)
         return frame
 
-    def _next_of_2(self) -> EngineFrame | None:
+    def _next_version_2(self) -> EngineFrame | None:
         """Read up to the next positions. Energies may precede or follow positions, or be absent."""
         frame = EngineFrame(self._empty)
         while (found := self._header_between_frames()) is not None:
             kind, n = found
             if kind == Kind.POSITIONS:
-                frame.positions = self._of_atoms(Kind.POSITIONS, n)
+                frame.positions = self._read_atoms(Kind.POSITIONS, n)
                 return frame
             if kind != Kind.ENERGIES:
                 raise self._unexpected("energies or positions", kind, n)
@@ -245,14 +247,14 @@ class EngineLink:
             return None
         kind, value = HEADER.unpack(said)
         if kind == Kind.DISCONNECT:
-            self.has_said_goodbye = True
+            self.has_disconnected = True
             return None
         return kind, value
 
     def _expect(self, kind: Kind) -> int:
-        return self._is(kind, *HEADER.unpack(self._read(HEADER.size)))
+        return self._check_kind(kind, *HEADER.unpack(self._read(HEADER.size)))
 
-    def _is(self, kind: Kind, found: int, value: int) -> int:
+    def _check_kind(self, kind: Kind, found: int, value: int) -> int:
         if found != kind:
             raise self._unexpected(kind.name.lower(), found, value)
         return value
@@ -262,10 +264,10 @@ class EngineLink:
             raise FormatError(f"{self._where}: expected 1 block of {kind.name.lower()}, got {n}")
         return self._read(self._unpacker.n_bytes[kind])
 
-    def _of_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
+    def _read_atoms(self, kind: Kind, n_atoms: int) -> NDArray[Any]:
         """Read three numbers per atom, after checking the number of atoms."""
         if self._n_atoms is None:
-            n_kinds = sum(getattr(self.session, name) for name in OF_ATOMS)
+            n_kinds = sum(getattr(self.session, name) for name in PER_ATOM_KINDS)
             if n_atoms < 1:
                 raise FormatError(f"{self._where}: expected 1 atom or more, got {n_atoms}")
             if 12 * n_atoms * n_kinds > self._most_bytes:
@@ -275,9 +277,9 @@ class EngineLink:
         if n_atoms != self._n_atoms:
             message = f"expected {kind.name.lower()} of {self._n_atoms:,} atoms, got {n_atoms:,}"
             raise MismatchError(f"{self._where}: {message}")
-        if kind not in self._room:
-            self._room[kind] = self._unpacker.room(n_atoms)
-        array = self._room[kind]
+        if kind not in self._arrays:
+            self._arrays[kind] = self._unpacker.empty_array(n_atoms)
+        array = self._arrays[kind]
         self._read_into(array.reshape(-1).view(np.uint8).data)
         return array
 
@@ -311,7 +313,7 @@ class EngineLink:
         except OSError as error:
             raise self._lost(f"the connection was lost: {error.strerror}") from error
 
-    def _connected(self, wait: float, stops: threading.Event) -> socket.socket:
+    def _connect(self, wait: float, stops: threading.Event) -> socket.socket:
         until = monotonic() + wait
         while True:
             try:

@@ -10,7 +10,7 @@ from mdreel._core import channel_status
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.staging import Staging
-from mdreel.live.engines.imd.access import token_of
+from mdreel.live.engines.imd.access import read_token_file
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.engines.imd.engine import EngineFrame, EngineLink
@@ -18,7 +18,7 @@ from mdreel.live.engines.imd.messages import ENERGIES
 from mdreel.live.producers.producer import Producer
 
 _LEAST_SLOTS = 4
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Engine:
     resumes: bool = False
 
     def __post_init__(self) -> None:
-        Address.of(self.address)
+        Address.parse(self.address)
         if self.dialect not in DIALECTS:
             raise MismatchError(f"dialect must be one of {', '.join(DIALECTS)}, not {self.dialect!r}")
         for name in ("n_atoms", "n_frames", "rate", "stride", "time_step"):
@@ -88,7 +88,7 @@ class Engine:
     def link(self) -> EngineLink:
         """Return a connection to the engine, not opened yet."""
         most_bytes = parse_memory(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
-        return EngineLink(Address.of(self.address), most_bytes, self.n_atoms, token_of(self.token_file))
+        return EngineLink(Address.parse(self.address), most_bytes, self.n_atoms, read_token_file(self.token_file))
 
 
 class Feed(threading.Thread):
@@ -161,14 +161,14 @@ class Feed(threading.Thread):
                 self._publish(frame)
                 if self._stops.is_set():
                     break
-            self._conclude()
+            self._end_channel()
         except Exception as error:  # noqa: BLE001 - the channel must end, whatever the engine sends
             self._fail(error)
         finally:
             self.link.close()
             self.is_open.set()
 
-    def _conclude(self) -> None:
+    def _end_channel(self) -> None:
         """End the channel. A closed connection alone does not mean that the simulation finished."""
         expected, n_frames = self.engine.n_frames, self.n_published
         if self._stops.is_set():
@@ -178,7 +178,7 @@ class Feed(threading.Thread):
         elif self._producer is None:
             raise StreamError(f"{self.engine.address}: the engine closed the connection before its first frame")
         else:
-            is_said = expected is not None or self.link.has_said_goodbye
+            is_said = expected is not None or self.link.has_disconnected
             self._end("finished" if is_said else "stopped")
 
     def _fail(self, error: Exception) -> None:
@@ -195,10 +195,10 @@ class Feed(threading.Thread):
 
     def _publish(self, frame: EngineFrame) -> None:
         DIALECTS[self.engine.dialect].convert(frame)
-        step = self._step_of(frame)
+        step = self._step_number(frame)
         time = frame.time if frame.time is not None else step * (self.engine.time_step or 0.0)
         if self._producer is None:
-            self._producer = self._opened(frame, step)
+            self._producer = self._open_channel(frame, step)
             self._await_consumers(self._producer)
         while not self._stops.is_set():
             try:
@@ -210,7 +210,7 @@ class Feed(threading.Thread):
             self.n_published += 1
             return
 
-    def _step_of(self, frame: EngineFrame) -> int:
+    def _step_number(self, frame: EngineFrame) -> int:
         if frame.step is not None:
             return frame.step
         if self.engine.stride is None:
@@ -218,7 +218,7 @@ class Feed(threading.Thread):
             raise MismatchError(f"{self.engine.address}: {message}")
         return self.n_published * self.engine.stride
 
-    def _opened(self, frame: EngineFrame, step: int) -> Producer:
+    def _open_channel(self, frame: EngineFrame, step: int) -> Producer:
         """Open the channel with the sections of the first frame."""
         session, engine = self.link.session, self.engine
         is_lost = _is_lost(self.path)
@@ -233,7 +233,7 @@ class Feed(threading.Thread):
             energies=ENERGIES if frame.energies is not None else (),
             n_slots=engine.n_slots,
             full=engine.full,
-            timeout=_LOOK_SECONDS,
+            timeout=_POLL_SECONDS,
             staging=engine.staging,
             resume_step=step if is_lost else None,
             time_step=frame.time_step or engine.time_step or 0.0,
@@ -245,7 +245,7 @@ class Feed(threading.Thread):
     def _await_consumers(self, producer: Producer) -> None:
         while not self._stops.is_set():
             try:
-                producer.await_consumers(self.engine.n_consumers, _LOOK_SECONDS)
+                producer.await_consumers(self.engine.n_consumers, _POLL_SECONDS)
             except StreamTimeoutError:
                 continue
             return

@@ -8,26 +8,25 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Self, get_args
 
 from mdreel.errors import MdreelError, MismatchError, StreamError, StreamTimeoutError
 from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Start, parse_start
-from mdreel.live.channels.directory import place_of, wait_until_available
-from mdreel.live.channels.rejections import Rejects
+from mdreel.live.channels.directory import channel_path, wait_until_available
+from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.channels.status import Status
 from mdreel.live.choices import ForwardedCommand
-from mdreel.live.engines.imd.access import Access, token_of
+from mdreel.live.engines.imd.access import HubAccess, read_token_file
 from mdreel.live.engines.imd.address import Address
-from mdreel.live.engines.imd.client import GO_SECONDS, Client, Serving
+from mdreel.live.engines.imd.client import GO_SECONDS, Client, ClientOptions
 from mdreel.live.engines.imd.feed import Engine, Feed
 from mdreel.live.engines.imd.lobby import Lobby
 from mdreel.live.engines.imd.messages import VERSIONS
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _MOST_CLIENTS = 48
-PASSED_ON: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
+FORWARDED: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
 """Messages of clients that a hub can forward to the engine."""
 
 
@@ -81,7 +80,7 @@ class Hub:
         File with the token that clients must send. Only other hubs support tokens.
     all_interfaces : bool
         Whether the hub may listen on all interfaces.
-    passes_on : sequence of {"pause", "kill"}
+    forwards : sequence of {"pause", "kill"}
         Client messages to forward to the engine. The engine pauses while any client pauses.
     memory : str or int
         Maximum size of the frames buffered for each slow or paused client, in bytes or as ``"64M"``, before the oldest
@@ -125,31 +124,31 @@ class Hub:
         allow: Sequence[str] = (),
         token_file: str | PathLike[str] | None = None,
         all_interfaces: bool = False,
-        passes_on: Iterable[str] = (),
+        forwards: Iterable[str] = (),
         memory: str | int = "64M",
         patience: float = 60.0,
         linger: float = 0.0,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        self.path: Path = place_of(channel)
-        self._listen = Address.of(listen)
+        self.path: Path = channel_path(channel)
+        self._listen = Address.parse(listen)
         if self._listen.is_everywhere and not all_interfaces:
             raise MismatchError(f"{listen}: this address means all interfaces; choose one, or allow them all")
         if version not in VERSIONS:
             raise MismatchError(f"expected version 2 or 3 of IMD, got {version!r}")
-        self._passes_on = frozenset(passes_on)
-        if unknown := self._passes_on.difference(PASSED_ON):
-            raise MismatchError(f"passes_on supports {' and '.join(PASSED_ON)}, not {', '.join(sorted(unknown))}")
-        if self._passes_on and engine is None:
-            raise MismatchError("passes_on requires an engine; set engine=")
+        self._forwards = frozenset(forwards)
+        if unknown := self._forwards.difference(FORWARDED):
+            raise MismatchError(f"forwards supports {' and '.join(FORWARDED)}, not {', '.join(sorted(unknown))}")
+        if self._forwards and engine is None:
+            raise MismatchError("forwards requires an engine; set engine=")
         parse_start(start)
-        self._access = Access(self._listen, allow, token_of(token_file))
-        self._serving = Serving(version, start, restart, parse_memory(memory), patience)
+        self._access = HubAccess(self._listen, allow, read_token_file(token_file))
+        self._options = ClientOptions(version, start, restart, parse_memory(memory), patience)
         self._wait = wait
         self._restart = restart
         self._linger = linger
-        self._rejects = Rejects(report or (lambda line: None))
-        self._report = self._rejects.say
+        self._rejects = RejectionReporter(report or (lambda line: None))
+        self._report = self._rejects.report
         engine = Engine(engine) if isinstance(engine, str) else engine
         self._feed = None if engine is None else Feed(engine, self.path, self._report)
         self._socket: socket.socket | None = None
@@ -157,7 +156,7 @@ class Hub:
         self._stops = threading.Event()
         self._lock = threading.Lock()
         # Connections stay in the lobby until their handshake is complete.
-        self._lobby: Lobby[Client] = Lobby(self._rejects.note)
+        self._lobby: Lobby[Client] = Lobby(self._rejects.reject)
         self._clients: list[Client] = []
         self._error: BaseException | None = None
         self._pausing: set[Client] = set()
@@ -184,7 +183,7 @@ class Hub:
             raise OSError(error.errno, error.strerror, str(self._listen)) from error
         try:
             if self._feed is None:
-                wait_until_available(lambda: Status.of(self.path), self._wait)
+                wait_until_available(lambda: Status.read(self.path), self._wait)
             else:
                 self._feed.connect()
                 self._feed.start()
@@ -209,7 +208,7 @@ class Hub:
     def clients(self) -> list[ClientStatus]:
         """Statistics of each client, former clients first."""
         with self._lock:
-            return [*self._gone, *map(_status_of, [*self._clients, *self._lobby.all()])]
+            return [*self._gone, *map(_client_status, [*self._clients, *self._lobby.all()])]
 
     @property
     def n_refused(self) -> int:
@@ -255,7 +254,7 @@ class Hub:
                     break
             if until is not None and now >= until:
                 raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout:g} s")
-            self._stops.wait(_LOOK_SECONDS)  # wake up regularly, so that signals are handled
+            self._stops.wait(_POLL_SECONDS)  # wake up regularly, so that signals are handled
         if self._feed is not None and self._feed.error is not None:
             raise self._feed.error
         return state
@@ -279,7 +278,7 @@ class Hub:
             client.stop()
         for client in clients:
             client.join()
-        self._rejects.say_number("connections")
+        self._rejects.report_total("connections")
 
     def admit(self, client: Client) -> str | None:
         """Admit a client after its handshake; return the reason if it is refused."""
@@ -296,12 +295,12 @@ class Hub:
             self._lobby.leave(client)
             if client in self._clients:
                 self._clients.remove(client)
-            self._gone.append(_status_of(client))
+            self._gone.append(_client_status(client))
             del self._gone[:-_MOST_CLIENTS]
 
     def pause(self, client: Client, is_wanted: bool) -> None:
         """Record that a client pauses or resumes; pause the engine while any client pauses, if that is forwarded."""
-        if "pause" not in self._passes_on or self._feed is None:
+        if "pause" not in self._forwards or self._feed is None:
             return
         with self._lock:
             (self._pausing.add if is_wanted else self._pausing.discard)(client)
@@ -309,7 +308,7 @@ class Hub:
 
     def kill(self, client: Client) -> None:
         """Record that a client asks for the end of the simulation; forward it to the engine, if that is enabled."""
-        if "kill" in self._passes_on and self._feed is not None:
+        if "kill" in self._forwards and self._feed is not None:
             self._report(f"{client.name}: asks for the end of the simulation")
             self._ask(self._feed.link.kill)
 
@@ -322,7 +321,7 @@ class Hub:
         if self._feed is not None:
             return "running" if self._feed.is_alive() else self._feed.end or "failed"
         try:
-            return Status.of(self.path).state
+            return Status.read(self.path).state
         except FileNotFoundError:
             return "lost"  # it was removed
 
@@ -348,12 +347,12 @@ class Hub:
             connection, peer = self._socket.accept()
         except OSError as error:
             if not self._stops.is_set():
-                self._rejects.note(f"{self.address}: {error.strerror}")  # for example, too many open files
-                self._stops.wait(_LOOK_SECONDS)
+                self._rejects.reject(f"{self.address}: {error.strerror}")  # for example, too many open files
+                self._stops.wait(_POLL_SECONDS)
             return
         client: Client | None = None
         try:
-            client = Client(connection, self.path, self._serving, self._access, self, self._rejects)
+            client = Client(connection, self.path, self._options, self._access, self, self._rejects)
             with self._lock:
                 self._lobby.enter(client)
             client.start()
@@ -361,21 +360,19 @@ class Hub:
             if client is not None:
                 with self._lock:
                     self._lobby.leave(client)
-            self._rejects.note(f"{Address(peer[0], peer[1])}: refused: {error}")
+            self._rejects.reject(f"{Address(peer[0], peer[1])}: refused: {error}")
             connection.close()
 
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<Hub of {self.path} at {self.address}>"
 
 
-def _status_of(client: Client) -> ClientStatus:
+def _client_status(client: Client) -> ClientStatus:
     state = client.why or ("paused" if client.is_paused else "served")
     return ClientStatus(client.name, state, client.n_sent, client.n_lost)

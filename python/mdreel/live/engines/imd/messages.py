@@ -3,8 +3,8 @@
 Notes
 -----
 Version 3: https://imdclient.readthedocs.io/en/latest/protocol_v3.html. Version 2 has no specification beyond its first
-implementation, that of VMD and NAMD (https://www.ks.uiuc.edu/Research/vmd/imd/); its messages are those of version 3 up
-to number 9. Headers are big-endian; what follows them has the byte order of the engine, which its handshake tells.
+implementation in VMD and NAMD (https://www.ks.uiuc.edu/Research/vmd/imd/); its messages are those of version 3 up to
+number 9. Headers are big-endian; message bodies have the byte order of the engine, which its handshake shows.
 """
 
 import struct
@@ -38,14 +38,14 @@ ENERGIES = (
     "dihedrals",
     "impropers",
 )
-"""What a block of energies has, in its order. The first is in K."""
+"""Energies of a message, in order. The temperature is in K."""
 
 KILOJOULES_PER_KILOCALORIE = 4.184
-"""Of version 2, whose energies are in kcal/mol where it was defined; those of version 3, and ours, are in kJ/mol."""
+"""Conversion of energies of version 2 (kcal/mol) to those of version 3 and of channels (kJ/mol)."""
 
 
 class Kind(IntEnum):
-    """What a message is about."""
+    """Type of a message."""
 
     DISCONNECT = 0
     ENERGIES = 1
@@ -66,22 +66,22 @@ class Kind(IntEnum):
     WAIT = 16
 
 
-OF_ATOMS = {"positions": Kind.POSITIONS, "velocities": Kind.VELOCITIES, "forces": Kind.FORCES}
+PER_ATOM_KINDS = {"positions": Kind.POSITIONS, "velocities": Kind.VELOCITIES, "forces": Kind.FORCES}
 
 
 @dataclass(frozen=True)
 class Session:
-    """What all frames have that are sent over a connection.
+    """Contents of the frames of a connection.
 
     Attributes
     ----------
     version : {2, 3}
-        Of the protocol.
+        Version of the protocol.
     byte_order : {"<", ">"}
-        Of what follows headers.
+        Byte order of message bodies.
     time, energies, box, positions, wrapped, velocities, forces : bool
-        What frames have; ``wrapped`` says that positions were put into the cell. In version 2 nothing is said: frames
-        have positions, and may have energies.
+        Contents of frames; ``wrapped`` means that positions are wrapped into the cell. Frames of version 2 have
+        positions and may have energies.
     """
 
     version: int
@@ -96,12 +96,12 @@ class Session:
 
 
 def header(kind: Kind, value: int = 0) -> bytes:
-    """Return a message without anything behind its header."""
+    """Return a message without a body."""
     return HEADER.pack(kind, value)
 
 
-def greeting(session: Session) -> bytes:
-    """Return what who sends frames says first."""
+def pack_handshake(session: Session) -> bytes:
+    """Return the handshake of a sender of frames."""
     version = struct.pack(f"{session.byte_order}i", session.version)
     said = HEADER.pack(Kind.HANDSHAKE, 0)[:4] + version
     if session.version == 2:
@@ -110,15 +110,15 @@ def greeting(session: Session) -> bytes:
     return said + header(Kind.SESSION, _SWITCHES) + bytes([*has, session.velocities, session.forces])
 
 
-def version_of(handshake: bytes, where: str) -> tuple[int, str]:
-    """Return version and byte order, of which a handshake is the proof.
+def parse_handshake(handshake: bytes, where: str) -> tuple[int, str]:
+    """Return the version and the byte order of a handshake.
 
     Raises
     ------
     FormatError
-        If it is none.
+        If the message is not a handshake.
     UnsupportedError
-        If the version is another one.
+        If the version is not supported.
     """
     kind, _ = HEADER.unpack(handshake)
     if kind != Kind.HANDSHAKE:
@@ -130,19 +130,19 @@ def version_of(handshake: bytes, where: str) -> tuple[int, str]:
     raise UnsupportedError(f"{where}: expected version 2 or 3 of IMD, got {min(said.values(), key=abs)}")
 
 
-def session_of(switches: bytes, byte_order: str) -> Session:
-    """Return what a session of version 3 has, from the bytes that say it."""
+def parse_session(switches: bytes, byte_order: str) -> Session:
+    """Parse the session message of version 3."""
     time, energies, box, positions, wrapped, velocities, forces = (switch != 0 for switch in switches)
     return Session(3, byte_order, time, energies, box, positions, wrapped, velocities, forces)
 
 
 class Unpacker:
-    """Makes numbers of what follows headers.
+    """Decoder of message bodies.
 
     Parameters
     ----------
     byte_order : {"<", ">"}
-        Of the engine.
+        Byte order of the engine.
     """
 
     def __init__(self, byte_order: str) -> None:
@@ -162,29 +162,24 @@ class Unpacker:
         return step, np.array(values)
 
     def box(self, body: bytes) -> NDArray[np.float64] | None:
-        """Return the row vectors of the cell, Å; None where all are zero, as without a cell."""
+        """Return the row vectors of the cell, Å; None if all are zero, which means no cell."""
         box = np.frombuffer(body, self._real).reshape(3, 3).astype(np.float64)
         return box if box.any() else None
 
-    def room(self, n_atoms: int) -> NDArray[Any]:
-        """Return room for three numbers an atom."""
+    def empty_array(self, n_atoms: int) -> NDArray[Any]:
+        """Return an uninitialized array of shape (n_atoms, 3)."""
         return np.empty((n_atoms, 3), self._real)
 
 
 class Packer:
-    """Makes messages of the frames of a channel.
+    """Encoder of the frames of a channel.
 
     Parameters
     ----------
     manifest : Manifest
-        What frames of the channel may have.
+        Manifest of the channel.
     version : {2, 3}
-        Of the protocol.
-
-    Attributes
-    ----------
-    session : Session
-        What is said to clients.
+        Version of the protocol.
     """
 
     def __init__(self, manifest: Manifest, version: int) -> None:
@@ -199,12 +194,7 @@ class Packer:
         self._places = [(ENERGIES.index(name), manifest.energies.index(name)) for name in known]
 
     def frame(self, frame: Frame) -> bytes:
-        """Return a frame as messages, in their order.
-
-        Notes
-        -----
-        What a session has is in each of its frames: zeros stand for a cell that is not there, NaN for other numbers.
-        """
+        """Return the messages of a frame, with zeros for a missing cell and NaN for other missing numbers."""
         session, manifest = self.session, self._manifest
         parts: list[bytes] = []
         if session.time:
@@ -215,12 +205,12 @@ class Packer:
         if session.box:
             box = np.zeros((3, 3)) if frame.box is None else frame.box
             parts += header(Kind.BOX, 1), box.astype("<f4").tobytes()
-        for name, kind in OF_ATOMS.items():
+        for name, kind in PER_ATOM_KINDS.items():
             if getattr(session, name):
-                parts += header(kind, manifest.n_atoms), self._of_atoms(getattr(frame, name))
+                parts += header(kind, manifest.n_atoms), self._pack_atoms(getattr(frame, name))
         return b"".join(parts)
 
-    def _of_atoms(self, values: NDArray[Any] | None) -> bytes:
+    def _pack_atoms(self, values: NDArray[Any] | None) -> bytes:
         if values is None:
             values = np.full((self._manifest.n_atoms, 3), np.nan, np.float32)
         return np.ascontiguousarray(values, "<f4").tobytes()

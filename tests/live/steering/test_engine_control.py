@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mdreel.errors import FormatError, MdreelError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
-from mdreel.live.steering.engine_control import BySignal, Done
+from mdreel.live.steering.engine_control import ActionResult, SignalControl
 from mdreel.live.steering.engine_process import engine
 
 ENGINE = """
@@ -59,15 +59,15 @@ def test_stop_waits_for_the_end_and_the_checkpoint(
 ) -> None:
     (tmp_path / "pid").write_text(f"{process.pid}\n")
     named = {"process": process, "number": process.pid, "file": tmp_path / "pid"}[how]
-    done = BySignal(named, checkpoint).stop(never)
+    done = SignalControl(named, checkpoint).stop(never)
     expected = f"process {process.pid} ended after SIGTERM with the checkpoint {checkpoint}"
-    assert done == Done(expected, str(checkpoint))
+    assert done == ActionResult(expected, str(checkpoint))
     assert checkpoint.read_text() == "SIGTERM"
     assert process.wait() == 1
 
 
 def test_other_signal_is_sent_where_that_is_said(process: Process, checkpoint: Path) -> None:
-    BySignal(process, checkpoint, signal.SIGUSR1).stop(never)
+    SignalControl(process, checkpoint, signal.SIGUSR1).stop(never)
     assert checkpoint.read_text() == "SIGUSR1"
 
 
@@ -76,7 +76,7 @@ def test_checkpoint_of_before_does_not_count(checkpoint: Path) -> None:
     os.utime(checkpoint, (time.time() + 3600,) * 2)  # whatever the clock says: it is not written now
     process = started(ENGINE)
     with pytest.raises(StreamError, match="without writing this checkpoint"):
-        BySignal(process, checkpoint).stop(never)
+        SignalControl(process, checkpoint).stop(never)
     assert process.wait() == 1
 
 
@@ -84,9 +84,9 @@ def test_engine_that_does_not_end_is_waited_for_as_long_as_is_said(checkpoint: P
     process = started(DEAF)
     try:
         with pytest.raises(StreamTimeoutError, match=r"did not end within 0\.2 s"):
-            BySignal(process, checkpoint, timeout=0.2).stop(never)
+            SignalControl(process, checkpoint, timeout=0.2).stop(never)
         with pytest.raises(StreamError, match="the wait for its end was cancelled"):
-            BySignal(process, checkpoint).stop(lambda: True)
+            SignalControl(process, checkpoint).stop(lambda: True)
         assert process.poll() is None
     finally:
         process.kill()
@@ -98,35 +98,35 @@ def test_process_that_has_ended_is_sent_nothing(process: Process) -> None:
     process.terminate()
     process.wait()
     with pytest.raises(StreamError, match="has already ended"):
-        BySignal(process).stop(never)
+        SignalControl(process).stop(never)
     with pytest.raises(StreamError, match=rf"process {number} does not exist \(any more\)"):
-        BySignal(number).stop(never)
+        SignalControl(number).stop(never)
 
 
 @pytest.mark.parametrize("content", ["", "1", "-4711", "four", "4711 4712", "0"])
 def test_file_without_the_number_of_a_process_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "pid").write_text(content)
     with pytest.raises(FormatError, match="expected a process ID"):
-        BySignal(tmp_path / "pid").stop(never)
+        SignalControl(tmp_path / "pid").stop(never)
     with pytest.raises(FileNotFoundError):
-        BySignal(tmp_path / "none").stop(never)
+        SignalControl(tmp_path / "none").stop(never)
 
 
 def test_fork_takes_the_last_checkpoint_of_the_engine(checkpoint: Path) -> None:
     with pytest.raises(MismatchError, match="the checkpoint of the engine is unknown"):
-        BySignal(None).last_checkpoint(never)
+        SignalControl(None).last_checkpoint(never)
     with pytest.raises(FileNotFoundError, match="has not written a checkpoint yet"):
-        BySignal(None, checkpoint).last_checkpoint(never)
+        SignalControl(None, checkpoint).last_checkpoint(never)
     checkpoint.touch()
-    assert BySignal(None, checkpoint).last_checkpoint(never).checkpoint == str(checkpoint)
+    assert SignalControl(None, checkpoint).last_checkpoint(never).checkpoint == str(checkpoint)
 
 
 def test_signals_can_do_nothing_else() -> None:
-    for ask in (lambda: BySignal(None).checkpoint(never), lambda: BySignal(None).change_stride(7, never)):
+    for ask in (lambda: SignalControl(None).checkpoint(never), lambda: SignalControl(None).change_stride(7, never)):
         with pytest.raises(UnsupportedError, match="controlled by signals"):
             ask()
     with pytest.raises(MismatchError, match="there is no process to stop"):
-        BySignal(None).stop(never)
+        SignalControl(None).stop(never)
 
 
 def test_engine_outlives_a_failure_and_not_a_sigterm(tmp_path: Path) -> None:

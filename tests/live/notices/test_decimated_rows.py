@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.live.notices.decimated_rows import Thinned
+from mdreel.live.notices.decimated_rows import DecimatedRows
 
 
 @given(st.lists(st.integers(0, 70), max_size=40), st.integers(1, 20))
 def test_kept_rows_are_every_nth_of_all_that_came(chunks: list[int], most: int) -> None:
-    thinned, n_rows = Thinned(2, most), 0
+    thinned, n_rows = DecimatedRows(2, most), 0
     for n_new in chunks:
         numbers = np.arange(n_rows, n_rows + n_new, dtype=float)
         n_before = len(thinned.rows)
@@ -30,7 +30,7 @@ def test_kept_rows_are_every_nth_of_all_that_came(chunks: list[int], most: int) 
 
 @pytest.mark.parametrize("n_rows", [2000, 2001, 4001, 100_000])
 def test_as_each_doubling_halves_the_resolution_the_whole_time_stays(n_rows: int) -> None:
-    thinned = Thinned(1)
+    thinned = DecimatedRows(1)
     for number in range(n_rows):
         thinned.extend([[float(number)]])
     assert 1000 <= len(thinned.rows) <= 2000
