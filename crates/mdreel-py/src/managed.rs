@@ -126,7 +126,7 @@ impl DirectoryArrivals {
     }
 }
 
-/// One who publishes files in a managed directory; see `mdreel.live.managed.writer.Producing`.
+/// One who publishes files in a managed directory; see `mdreel.live.managed.writer.ManagedProducer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryProducer {
     path: PathBuf,
@@ -199,7 +199,7 @@ impl DirectoryProducer {
     }
 }
 
-/// A file that is being written; see `mdreel.live.managed.writer.Producing`.
+/// A file that is being written; see `mdreel.live.managed.writer.ManagedProducer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryWriter {
     path: PathBuf,
