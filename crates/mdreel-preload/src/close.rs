@@ -60,8 +60,8 @@ impl Closing {
         }
         let is_last = c::lock_as_last(self.check);
         let outcome = if is_last {
-            parts::forget(self.written.identity);
-            self.conclude(is_closed_well)
+            // Two threads may both find that nobody else has the file: the first one publishes it.
+            if parts::forget(self.written.identity) { self.conclude(is_closed_well) } else { Ok(()) }
         } else {
             parts::change(self.written.identity, |written| written.is_closed = true);
             Ok(())

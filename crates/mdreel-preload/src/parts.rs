@@ -227,20 +227,21 @@ pub(crate) fn change(identity: (u64, u64), act: impl FnOnce(&mut Written)) {
     }
 }
 
-/// Forgets a file.
-pub(crate) fn forget(identity: (u64, u64)) {
-    let Some(slot) = slot_of(identity) else { return };
+/// Forgets a file; `false` if another thread has forgotten it.
+pub(crate) fn forget(identity: (u64, u64)) -> bool {
+    let Some(slot) = slot_of(identity) else { return false };
     for _ in 0..LOOKS {
         if take(slot, THERE) {
             N_THERE.fetch_sub(1, Ordering::AcqRel);
             give_back(slot, FREE);
-            return;
+            return true;
         }
         if slot.state.load(Ordering::Relaxed) == FREE {
-            return;
+            return false;
         }
         std::hint::spin_loop();
     }
+    true
 }
 
 /// All that there are.

@@ -302,6 +302,24 @@ with ThreadPoolExecutor(8) as pool:
     assert programs.hidden() == []
 
 
+@pytest.mark.parametrize("round_", range(6))  # one round finds the race of a third of all
+def test_file_that_two_threads_find_closed_by_all_others_is_published_once(programs: Programs, round_: int) -> None:
+    code = """
+import subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+def write(number):
+    if number % 5 == 0:
+        subprocess.run(["true"], check=True)  # has the files of the other threads open for a moment
+    Path(sys.argv[1], str(number)).write_bytes(b"whole")
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(write, range(1200)))
+"""
+    with programs.start([sys.executable, "-c", code, programs.frames]) as process:
+        assert end_of(process) == (0, "", ""), round_
+    assert len(programs.names()) == 1200
+
+
 def test_ctrl_c_ends_waiting_in_python(programs: Programs) -> None:
     code = f"""
 try:
