@@ -8,12 +8,12 @@ from mdreel.errors import UnsupportedError
 
 
 class Acceleration:
-    """What `accelerate` gives: leaving it as a context puts things back as they were before.
+    """Return value of `accelerate`; as a context manager, it restores the previous state at its end.
 
     Parameters
     ----------
     was_on : bool
-        Whether MDAnalysis was accelerated before.
+        Whether `accelerate` was in effect before.
     """
 
     def __init__(self, was_on: bool) -> None:
@@ -30,29 +30,27 @@ class Acceleration:
 
 
 def accelerate() -> Acceleration:
-    """Have MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
+    """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    From now on whoever makes one of MDAnalysis's readers of these formats (a `Universe`, a chain, a copy of a reader, a
-    call of the class) gets one of ours: a subclass that does the same and gives the same numbers. What exists already
-    stays as it is. Calling it again changes nothing.
+    New readers of these formats, whether a `Universe`, a chain, a copy or a direct call creates them, are subclasses
+    that read with mdreel and give the same numbers. Existing readers do not change. A second call has no effect.
 
     Returns
     -------
     Acceleration
-        A context: ``with mdreel.mdanalysis.accelerate():`` ends with what was before. May be ignored.
+        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. It may be ignored.
 
     Raises
     ------
     UnsupportedError
-        If something else already decides how MDAnalysis makes its readers.
+        If other code already replaces the readers of MDAnalysis.
 
     Notes
     -----
-    Readers are made while the metaclass of MDAnalysis's readers is called; that call is what is replaced. Its classes
-    and its registry stay as they are, so that it does not matter under which name a reader's class is known. What the
-    core cannot read (``convert_units=False``, files that are open already, HDF5 filters that it does not know...) is
-    read by MDAnalysis itself; the logger ``mdreel.mdanalysis`` says so. Readers of ours can be pickled, and their
-    pickles load where nobody has called `accelerate`.
+    mdreel replaces the call of the metaclass of MDAnalysis's readers, which creates them. Classes and registry of
+    MDAnalysis do not change. Files that the core cannot read (``convert_units=False``, files that are already open,
+    unknown HDF5 filters...) are read by MDAnalysis itself; the logger ``mdreel.mdanalysis`` reports this. Readers can
+    be pickled, also for processes that have not called `accelerate`.
     """
     metaclass = _metaclass()
     now = vars(metaclass).get("__call__")
@@ -65,9 +63,9 @@ def accelerate() -> Acceleration:
 
 
 def unaccelerate() -> None:
-    """Have MDAnalysis read all its formats itself again.
+    """End the effect of `accelerate`.
 
-    Readers that were made meanwhile stay usable. Where nothing was accelerated, nothing changes.
+    Existing readers remain usable. Without a previous `accelerate`, nothing changes.
     """
     metaclass = _metaclass()
     if vars(metaclass).get("__call__") is _make_reader:
@@ -75,12 +73,12 @@ def unaccelerate() -> None:
 
 
 def is_replaced(kind: type) -> bool:
-    """Whether a class is a reader of MDAnalysis that one of ours stands in for, once it is accelerated."""
+    """Return whether `accelerate` replaces a reader class of MDAnalysis."""
     return kind in _replacements()
 
 
 def _make_reader(cls: type, /, *args: Any, **kwargs: Any) -> Any:
-    """Make a reader; stands in for ``type.__call__``."""
+    """Create a reader; replaces ``type.__call__``."""
     return type.__call__(_replacements().get(cls, cls), *args, **kwargs)
 
 
@@ -92,7 +90,7 @@ def _metaclass() -> Any:
 
 @cache
 def _replacements() -> dict[type, type]:
-    """Our readers, by MDAnalysis's that they stand in for."""
+    """Return the readers of mdreel by the readers of MDAnalysis that they replace."""
     from mdreel.mdanalysis.dcd import DCDReader
     from mdreel.mdanalysis.h5md import H5MDReader
     from mdreel.mdanalysis.netcdf import NCDFReader

@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 
 class Backend(BackendBase):  # type: ignore[misc]
-    """A backend of MDAnalysis's analyses whose work one of our executors does; see `backend`.
+    """Backend of MDAnalysis that runs on an executor of mdreel; see `backend`.
 
     Parameters
     ----------
     executor : Executor
-        Who does the work.
+        The executor.
 
     Attributes
     ----------
     executor : Executor
-        As it was given.
+        The executor.
     n_workers : int
-        How many workers it has.
+        Number of workers.
     timing : Timing or None
-        Where the time of the last run went. A block is a group of frames. Reading is part of computing, as MDAnalysis's
-        analyses read their frames themselves.
+        Timing of the last run. A block is a group of frames. The time of computing includes reading, because analyses
+        of MDAnalysis read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -63,15 +63,15 @@ class Backend(BackendBase):  # type: ignore[misc]
         super().__init__(int(executor.n_workers))
 
     def apply(self, func: Callable[[NDArray[np.integer]], Any], computations: Groups) -> list[Any]:
-        """Call a function for each group of frames, in workers; return what it gave, in order.
+        """Call a function for each group of frames in the workers; return its values in order.
 
         Raises
         ------
         FunctionError
-            If the function raises; the message has the frame at which it did. If the analysis left nothing in its
-            results in any frame, or None alone: what it keeps elsewhere stays in the workers.
+            If the function raises; the message names the frame. If the analysis stored nothing, or only None, in its
+            results, because values outside the results stay in the workers.
         UnsupportedError
-            If the analysis cannot be sent to workers.
+            If the analysis cannot be pickled.
         """
         n_groups = len(computations)
 
@@ -89,8 +89,8 @@ class Backend(BackendBase):  # type: ignore[misc]
         return found
 
     def __eq__(self, other: object) -> bool:
-        # MDAnalysis asks whether a backend is one of those that an analysis supports. Ours does what multiprocessing
-        # does: it sends a copy of the analysis to a worker, and brings back frames, times and results.
+        # MDAnalysis compares the backend with those that an analysis supports. This backend works like multiprocessing:
+        # workers get a copy of the analysis and return frames, times and results.
         return other is self or other is BackendMultiprocessing
 
     def __hash__(self) -> int:
@@ -101,7 +101,7 @@ class Backend(BackendBase):  # type: ignore[misc]
 
 
 def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[np.void]:
-    """Count the frames of each group in its spans: to the core, a group is one frame."""
+    """Set the number of frames of each group in its spans; the core counts a group as one frame."""
     sizes = np.array([len(group) for group in groups], np.uint64)
     counted = spans.copy()
     has_frames = counted["n_frames"] > 0
@@ -112,35 +112,35 @@ def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[n
 
 
 def backend(name: str | Executor, n_workers: int | None = None, **options: Any) -> Backend:
-    """Have an executor of ours run analyses of MDAnalysis.
+    """Return a backend that runs analyses of MDAnalysis on an executor of mdreel.
 
     Parameters
     ----------
     name : {"serial", "threads", "processes", "dask", "mpi"} or Executor
-        Who does the work.
+        The executor.
     n_workers : int, optional
-        How many workers; by default one for each processor, or rank.
+        Number of workers; by default one for each processor, or rank.
     **options
-        What else the executor takes, such as ``client`` of Dask, or ``communication`` of MPI.
+        Further arguments of the executor, such as ``client`` for Dask, or ``communication`` for MPI.
 
     Returns
     -------
     Backend
-        What ``run(backend=...)`` of an analysis of MDAnalysis takes.
+        Argument for ``run(backend=...)`` of an analysis of MDAnalysis.
 
     Raises
     ------
     UnsupportedError
-        If there is no such executor, or it is not installed.
+        If the executor is unknown or not installed.
     MismatchError
-        If it cannot have so many workers.
+        If the executor does not support this number of workers.
 
     Notes
     -----
-    Works with all analyses that MDAnalysis can run in parallel, as its backend ``"multiprocessing"`` does; it refuses
-    others, with a ``ValueError``. Each group of frames (``n_parts`` of them, by default as many as workers) is
-    done by the worker that is free, which reads the trajectory with our readers as after `accelerate`, whether or not
-    that was called. Under MPI all ranks call ``run``, and all have the results.
+    The backend works with all analyses that MDAnalysis can run in parallel with its backend ``"multiprocessing"``;
+    MDAnalysis refuses others with a ``ValueError``. Free workers take the next of ``n_parts`` groups of frames, by
+    default one for each worker. They always read with the readers of mdreel, as after `accelerate`. With MPI, all ranks
+    call ``run`` and get the results.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
 
 @dataclass(frozen=True)
 class _Done:
-    """What MDAnalysis wants to know of an analysis of a group of frames."""
+    """Result of an analysis for a group of frames, in the form that MDAnalysis expects."""
 
     frames: NDArray[np.integer]
     times: NDArray[np.floating]
@@ -175,33 +175,33 @@ class _Done:
 
 @dataclass(frozen=True)
 class _Groups(Fold):
-    """Calls a function for each group of frames; a frame that it is given is the number of a group.
+    """Fold that calls a function for each group of frames; its "frames" are numbers of groups.
 
     Attributes
     ----------
     function : bytes
-        MDAnalysis's: a method of an analysis, which comes with it.
+        Pickled method of an analysis of MDAnalysis, with the analysis.
     groups : sequence of ndarray, shape (n_frames, 2)
-        Which frames, as MDAnalysis has them.
+        Frames of each group, as MDAnalysis gives them.
     """
 
     function: bytes
     groups: Groups
 
     def added(self, value: list[_Done] | None, batch: Batch) -> list[_Done] | Failed:
-        """Call the function, each time with an analysis of its own: it keeps its results in it."""
+        """Call the function for each group, each time with a new copy of the analysis, which stores its results."""
         done = value or []
         for number in batch.frames.tolist():
             function = pickle.loads(self.function)  # noqa: S301 (from our own process)
             try:
                 found = function(self.groups[number])
-            except Exception as error:  # noqa: BLE001 (whatever an analysis raises)
+            except Exception as error:  # noqa: BLE001 (an analysis can raise any error)
                 return Failed(f"{_where(function)}{describe_error(error)}")
             done.append(_Done(found.frames, found.times, found.results))
         return done
 
     def merged(self, value: list[_Done], following: list[_Done]) -> list[_Done]:
-        """Put one behind the other."""
+        """Concatenate the results of two blocks."""
         return value + following
 
     def __reduce__(self) -> tuple[type[Self], tuple[bytes, Groups]]:
@@ -209,7 +209,7 @@ class _Groups(Fold):
 
 
 def _check_left(function: Any, done: Sequence[_Done]) -> None:
-    """Raise if an analysis has left nothing of any frame: what becomes of it would be empty, or None."""
+    """Raise an error if an analysis has stored nothing for any frame, because its result would be empty or None."""
     analysis = _analysis_of(function)
     if not getattr(analysis, "_has_results", True) or not any(len(one.frames) for one in done):
         return
@@ -232,15 +232,15 @@ def _analysis_of(function: Any) -> Any:
 
 
 def _where(function: Any) -> str:
-    """Say of what an analysis, whose method was called, and at which frame."""
+    """Return the file, the analysis and the frame of a method that was called, for a message."""
     analysis = _analysis_of(function)
     reader = getattr(analysis, "_trajectory", None)
     return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "
 
 
 def _sent(function: Callable[..., Any]) -> bytes:
-    """Return a function as bytes, with readers of ours in the place of MDAnalysis's that it refers to."""
-    made = []  # kept while others are made: what is pickled is known by where it is in memory
+    """Pickle a function with the readers of mdreel in place of those of MDAnalysis."""
+    made = []  # keeps copies alive, because pickle identifies objects by address
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, what: Any) -> Any:
@@ -255,5 +255,5 @@ def _sent(function: Callable[..., Any]) -> bytes:
 
 
 def _made_of(kind: Any) -> Any:
-    """Make what has no state yet: pickles take no other class from Python's own maker than that of what they keep."""
+    """Create an object without state; ``copyreg.__newobj__`` accepts only the class of the pickled object."""
     return kind.__new__(kind)

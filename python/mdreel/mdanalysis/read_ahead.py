@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from mdreel._core import FrameReader, Frames, FrameSet, Source
 from mdreel.errors import FormatError
 
-# What is read ahead, unless one frame is more: as many frames as the core decodes side by side, which makes a call's
-# cost vanish and leaves the coordinates in the processor's cache.
+# Limits of reading ahead: the number of frames that the core decodes side by side, which makes the cost of a call
+# negligible, and a size for which coordinates stay in the cache of the processor.
 AHEAD_FRAMES = 16
 AHEAD_BYTES = 8 << 20
 
 
 class StoredFrame(NamedTuple):
-    """A frame as the core reads it. The arrays are views of a batch: copy what is to be changed."""
+    """A frame as the core reads it. The arrays are views of a batch; copy them before changing them."""
 
     positions: NDArray[np.float32] | None  # (n_atoms, 3), Å
     velocities: NDArray[np.float32] | None  # (n_atoms, 3), Å/ps
@@ -25,7 +25,7 @@ class StoredFrame(NamedTuple):
     dimensions: NDArray[np.float32] | None  # (6,), Å and degrees
     time: float  # ps
     step: int
-    lambda_: float  # NaN in formats that have none
+    lambda_: float  # NaN in formats without it
 
 
 class ReadAhead:
@@ -34,22 +34,22 @@ class ReadAhead:
     Parameters
     ----------
     read : callable
-        Opens the trajectory. Pickles hold this, and open it again.
+        Function that opens the trajectory, also after unpickling.
     atoms : numpy.ndarray, shape (n,), int, optional
-        The atoms wanted, in any order; by default all.
+        The atoms, in any order; by default all.
     of_vectors : bool, default False
-        Whether cells come from vectors, of which those that span no volume are none, as MDAnalysis has it.
+        Whether cells are stored as vectors. As in MDAnalysis, vectors that span no volume mean no cell.
 
     Attributes
     ----------
     n_atoms, n_frames : int
-        Atoms of the trajectory, and its frames.
+        Numbers of atoms and frames of the trajectory.
     """
 
-    # What was read ahead, and of which frames.
+    # Frames that were read ahead, and their numbers.
     _numbers: range
     _batch: list[StoredFrame]
-    # The frame asked for last, its distance from the one before, and how many were read for it.
+    # The last requested frame, its distance from the one before, and the number of frames that were read for it.
     _last: int
     _step: int
     _n_ahead: int
@@ -64,7 +64,7 @@ class ReadAhead:
         return type(self), (self._open_source, self._atoms, self._of_vectors)
 
     def reopen(self) -> None:
-        """Open the trajectory again: as it is now."""
+        """Open the trajectory again."""
         self._source: Source | None = self._open_source()
         self.n_atoms, self.n_frames = self._source.n_atoms, self._source.n_frames
         self._wanted, self._places = _ascending(self._atoms, self.n_atoms)
@@ -75,7 +75,7 @@ class ReadAhead:
         self._forget()
 
     def warn_of_torn_end(self) -> None:
-        """Warn if there is a torn frame behind the last whole one: MDAnalysis has no way to say so, and reads on."""
+        """Warn of an incomplete frame at the end, which MDAnalysis cannot report."""
         try:
             if self._source is not None:
                 self._source.check_end()
@@ -83,22 +83,22 @@ class ReadAhead:
             warnings.warn(str(error), stacklevel=2)
 
     def close(self) -> None:
-        """Close the file, and forget what was read."""
+        """Close the file and discard frames that were read."""
         self._source = self._reader = None
         self._forget()
 
     @property
     def is_closed(self) -> bool:
-        """Whether the file was closed."""
+        """Whether the file is closed."""
         return self._source is None
 
     def frame(self, number: int) -> StoredFrame:
-        """Read a frame, or take it from those that were read ahead.
+        """Return a frame, which may have been read ahead.
 
         Parameters
         ----------
         number : int
-            Its number, from 0.
+            Number of the frame, from 0.
 
         Returns
         -------
@@ -121,14 +121,14 @@ class ReadAhead:
         return self._batch[self._numbers.index(number)]
 
     def fetch(self, numbers: range) -> None:
-        """Read frames, for calls of `frame` that will follow.
+        """Read frames for later calls of `frame`.
 
         Parameters
         ----------
         numbers : range
-            Their numbers.
+            Numbers of the frames.
         """
-        # The old frames go first, so that the new ones get their memory: fresh memory costs as much as decoding.
+        # Free old frames first, so that new ones reuse their memory: fresh memory costs as much as decoding.
         self._numbers, self._batch = range(0), []
         if self._reader is None:
             raise OSError("the trajectory is closed")
@@ -141,14 +141,14 @@ class ReadAhead:
         Parameters
         ----------
         numbers : range
-            The frames' numbers; at least one.
+            Numbers of the frames, at least one.
         atoms : numpy.ndarray, shape (n,), int, optional
             The atoms, in any order; by default all.
 
         Returns
         -------
         numpy.ndarray, shape (n_frames, n, 3), float32, or None
-            Positions, Å. None if a frame has none.
+            Positions, Å; None if a frame has no positions.
         """
         if self._source is None:
             raise OSError("the trajectory is closed")
@@ -170,7 +170,7 @@ class ReadAhead:
         except FormatError:
             if len(numbers) == 1:
                 raise
-            # A frame ahead is damaged: that shall be known when it is asked for, not now.
+            # A later frame is damaged, which is an error only when it is requested.
             self._n_ahead = 1
             self.fetch(numbers[:1])
 
@@ -207,7 +207,7 @@ def _frame_set(numbers: range) -> FrameSet:
 
 
 def _ascending(atoms: NDArray[np.int64] | None, n_atoms: int) -> tuple[NDArray[np.uint32], NDArray[np.intp] | None]:
-    """Indices as the core takes them, and where among them each wanted atom is; None if that is their order."""
+    """Return ascending indices, and the position of each wanted atom among them; None if they are in order."""
     if atoms is None:
         return np.arange(n_atoms, dtype=np.uint32), None
     unique, places = np.unique(atoms, return_inverse=True)

@@ -18,19 +18,19 @@ _log = logging.getLogger("mdreel.mdanalysis")
 
 
 class CoreReader(ReaderBase):  # type: ignore[misc]
-    """A reader of MDAnalysis whose frames the core reads.
+    """Reader for MDAnalysis whose frames the core reads.
 
-    What is not said here, from the options to the writer, is MDAnalysis's. A subclass names it and one of MDAnalysis's
-    readers as its bases.
+    All other behaviour, such as options and writers, is that of MDAnalysis. A subclass has this class and a reader of
+    MDAnalysis as bases.
 
     Attributes
     ----------
     original : type
-        The reader of MDAnalysis that it stands in for.
+        The reader of MDAnalysis that the subclass replaces.
     """
 
     original: ClassVar[type]
-    # None while MDAnalysis's own constructor reads the first frame.
+    # None while the constructor of MDAnalysis reads the first frame.
     _ahead: ReadAhead | None = None
 
     def next(self) -> Any:
@@ -68,18 +68,18 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         Parameters
         ----------
         asel : MDAnalysis.AtomGroup, optional
-            MDAnalysis's old name of `atomgroup`.
+            Old name of `atomgroup` in MDAnalysis.
         atomgroup : MDAnalysis.AtomGroup, optional
-            The atoms; by default all. No others are decoded.
+            The atoms; by default all. Other atoms are not decoded.
         start, stop, step : int, optional
-            The frames, as of a slice.
+            Range of frames, as in a slice.
         order : str, default "fac"
-            The axes' order: frames, atoms, coordinates.
+            Order of the axes: frames, atoms, coordinates.
 
         Returns
         -------
         numpy.ndarray, float32
-            Positions, Å, of the shape that `order` says.
+            Positions, Å, in the shape given by `order`.
         """
         coordinates = None
         numbers = range(*self.check_slice_indices(start, stop, step))
@@ -98,11 +98,11 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         super().close()
 
     def _positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
-        """Positions (f, a, 3), Å, as the file has them; None if MDAnalysis has to iterate."""
+        """Return the positions in the file, shape (n_frames, n_atoms, 3), Å; None if MDAnalysis must iterate."""
         if self._ahead is None or self.transformations:
             return None
         coordinates = self._ahead.positions(numbers, atoms)
-        # MDAnalysis iterates, and is at the first frame then.
+        # MDAnalysis is at the first frame after it has iterated.
         self.rewind()
         return coordinates
 
@@ -123,11 +123,11 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
 
     def _show(self, frame: int, ts: Any) -> Any:
         """Read a frame into a timestep."""
-        # Not an abstract method: the metaclass is that of MDAnalysis's readers, and each format's reader has its own.
+        # Not abstract, because MDAnalysis gives each reader its own metaclass.
         raise NotImplementedError
 
     def _take_over(self, read: Callable[[], Source], of_vectors: bool = False) -> bool:
-        """Have the core read the frames, if it can; else MDAnalysis's reader goes on as if it were alone."""
+        """Read frames with the core if it supports the file; otherwise become the reader of MDAnalysis."""
         if not isinstance(self.filename, (str, PathLike)) or not self.convert_units:
             return self._give_back("it is no path, or its units are not to be converted")
         try:
@@ -141,21 +141,21 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         return True
 
     def _give_back(self, reason: str) -> bool:
-        """Become MDAnalysis's own reader."""
+        """Become the reader of MDAnalysis."""
         _log.info("%s: MDAnalysis reads this file itself: %s", self.filename, reason)
         self.__class__ = self.original
         return False
 
 
 def show_arrays(stored: StoredFrame, ts: Any) -> None:
-    """Copy positions, velocities and forces, as far as there are any.
+    """Copy positions, velocities and forces, if present.
 
     Parameters
     ----------
     stored : StoredFrame
         The frame.
     ts : MDAnalysis.coordinates.timestep.Timestep
-        Where to.
+        Target of the copy.
     """
     if stored.positions is None:
         ts.has_positions = False

@@ -16,27 +16,27 @@ from mdreel.trajectory.read import read
 
 
 class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
-    """What the readers of XTC and TRR have in common.
+    """Base class of the readers of XTC and TRR.
 
     Parameters
     ----------
     filename : path
         The trajectory.
     convert_units : bool, default True
-        Whether to give Å. If not, MDAnalysis reads the file itself.
+        Whether to convert to Å. If not, MDAnalysis reads the file itself.
     sub : array_like, optional
-        Indices of the atoms that the topology has, of those in the file. No others are decoded.
+        Indices in the file of the atoms of the topology. Other atoms are not decoded.
     refresh_offsets : bool, default False
-        Without a meaning: the index is held against the file whenever that is opened.
+        Without effect, because the frame index is compared with the file whenever it is opened.
     dt : float, optional
-        Time between frames, ps, that takes the place of the file's times.
+        Time between frames, ps, instead of the times in the file.
     **kwargs
         General options of MDAnalysis's readers.
 
     Raises
     ------
     FormatError
-        If the file is not what its format says.
+        If the file is damaged.
     """
 
     @store_init_arguments  # type: ignore[untyped-decorator]
