@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.trajectory.h5md_units import factor_of
+from mdreel.trajectory.h5md_units import conversion_factor
 from mdreel.trajectory.read import read
 
 N_FRAMES, N_ATOMS = 23, 57
@@ -265,7 +265,7 @@ def test_units_are_those_of_mdanalysis(unit: str, word: str, kind: str, their_ki
     from MDAnalysis.units import get_conversion_factor
 
     theirs = get_conversion_factor(their_kind, word, OURS[their_kind])
-    ours = factor_of(unit, kind, "")
+    ours = conversion_factor(unit, kind, "")
     if unit in ("N", "J m-1"):  # MDAnalysis's number of Avogadro is that of 2010
         assert ours == pytest.approx(theirs, rel=1e-7)
     elif kind == "time":
@@ -279,4 +279,4 @@ def test_units_are_those_of_mdanalysis(unit: str, word: str, kind: str, their_ki
 )
 def test_units_of_something_else_are_refused(unit: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
-        factor_of(unit, "length", "here")
+        conversion_factor(unit, "length", "here")

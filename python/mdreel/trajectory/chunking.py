@@ -25,14 +25,14 @@ MOST_BLOCK_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Chunking:
-    """How an H5MD file is stored.
+    """Chunk shape and compression of an H5MD file.
 
     Attributes
     ----------
     frames, atoms : int
-        Frames and atoms of a chunk.
+        Numbers of frames and atoms of a chunk.
     level : int or None
-        Level of gzip's compression, from 0 to 9, after HDF5's shuffle filter; None for no compression.
+        Level of gzip, from 0 to 9, after the shuffle filter of HDF5; None for no compression.
     """
 
     frames: int
@@ -41,33 +41,33 @@ class Chunking:
 
 
 def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int = 1) -> Chunking:
-    """Choose chunks for a way of reading.
+    """Choose chunks for a later use.
 
     Parameters
     ----------
     access : {"frames", "atoms", "both"}
-        What will be read: whole frames; few atoms in all frames; either.
+        Later use: whole frames, few atoms in all frames, or both.
     n_frames, n_atoms : int
-        Frames, and atoms of each, in the file.
+        Numbers of frames and atoms in the file.
     n_quantities : int
-        How many of positions, velocities and forces there are.
+        Number of quantities: positions, velocities and forces.
 
     Returns
     -------
     Chunking
-        The chunks, not compressed. Frames and atoms are powers of two, or all there are.
+        The chunks, not compressed. Numbers of frames and atoms are powers of two, or all frames or atoms.
 
     Raises
     ------
     MismatchError
-        If `access` is none of these.
+        If `access` is unknown.
 
     Notes
     -----
-    Who reads a single frame from chunks of f frames touches f times its bytes, and who reads a single atom from chunks
-    of a atoms touches a times its bytes, where chunks are compressed and thus read whole. "frames" has all atoms in a
-    chunk, and as many frames as fit into 1 MiB. "atoms" has as many frames as fit into a worker's 32 MiB with all their
-    atoms, and as many atoms as make 32 KiB. "both" has as many frames as atoms in 48 KiB: both factors are the same.
+    Compressed chunks are read as a whole. Reading a single frame from chunks of f frames therefore reads f times its
+    bytes, and reading a single atom from chunks of a atoms reads a times its bytes. "frames" has all atoms in a chunk,
+    and as many frames as fit into 1 MiB. "atoms" has as many frames as fit, with all their atoms, into the 32 MiB of a
+    worker, and as many atoms as give 32 KiB. "both" has equal numbers of frames and atoms in 48 KiB.
     """
     frame_bytes = ATOM_BYTES * max(n_atoms, 1)
     most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), MOST_FRAMES, max(n_frames, 1))
@@ -84,22 +84,22 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
 
 
 def parse_chunk(text: str) -> tuple[int, int]:
-    """Read frames and atoms of a chunk.
+    """Parse the numbers of frames and atoms of a chunk.
 
     Parameters
     ----------
     text : str
-        Such as ``64x3341``.
+        Text such as ``64x3341``.
 
     Returns
     -------
     tuple of int
-        Frames and atoms.
+        Numbers of frames and atoms.
 
     Raises
     ------
     MismatchError
-        If it is not two positive numbers with an x between them.
+        If the text is not two positive numbers with an x between them.
     """
     found = re.fullmatch(r"([1-9][0-9]{0,11})[x×]([1-9][0-9]{0,11})", text.strip())
     if found is None:
@@ -108,14 +108,14 @@ def parse_chunk(text: str) -> tuple[int, int]:
 
 
 def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantities: int) -> Chunking:
-    """Check chunks that somebody chose.
+    """Check the chunk shape that a user chose.
 
     Parameters
     ----------
     chunk : tuple of int
-        Frames and atoms; more than there are means all.
+        Numbers of frames and atoms; a larger number than there are means all.
     n_frames, n_atoms, n_quantities : int
-        As of `choose_chunking`.
+        See `choose_chunking`.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     Raises
     ------
     MismatchError
-        If they are not positive, or frames of a chunk with all their atoms take more than 256 MiB of memory.
+        If a number is not positive, or the frames of a chunk with all their atoms take more than 256 MiB of memory.
     """
     if min(chunk) < 1:
         raise MismatchError(f"a chunk has at least 1 frame and 1 atom, not {chunk[0]} and {chunk[1]}")
@@ -140,14 +140,14 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
 
 
 def check_compression(compression: str, level: int | None) -> int | None:
-    """Check how chunks are to be compressed.
+    """Check the compression of chunks.
 
     Parameters
     ----------
     compression : {"none", "gzip"}
-        The way.
+        The compression.
     level : int, optional
-        The level of gzip, from 0 to 9; 4 if left out.
+        Level of gzip, from 0 to 9; by default 4.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def check_compression(compression: str, level: int | None) -> int | None:
     Raises
     ------
     MismatchError
-        If there is no such way or level, or a level without compression.
+        If the compression or the level is unknown, or a level is given without compression.
     """
     if compression not in COMPRESSIONS:
         raise MismatchError(f"the compression must be one of {', '.join(COMPRESSIONS)}, not {compression!r}")
@@ -172,5 +172,5 @@ def check_compression(compression: str, level: int | None) -> int | None:
 
 
 def _power_of_two(limit: float) -> int:
-    """The largest power of two that is not above a limit; at least 1."""
+    """Return the largest power of two up to a limit, at least 1."""
     return 1 << max(int(limit), 1).bit_length() - 1

@@ -13,20 +13,20 @@ _NAMES = ["positions"]
 
 @dataclass(frozen=True)
 class _Counted:
-    """So many frames of one atom, which is where nothing is; what reads them, too."""
+    """Trajectory and reader of frames with one atom at the origin."""
 
     n_frames: int
 
     def open(self) -> "_Counted":
-        """Return what reads: there is nothing to open."""
+        """Return the reader, which is this object."""
         return self
 
     def times(self) -> list[float]:
-        """Return the time of each frame, ps: its number."""
+        """Return the time of each frame, ps, which is its number."""
         return [float(number) for number in range(self.n_frames)]
 
     def expect(self, frames: FrameSet) -> None:
-        """Be told which frames will be asked for."""
+        """Ignore the frames that will be read."""
 
     def frame(self, number: int) -> Frame:
         """Return a frame."""
@@ -34,17 +34,17 @@ class _Counted:
 
 
 def counted_source(n_frames: int) -> Source:
-    """Make a source of so many frames of one atom.
+    """Return a source of frames with one atom at the origin.
 
     Parameters
     ----------
     n_frames : int
-        How many; frame i is at i ps.
+        Number of frames; frame i is at i ps.
 
     Returns
     -------
     Source
-        The source, which any process can be sent.
+        The source, which can be pickled.
     """
     recipe = (counted_source, (n_frames,))
     return foreign_source(_Counted(n_frames), Path(), 1, n_frames, 0, _NAMES, {"format": "numbers"}, recipe)

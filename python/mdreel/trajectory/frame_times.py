@@ -5,27 +5,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# An interval so many times the usual one is a gap. Frames that are missing make it at least twice as long; times are
-# rounded to float32 in files, which makes it a little longer or shorter.
+# A gap is longer than this multiple of the usual interval. A missing frame doubles the interval; rounding of times to
+# float32 changes it slightly.
 GAP = 1.5
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """How the times of frames follow one another.
+    """Properties of the time intervals between frames.
 
     Attributes
     ----------
     usual : float or None
-        Median of the intervals that go forward, ps; None if there are none.
+        Median of the positive intervals, ps; None if there are none.
     shortest, longest : float or None
-        Least and largest difference of the times of two frames in a row, ps; None for fewer than two frames.
+        Least and largest interval between consecutive frames, ps; None for fewer than two frames.
     gaps : ndarray, shape (n_gaps,), int64
-        Frames that come more than 1.5 usual intervals after the frame before them.
+        Frames more than 1.5 usual intervals after the previous frame.
     repeated : ndarray, shape (n_repeated,), int64
-        Frames that have the time of the frame before them.
+        Frames with the same time as the previous frame.
     backward : ndarray, shape (n_backward,), int64
-        Frames that have an earlier time than the frame before them: the trajectory overlaps itself.
+        Frames with an earlier time than the previous frame.
     """
 
     usual: float | None
@@ -37,17 +37,17 @@ class Intervals:
 
 
 def intervals(times: NDArray[np.float64]) -> Intervals:
-    """Look at the times of all frames.
+    """Return the properties of the time intervals of a trajectory.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        ps.
+        Times of all frames, ps.
 
     Returns
     -------
     Intervals
-        What was found; frames are counted from 0.
+        The properties; frames are counted from 0.
     """
     steps = np.diff(times)
     forward = steps[steps > 0]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.trajectory.h5md_units import factor_of
+from mdreel.trajectory.h5md_units import conversion_factor
 from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text_of
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset 
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
         raise UnsupportedError(f"{path}: {dataset.name} has no attribute unit: what its numbers mean cannot be known")
-    return factor_of(text_of(named.attrs["unit"]), kind, f"{path}: {named.name}")
+    return conversion_factor(text_of(named.attrs["unit"]), kind, f"{path}: {named.name}")
 
 
 def _axis(dataset: "h5py.Dataset", n_frames: int, path: str) -> NDArray[Any]:

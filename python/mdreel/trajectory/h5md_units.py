@@ -34,7 +34,7 @@ DIMENSIONS: dict[str, dict[str, int]] = {
 }
 FACTORS = LENGTHS | TIMES | ENERGIES | FORCES | AMOUNTS
 
-# What each kind of quantity is measured in: Å, ps, Å/ps, kJ/(mol Å).
+# Dimensions of each kind of quantity, in Å, ps, Å/ps and kJ/(mol Å).
 KINDS = {
     "length": {"length": 1},
     "time": {"time": 1},
@@ -43,32 +43,32 @@ KINDS = {
 }
 
 
-def factor_of(unit: str, kind: str, where: str) -> float:
-    """Find what numbers in a unit must be multiplied with.
+def conversion_factor(unit: str, kind: str, where: str) -> float:
+    """Return the conversion factor of a unit.
 
     Parameters
     ----------
     unit : str
-        Units, each with its power behind it if that is not 1, between blanks.
+        Units separated by spaces, each followed by its power if that is not 1.
     kind : {"length", "time", "velocity", "force"}
-        What is measured.
+        Kind of quantity.
     where : str
-        What has the unit, for messages.
+        Name of the dataset, for messages.
 
     Returns
     -------
     float
-        The factor to Å, ps, Å/ps or kJ/(mol Å).
+        Factor to Å, ps, Å/ps or kJ/(mol Å).
 
     Raises
     ------
     UnsupportedError
-        If the unit is unknown, or one of something else.
+        If the unit is unknown, or belongs to another kind of quantity.
 
     Notes
     -----
     The syntax is that of the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces on one particle,
-    without ``mol-1``, become forces on a mole of them.
+    without ``mol-1``, are converted to forces on a mole of particles.
     """
     dimensions: Counter[str] = Counter()
     factors = []

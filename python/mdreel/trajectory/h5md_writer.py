@@ -22,32 +22,32 @@ from mdreel.trajectory.write_report import Written
 if TYPE_CHECKING:
     import h5py
 
-GROUP = "trajectory"  # as MDAnalysis calls it
+GROUP = "trajectory"  # as in MDAnalysis
 
-# What the core calls a quantity, H5MD's element for it, and its unit.
+# Element of H5MD and unit of each quantity of the core.
 ELEMENTS = {
     "positions": ("position", "Angstrom"),
     "velocities": ("velocity", "Angstrom ps-1"),
     "forces": ("force", "kJ mol-1 Angstrom-1"),
 }
-# Frames of a chunk of steps, times and cells: 32 KiB of steps.
+# Frames of a chunk of steps, times and cells, which gives 32 KiB of steps.
 AXIS_CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class H5mdSettings:
-    """How an H5MD file is written.
+    """Settings of the H5MD writer.
 
     Attributes
     ----------
     access : {"frames", "atoms", "both"}
-        What chunks are made for.
+        Later use, which determines the chunks.
     chunk : tuple of int, optional
-        Frames and atoms of a chunk, in place of what suits `access`.
+        Numbers of frames and atoms of a chunk, instead of `access`.
     level : int, optional
         Level of gzip; None for no compression.
     group : str
-        The name of the group of particles.
+        Name of the particle group.
     """
 
     access: str = "frames"
@@ -56,7 +56,7 @@ class H5mdSettings:
     group: str = GROUP
 
     def chunking(self, n_frames: int, n_atoms: int, n_quantities: int) -> Chunking:
-        """Say which chunks these settings mean for so many frames, atoms and quantities."""
+        """Return the chunks for given numbers of frames, atoms and quantities."""
         if self.chunk is None:
             chosen = choose_chunking(self.access, n_frames, n_atoms, n_quantities)
         else:
@@ -66,7 +66,7 @@ class H5mdSettings:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the core cuts frames; the names are the core's."""
+    """Chunk layout for the core, with the names of the core."""
 
     quantities: list[str]
     has_unit_cell: bool
@@ -76,12 +76,12 @@ class Layout:
 
 
 def check_group(group: str) -> None:
-    """Refuse what cannot be the name of a group of particles.
+    """Refuse an invalid name of a particle group.
 
     Raises
     ------
     MismatchError
-        If it is empty, or a path.
+        If the name is empty or a path.
     """
     if group in ("", ".", "..") or "/" in group or "\0" in group:
         raise MismatchError(f"the group of particles needs a name without /, not {group!r}")
@@ -98,49 +98,49 @@ def write_h5md(
     title: str = "converting",
     progress: bool = False,
 ) -> Written:
-    """Write frames to a file of H5MD.
+    """Write frames to an H5MD file.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
-        Which atoms, ascending.
+        Indices of the atoms, ascending.
     frames : FrameSet
-        Which frames.
+        The frames.
     path : Path
-        The file, which appears when it is whole. One that was there is replaced.
+        The file, which appears when it is complete and replaces an existing file.
     settings : H5mdSettings
-        Chunks, compression, name of the group.
+        Chunks, compression and particle group.
     n_workers : int
-        Threads that read, cut and compress. The file has the same bytes for any number.
+        Number of threads. The bytes of the file do not depend on it.
     title : str
-        What the progress bar is called.
+        Title of the progress bar.
     progress : bool
-        Whether progress is shown.
+        Whether to show progress.
 
     Returns
     -------
     Written
-        The file, and where the time went.
+        The file and the timing.
 
     Raises
     ------
     UnsupportedError
         If h5py is not installed.
     MismatchError
-        If chunks do not fit, or frames are not alike.
+        If the chunks are unsuitable, or frames have different quantities.
     FormatError
-        If the trajectory is not what its format says.
+        If the trajectory is damaged.
     OSError
-        If the file cannot be written: nothing is left behind then.
+        If the file cannot be written. No partial file remains.
 
     Notes
     -----
     De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are float32 in Å, velocities in
-    Å/ps, forces in kJ/(mol Å); times are float64 in ps, steps int64; a box is three row vectors in Å for each frame,
-    zeros where a frame has none. Of frames with different quantities, those are written that the first two and the last
-    have.
+    Å/ps, forces in kJ/(mol Å); times are float64 in ps, steps int64. A box consists of three row vectors in Å for each
+    frame, which are zero if the frame has no cell. The quantities of the file are those of the first two frames and the
+    last frame.
     """
     h5py = find_h5py(path)
     with naming(source), Progress(title, len(frames), enabled=progress) as bar:
@@ -157,7 +157,7 @@ def write_h5md(
 
 @contextmanager
 def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
-    """Make a file that gets its name at the end, or is gone; and what tells whether the disk has taken all so far."""
+    """Yield a file that appears when it is complete, and a function that raises errors of the disk so far."""
     lent = LentFile(path)
     try:
         file = h5py.File(lent, "w")
@@ -174,20 +174,20 @@ def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable
 
 
 class Sink:
-    """Where the core's chunks go: the datasets of a file.
+    """Datasets of a file, which receive the chunks of the core.
 
     Parameters
     ----------
     file : h5py.File
-        The file, empty.
+        The empty file.
     layout : Layout
-        How frames are cut.
+        Chunk layout.
     n_frames, n_atoms : int
-        Frames, and atoms of each.
+        Numbers of frames and atoms.
     group : str
-        The name of the group of particles.
+        Name of the particle group.
     check : callable
-        Raises what kept the disk from taking what was written.
+        Function that raises errors of the disk.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Sink:
             self._link_axes(edges)
 
     def _link_axes(self, element: "h5py.Group") -> None:
-        """Give an element the steps and times of the first: they are stored once."""
+        """Link the steps and times of the first element, which are stored once."""
         element["step"], element["time"] = self._steps, self._times
 
     def write(
@@ -231,25 +231,25 @@ class Sink:
         cells: NDArray[np.float32] | None,
         chunks: Sequence[tuple[str, int, int, NDArray[np.uint8]]],
     ) -> None:
-        """Store the next frames.
+        """Write the next frames.
 
         Parameters
         ----------
         first : int
-            The first of them.
+            Number of the first frame.
         steps : ndarray, shape (n_frames,), int64
-            Their integration steps.
+            Integration steps.
         times : ndarray, shape (n_frames,), float64
-            Their times, ps.
+            Times, ps.
         cells : ndarray, shape (n_frames * 9,), float32, or None
-            The vectors of their cells, Å.
+            Vectors of the cells, Å.
         chunks : sequence of tuple
-            Quantity, first frame, first atom and stored bytes of each chunk.
+            Quantity, first frame, first atom and bytes of each chunk.
 
         Raises
         ------
         OSError
-            If the disk does not take it.
+            If the disk is full or fails.
         """
         here = slice(first, first + len(steps))
         self._steps[here], self._times[here] = steps, times
@@ -261,7 +261,7 @@ class Sink:
 
 
 def _describe(file: "h5py.File") -> None:
-    """Say which format this is, and who wrote it."""
+    """Write the metadata of H5MD: version and creator."""
     h5md = file.create_group("h5md")
     h5md.attrs["version"] = np.array([1, 1], np.int32)
     h5md.create_group("author").attrs["name"] = "N/A"
@@ -274,7 +274,7 @@ def _describe(file: "h5py.File") -> None:
 def _create_value(element: "h5py.Group", layout: Layout, shape: tuple[int, int, int]) -> Any:
     compression: dict[str, Any] = {}
     if layout.deflate_level is not None:
-        # The order of the filters is h5py's, and the core's: shuffle, then deflate.
+        # h5py and the core apply the filters in the same order: shuffle, then deflate.
         compression = {"shuffle": True, "compression": "gzip", "compression_opts": layout.deflate_level}
     chunk = (layout.chunk_frames, layout.chunk_atoms, 3)
     return element.create_dataset(

@@ -1,7 +1,7 @@
 """Structure of HDF5 files, read with h5py.
 
-Threads that read through the HDF5 library wait for each other: it has one lock. Only what a file says about itself is
-asked of it here; where the chunks of each dataset lie is handed to the core, which reads and decodes them on its own.
+The HDF5 library has one lock, so that threads that read through it wait for each other. mdreel uses the library only
+for metadata. The core gets the positions of the chunks in the file, and reads and decodes them itself.
 """
 
 import errno
@@ -21,38 +21,38 @@ from mdreel.errors import FormatError, MdreelError, UnsupportedError
 if TYPE_CHECKING:
     import h5py
 
-# Deflate stores up to 1032 bytes in one (RFC 1951): a file that claims more numbers than that is none.
+# Deflate compresses at most 1032 bytes to one (RFC 1951). A file that claims more is damaged.
 MOST_EXPANSION = 1032
 
-# What HDF5 calls the filters that the core undoes; the names of others are those of its registry.
+# Filters that the core supports; names of other filters are those of the registry of HDF5.
 KNOWN_FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32", 32000: "lzf"}
 OTHER_FILTERS = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd"}
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where a dataset of three numbers a row lies in its file, as the core wants to know it.
+    """Position and storage of a dataset with three columns, in the form that the core expects.
 
     Attributes
     ----------
     name : str
-        Its name in the file.
+        Name in the file.
     number : str
-        How a number is stored: ``<f4``, ``>f4``, ``<f8``, and so on.
+        Data type in the file: ``<f4``, ``>f4``, ``<f8``, and so on.
     shape, chunk : tuple of int
-        Frames, rows and columns, of all and of a chunk. Contiguous data are one chunk.
+        Numbers of frames, rows and columns of the dataset and of a chunk. Contiguous data are one chunk.
     filters : list of tuple
-        Identifier and first parameter of each filter, in the order of writing.
+        Identifier and first parameter of each filter, in the order of application when writing.
     cells, offsets, sizes : numpy.ndarray, shape (n_chunks,), uint64
-        Place in the grid of chunks, first byte, and bytes of each chunk that is stored.
+        Index in the grid of chunks, first byte, and size in bytes of each stored chunk.
     filter_masks : numpy.ndarray, shape (n_chunks,), uint32
-        Bits of the filters that were left out.
+        Bits of the filters that were skipped.
     fill_value : float
-        What chunks hold that are not stored.
+        Value in chunks that are not stored.
     scale, in_double, unit : float, bool, float
-        The factor in the file, whether it works in double precision, and the factor to our unit.
+        Scale factor in the file, whether it applies in double precision, and conversion factor to the unit of mdreel.
     frames : numpy.ndarray, shape (n_frames,), int64, or None
-        The frame of the dataset for each frame of the trajectory, -1 for none; None if they are the same.
+        Frame of the dataset for each frame of the trajectory, -1 for none; None if they are equal.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Dataset:
 
     @property
     def summary(self) -> str:
-        """How it is stored, for people."""
+        """Description of the storage for users."""
         names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
         layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
         return ", ".join([np.dtype(self.number).name, layout, *names])
@@ -80,7 +80,7 @@ class Dataset:
 
 @contextmanager
 def open_hdf5(path: str) -> "Iterator[h5py.File]":
-    """Open a file of HDF5 for its structure.
+    """Open an HDF5 file to read its metadata.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
     Yields
     ------
     h5py.File
-        The file. It is not locked: many may read it, on file systems without locks, too.
+        The file, which is not locked, so that other processes and file systems without locks can read it.
 
     Raises
     ------
     FormatError
-        If HDF5 finds it to be wrong, now or while it is used.
+        If HDF5 reports a damaged file, now or while it is used.
     UnsupportedError
         If h5py is not installed.
     """
@@ -117,14 +117,14 @@ def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
     try:
         return h5py.File(path, "r", locking=False)
     except OSError as error:
-        # Open in this process already, with a lock: HDF5 wants the same again.
+        # HDF5 requires the same locking as for the file that this process has open.
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")
 
 
 def import_h5py(path: str) -> ModuleType:
-    """Import h5py, for a file; UnsupportedError if it is not installed."""
+    """Import h5py to read a file; raise an `UnsupportedError` if it is not installed."""
     try:
         return import_module("h5py")
     except ImportError as error:
@@ -132,18 +132,18 @@ def import_h5py(path: str) -> ModuleType:
 
 
 def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None = None, **conversion: Any) -> Dataset:
-    """Find out where a dataset lies.
+    """Return the position and the storage of a dataset.
 
     Parameters
     ----------
     dataset : h5py.Dataset
-        Shape (n_frames, n_rows, 3), or (n_frames, 3) for one row.
+        Dataset with the shape (n_frames, n_rows, 3), or (n_frames, 3) for one row.
     path : str
         The file, for messages.
     n_rows : int, optional
-        The number of rows that there must be.
+        Expected number of rows.
     **conversion
-        ``scale``, ``in_double``, ``unit``, ``frames`` of the description.
+        Fields ``scale``, ``in_double``, ``unit`` and ``frames`` of the description.
 
     Returns
     -------
@@ -155,11 +155,11 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
     FormatError
         If the shape is wrong.
     UnsupportedError
-        If numbers, layout or filters are of a kind that the core does not read.
+        If the core does not support the data type, the layout or a filter.
 
     Notes
     -----
-    The cost is a walk over the index of chunks.
+    The time is that of a pass over the index of chunks.
     """
     where = f"{path}: {dataset.name}"
     shape = tuple(int(length) for length in dataset.shape)
@@ -192,7 +192,7 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
 
 
 def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """The shape of a chunk, and place in the grid, first byte, bytes and mask of each that is stored."""
+    """Return the shape of a chunk, and index in the grid, first byte, size and filter mask of each stored chunk."""
     from h5py import h5d
 
     properties = dataset.id.get_create_plist()
@@ -235,19 +235,19 @@ def _filter(described: Any, where: str) -> tuple[int, int]:
 
 
 def check_length(dataset: "h5py.Dataset", path: str) -> None:
-    """Refuse a dataset that claims more numbers than its file can hold, before memory is taken for them.
+    """Refuse a dataset that claims more numbers than its file can hold, before memory is allocated.
 
     Parameters
     ----------
     dataset : h5py.Dataset
-        Any dataset.
+        The dataset.
     path : str
-        Its file.
+        Path of the file.
 
     Raises
     ------
     FormatError
-        If it claims too much.
+        If the claimed size is impossible.
     """
     size = Path(path).stat().st_size
     if dataset.size * dataset.dtype.itemsize > MOST_EXPANSION * size:
@@ -255,7 +255,7 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Make text of an attribute, which HDF5 stores in several ways.
+    """Return the text of an attribute, which HDF5 stores in several ways.
 
     Parameters
     ----------

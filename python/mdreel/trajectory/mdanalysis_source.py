@@ -17,19 +17,19 @@ Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, floa
 
 
 class ForeignReader:
-    """One worker's reader of MDAnalysis.
+    """Reader of MDAnalysis for one worker.
 
     Parameters
     ----------
     reader : MDAnalysis.coordinates.base.ReaderBase
-        A reader that nobody else uses.
+        A reader of its own.
     """
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
 
     def expect(self, frames: FrameSet) -> None:
-        """Be told which frames will be asked for, in this order; MDAnalysis reads them one by one all the same."""
+        """Ignore the frames that will be read, because MDAnalysis reads them one by one."""
 
     def frame(self, number: int) -> Frame:
         """Read a frame.
@@ -37,7 +37,7 @@ class ForeignReader:
         Parameters
         ----------
         number : int
-            Its number, from 0.
+            Number of the frame, from 0.
 
         Returns
         -------
@@ -46,9 +46,9 @@ class ForeignReader:
         cell : numpy.ndarray, shape (6,), float32, or None
             Lengths in Å and angles in degrees.
         time : float
-            ps.
+            Time, ps.
         step : int
-            Integration step; the number where the file has none.
+            Integration step; the number of the frame if the file has no steps.
         """
         ts = self._reader[number]
         arrays = [
@@ -62,28 +62,28 @@ class ForeignReader:
 
 @dataclass(frozen=True)
 class ForeignTrajectory:
-    """A trajectory that MDAnalysis reads; each worker opens it on its own.
+    """Trajectory that MDAnalysis reads; each worker opens it again.
 
     Attributes
     ----------
     pickled : bytes
-        A reader of MDAnalysis, whose pickle opens the file again.
+        Pickled reader of MDAnalysis, which opens the file when it is unpickled.
     """
 
     pickled: bytes
 
     def open(self) -> ForeignReader:
-        """Open the file once more.
+        """Open the file again.
 
         Returns
         -------
         ForeignReader
-            A reader of one's own.
+            A new reader.
         """
         return ForeignReader(pickle.loads(self.pickled))  # noqa: S301 (our own pickle)
 
     def times(self) -> list[float]:
-        """Read all frames for their times.
+        """Return the times of all frames, which reads them.
 
         Returns
         -------
@@ -94,16 +94,16 @@ class ForeignTrajectory:
 
 
 def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source:  # noqa: A002 (MDAnalysis's word)
-    """Open a file with MDAnalysis's reader.
+    """Open a file with a reader of MDAnalysis.
 
     Parameters
     ----------
     path : str
         The file.
     format : str
-        The format, as MDAnalysis calls it.
+        Name of the format in MDAnalysis.
     n_atoms : int, optional
-        The number of atoms, which files of some formats do not say.
+        Number of atoms, which files of some formats do not contain.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     FormatError
         If MDAnalysis cannot read the file.
     UnsupportedError
-        If MDAnalysis knows no such format, or needs ``n_atoms``.
+        If MDAnalysis does not know the format, or needs ``n_atoms``.
     """
     from MDAnalysis.coordinates.core import get_reader_for
 
@@ -145,19 +145,19 @@ def _reading(path: str, n_atoms: int | None) -> Iterator[None]:
 
 
 def source_of_reader(reader: Any, recipe: tuple[Any, Any] | None = None) -> Source:
-    """Make a source of a reader of MDAnalysis.
+    """Return a source that reads with copies of a reader of MDAnalysis.
 
     Parameters
     ----------
     reader : MDAnalysis.coordinates.base.ReaderBase
-        The reader. It is not touched: others are made like it.
+        The reader, which does not change.
     recipe : tuple, optional
-        Function and arguments that make the source again; by default those that do so from a pickle of the reader.
+        Function and arguments that create the source again; by default from a pickle of the reader.
 
     Returns
     -------
     Source
-        The trajectory. Reading costs what MDAnalysis costs, and workers wait for each other.
+        The trajectory. Reading is as slow as with MDAnalysis, and workers wait for each other.
 
     Raises
     ------

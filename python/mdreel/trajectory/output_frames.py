@@ -16,28 +16,28 @@ def frames_of(
     step: int | None = None,
     frames: Sequence[int] | NDArray[np.integer] | None = None,
 ) -> FrameSet:
-    """Return the frames to be written.
+    """Return the frames to write.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     start, stop, step : int, optional
-        As of a Python slice.
+        Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
-        Which frames, in which order; instead of `start`, `stop` and `step`.
+        Frame numbers in any order, instead of `start`, `stop` and `step`.
 
     Returns
     -------
     FrameSet
-        The frames; all of them are located.
+        The frames, which the frame index contains.
 
     Raises
     ------
     FrameIndexError, MismatchError
-        As `mdreel.execution.blocks.select_frames`.
+        See `mdreel.execution.blocks.select_frames`.
     FormatError
-        If the frames reach the end of the trajectory, and there is a torn frame.
+        If the frames reach the end of the trajectory, and the last frame is torn.
     UnsupportedError
         If the trajectory grows.
     """

@@ -16,31 +16,31 @@ from mdreel.trajectory.hdf5 import import_h5py, open_hdf5
 from mdreel.trajectory.mdanalysis_source import Frame
 
 BATCH_BYTES = 8 << 20
-"""Bytes of coordinates that one call reads, about."""
+"""Approximate size of the coordinates that one call reads."""
 
 
 @dataclass(frozen=True)
 class SharedPositions:
-    """Where the positions of a trajectory are, and all else of its frames, as one rank has found it for all.
+    """Dataset of positions, and all other data of the frames, which one rank reads for all.
 
     Attributes
     ----------
     path : str
         The file.
     n_bytes : int
-        Its size.
+        Size of the file.
     dataset : str
-        The name of the positions in it.
+        Name of the dataset of positions.
     unit : float
-        The factor to Å.
+        Conversion factor to Å.
     n_atoms : int
-        Atoms in each frame.
+        Number of atoms.
     times, steps : ndarray, shape (n_frames,), float64 and int64
         Time (ps) and integration step of each frame.
     dimensions : ndarray, shape (n_frames, 6), float32
         Lengths (Å) and angles (degree) of the cell of each frame.
     has_cell : ndarray, shape (n_frames,), bool
-        Which frames have one.
+        Whether each frame has a cell.
     """
 
     path: str
@@ -55,20 +55,20 @@ class SharedPositions:
 
     @classmethod
     def of(cls, source: Source, is_collective: bool) -> Self:
-        """Find out about a trajectory that was opened.
+        """Read the description of an open trajectory.
 
         Parameters
         ----------
         source : Source
             The trajectory.
         is_collective : bool
-            Whether ranks are to read it together.
+            Whether the ranks will read collectively.
 
         Raises
         ------
         UnsupportedError
-            If it is not one file of H5MD with positions; if ranks are to read together where chunks are not stored; if
-            h5py is not built with MPI.
+            If the trajectory is not a single H5MD file with positions; if chunks are missing and the ranks read
+            collectively; if h5py is built without MPI.
         """
         if source.format != "H5MD":
             raise UnsupportedError(
@@ -89,14 +89,14 @@ class SharedPositions:
         return cls(path, int(facts["size"]), name, unit, source.n_atoms, *about)
 
     def check(self) -> None:
-        """Check that the file can be read from this process.
+        """Check that this process can read the file.
 
         Raises
         ------
         UnsupportedError
-            If h5py is not built with MPI.
+            If h5py is built without MPI.
         FormatError
-            If the file is another here.
+            If this host sees another file.
         """
         _check_h5py(self.path)
         n_bytes = Path(self.path).stat().st_size
@@ -105,23 +105,23 @@ class SharedPositions:
             raise FormatError(f"{self.path}: {n_bytes} bytes are seen here, {there}")
 
     def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> "PositionsTogether":
-        """Open the file together with all other ranks of a communicator; see `PositionsTogether`."""
+        """Open the file collectively; see `PositionsTogether`."""
         return PositionsTogether(self, atoms, communicator, is_collective)
 
 
 class PositionsTogether:
-    """Positions in a file that all ranks have opened together.
+    """Positions in a file that all ranks have opened collectively.
 
     Parameters
     ----------
     described : SharedPositions
-        Where they are.
+        Description of the positions.
     atoms : ndarray, shape (n_wanted,), uint32
-        The wanted atoms, ascending: no rows before the first and behind the last are read.
+        Ascending indices of the atoms. Rows before the first and after the last are not read.
     communicator : mpi4py.MPI.Comm
-        The ranks; all of them open the file.
+        The ranks, which open the file collectively.
     is_collective : bool
-        Whether they also read together: each rank then makes as many calls as the others, see `join`.
+        Whether the ranks also read collectively, so that each makes the same number of calls; see `join`.
     """
 
     def __init__(
@@ -141,19 +141,19 @@ class PositionsTogether:
         self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
 
     def find(self) -> int:
-        """Find the positions in the file; return how many frames of a block are read in one call.
+        """Open the dataset of positions; return the number of frames that one call reads.
 
         Raises
         ------
         FormatError
-            If they are not what they were where the run was begun.
+            If the dataset differs from the description.
         """
         about, found = self.described, self._file[self.described.dataset]
         expected = (len(about.times), about.n_atoms, 3)
         if found.shape != expected:
             raise FormatError(f"{about.path}: {about.dataset}: expected the shape {expected}, got {found.shape}")
         self._dataset = found
-        # Whole chunks: one that goes on in the next call would be decoded twice.
+        # Read whole chunks, so that none is decoded twice.
         chunk = found.chunks[0] if found.chunks else 1
         frame_bytes = 3 * about.n_atoms * found.dtype.itemsize
         self._n_batch_frames = chunk * max(1, round(BATCH_BYTES / (chunk * frame_bytes)))
@@ -169,7 +169,7 @@ class PositionsTogether:
         )
 
     def open(self) -> "BatchReader":
-        """Return a reader."""
+        """Return a reader for one worker."""
         return BatchReader(self, self._n_batch_frames)
 
     def times(self) -> list[float]:
@@ -177,16 +177,16 @@ class PositionsTogether:
         return [float(time) for time in self.described.times]
 
     def read(self, frames: NDArray[np.uint64], target: NDArray[np.float32], alone: bool = False) -> None:
-        """Read frames, in one call of the library.
+        """Read frames with one call of the library.
 
         Parameters
         ----------
         frames : ndarray, shape (n,), uint64
-            Their numbers, in any order; where ranks read together none is right, too.
+            Frame numbers in any order. With collective reading, the list may be empty.
         target : ndarray, shape (n, n_atoms, 3), float32
-            Where their positions are put, Å.
+            Array that receives the positions, Å.
         alone : bool
-            Whether this call is none of those in which the others take part.
+            Whether this call is independent of the other ranks.
         """
         h5s = self._h5py.h5s
         low, high = self._rows
@@ -200,32 +200,32 @@ class PositionsTogether:
             operation = h5s.SELECT_SET if first == ascending[0] else h5s.SELECT_OR
             shape = (1, high - low, 3)
             there.select_hyperslab((first, low, 0), (count, 1, 1), stride=(step, 1, 1), block=shape, op=operation)
-        self._n_reads += not alone  # whatever comes of it: the others count it, too
+        self._n_reads += not alone  # counted even if it fails, because the other ranks count it as well
         self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
-        # As the core does: integers by way of double precision, the unit in single precision.
+        # As in the core: integers are converted through double precision, and units in single precision.
         single = stored if stored.dtype == np.float32 else stored.astype(np.float64).astype(np.float32)
         target[:, low:high] = (single * np.float32(self.described.unit))[places]
 
     def join(self, n_reads: int) -> None:
-        """Take part in the calls of the others until there were so many, reading nothing."""
+        """Take part in collective calls, without reading, until there were `n_reads`."""
         nothing = np.empty((0, self.described.n_atoms, 3), np.float32)
         while self._n_reads < n_reads:
             self.read(np.empty(0, np.uint64), nothing)
 
     def close(self) -> None:
-        """Close the file, together."""
+        """Close the file, collectively."""
         self._file.close()
 
 
 class BatchReader:
-    """Reads frames that were announced, many at a time.
+    """Reader that reads announced frames in batches.
 
     Parameters
     ----------
     positions : PositionsTogether
-        Where they are.
+        The positions.
     n_batch_frames : int
-        How many frames are read in one call.
+        Number of frames that one call reads.
     """
 
     def __init__(self, positions: PositionsTogether, n_batch_frames: int) -> None:
@@ -237,7 +237,7 @@ class BatchReader:
         self._batch = np.empty((0, positions.described.n_atoms, 3), np.float32)
 
     def expect(self, frames: FrameSet) -> None:
-        """Be told which frames will be asked for, in this order."""
+        """Set the frames that will be read, in this order."""
         self._numbers = frames.numbers()
         self._first = self._next = self._end = self._alone_until = 0
 
@@ -260,7 +260,7 @@ class BatchReader:
             try:
                 self._positions.read(numbers, self._batch[: len(numbers)])
             except OSError:
-                # Which frame it was, and whether those before it are whole, shows when each is read alone.
+                # Reading each frame alone shows which one is damaged.
                 self._alone_until = self._end
             else:
                 return
@@ -269,7 +269,7 @@ class BatchReader:
 
 
 def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
-    """Return ascending numbers as runs: the first, the distance between them, and how many they are."""
+    """Split ascending numbers into runs: first number, step and count."""
     steps = np.diff(numbers)
     if len(steps) == 0 or (steps == steps[0]).all():
         return [(int(numbers[0]), int(steps[0]) if len(steps) else 1, len(numbers))] if len(numbers) else []
@@ -278,7 +278,7 @@ def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
 
 
 def _is_stored(dataset: Any) -> bool:
-    """Whether all of a dataset has a place in the file; HDF5 fills in the rest."""
+    """Return whether all chunks of a dataset are stored; HDF5 fills in missing ones."""
     if dataset.chunks is None:
         return dataset.id.get_offset() is not None
     grid = (-(-length // piece) for length, piece in zip(dataset.shape, dataset.chunks, strict=True))

@@ -8,24 +8,24 @@ from mdreel.errors import UnsupportedError
 
 
 class RemoteFile:
-    """A file of which a server gives any range of bytes.
+    """Remote file that is read by ranges of bytes.
 
     Parameters
     ----------
     url : str
         ``http(s)://host/path``, ``s3://bucket/path``, ``gs://bucket/path`` or ``az://container/path``.
     options : mapping, optional
-        What the store needs, in obstore's words (``endpoint``, ``region``, ``skip_signature``...). Credentials are
-        found as the store's own tools find them (environment, configuration, role).
+        Options of obstore (``endpoint``, ``region``, ``skip_signature``...). Credentials come from the environment, the
+        configuration or the role, as for the tools of the store.
 
     Attributes
     ----------
     url : str
         The URL.
     size : int
-        Bytes of the file.
+        Size of the file, bytes.
     version : str
-        Changes when the content does: the entity tag, or time of change and size.
+        Entity tag, or modification time and size, which change with the content.
 
     Raises
     ------
@@ -34,13 +34,13 @@ class RemoteFile:
     FileNotFoundError
         If the server has no such file.
     PermissionError
-        If the server does not let us read it.
+        If the server denies access.
     OSError
         If the server cannot be reached.
 
     Notes
     -----
-    A pickled file asks the server anew when it is used. Requests are repeated by obstore, and beyond that by the core.
+    An unpickled file sends a new request to the server. obstore and the core repeat failed requests.
     """
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
@@ -57,17 +57,17 @@ class RemoteFile:
         Parameters
         ----------
         ranges : sequence of (int, int)
-            Start and end (not included) of each.
+            Start and end (exclusive) of each range.
 
         Returns
         -------
         list of bytes
-            One for each range.
+            Bytes of each range.
         """
         import obstore
 
         starts, ends = zip(*ranges, strict=True)
-        # The core has joined what lies close together.
+        # The core has already merged ranges that lie close together.
         parts = obstore.get_ranges(self._store, self._name, starts=starts, ends=ends, coalesce=0)
         return [bytes(part) for part in parts]
 
@@ -79,7 +79,7 @@ class RemoteFile:
 
 
 def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the store of a URL, and the file's name in it."""
+    """Return the store of a URL and the name of the file in it."""
     try:
         from obstore.store import from_url
     except ImportError as error:
@@ -87,7 +87,7 @@ def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     parts = urlsplit(url)
     root, name = f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
     if parts.query:
-        # A signed URL is one file: the store's root is the whole of it.
+        # A signed URL is valid for one file only, so it is the root of the store.
         root, name = url, ""
     if parts.scheme == "http":
         options = {**options, "client_options": {"allow_http": True, **options.get("client_options", {})}}

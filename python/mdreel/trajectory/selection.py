@@ -133,17 +133,17 @@ def select_both(
     reference : MDAnalysis.Universe, AtomGroup or None
         The reference; None for the system itself.
     select : str, (str, str) or dict
-        Selection, or one for each: ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``.
 
     Returns
     -------
     tuple of AtomGroup and AtomGroup or None
-        The atoms, and their counterparts; None where these are the same atoms of the same Universe.
+        The atoms and the atoms of the reference; None if they are the same atoms of the same Universe.
 
     Raises
     ------
     SelectionError
-        If a selection cannot be understood, or is empty.
+        If a selection is invalid or empty.
     """
     if isinstance(select, dict):
         if not {"mobile", "reference"} <= set(select):
@@ -157,12 +157,12 @@ def select_both(
 
 
 def selected(of: "Universe | AtomGroup", selection: str, name: str = "selection") -> "AtomGroup":
-    """Select atoms of a Universe or a group; `name` is what the selection is called in errors.
+    """Select atoms of a Universe or a group; messages call the selection `name`.
 
     Raises
     ------
     SelectionError
-        If the selection cannot be understood, or is empty.
+        If the selection is invalid or empty.
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")

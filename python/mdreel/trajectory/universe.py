@@ -14,29 +14,29 @@ from mdreel.trajectory.read import CORE_FORMATS, HDF5_FORMATS, read
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-# Formats of MDAnalysis that the core reads. All others are read by MDAnalysis, slower.
+# Formats of MDAnalysis that the core reads. MDAnalysis reads all others, more slowly.
 FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 
 def source_of(universe: "Universe") -> Source:
-    """Open the trajectory of a Universe once more, for the core.
+    """Open the trajectory of a Universe for the core.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
-        Its trajectory is not touched.
+        The Universe, whose trajectory does not change.
 
     Returns
     -------
     Source
-        The files of the trajectory, or a copy of one that is in memory. Files of formats that the core does not know
-        are read by MDAnalysis.
+        The files of the trajectory, or a copy of a trajectory in memory. MDAnalysis reads files of formats that the
+        core does not support.
 
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or the Universe changes what is in the file: transformations, another time step or
-        offset, no conversion of units, overlapping segments left out.
+        If there is no trajectory, or the Universe changes its data: by transformations, another time step or offset,
+        no conversion of units, or omission of overlapping segments.
     """
     try:
         reader = universe.trajectory
@@ -70,7 +70,7 @@ def _files(readers: list[Any]) -> Source:
     try:
         source = read([reader.filename for reader in readers], group=groups.pop())
     except UnsupportedError:
-        # A filter or a type of numbers that the core does not know, but HDF5 does: MDAnalysis has opened the file.
+        # MDAnalysis reads files with a filter or data type that the core does not support.
         if [reader.format for reader in readers] != ["H5MD"]:
             raise
         return source_of_reader(readers[0])
@@ -83,14 +83,14 @@ def _files(readers: list[Any]) -> Source:
 
 
 def _is_foreign(reader: Any) -> bool:
-    """Whether only MDAnalysis can read it: another format, or a file that is open already."""
-    # Readers of several endings, as that of NetCDF, list the names of all of them.
+    """Return whether only MDAnalysis can read the trajectory: another format, or an open file."""
+    # Readers with several file extensions, such as that of NetCDF, have a list of formats.
     names = {reader.format} if isinstance(reader.format, str) else set(reader.format)
     return names.isdisjoint(FORMATS) or not isinstance(reader.filename, (str, PathLike))
 
 
 def _group(reader: Any) -> str | None:
-    """The group of particles that MDAnalysis reads of an H5MD file: the first."""
+    """Return the particle group that MDAnalysis reads from an H5MD file, which is the first."""
     if reader.format != "H5MD":
         return None
     with open_hdf5(fspath(reader.filename)) as file:
@@ -98,10 +98,10 @@ def _group(reader: Any) -> str | None:
 
 
 def _check(reader: Any) -> None:
-    """Refuse what would give other frames than those in the file."""
+    """Refuse options that change the frames of the file."""
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
-    # MDAnalysis keeps these options nowhere else.
+    # MDAnalysis stores these options only here.
     options = set(getattr(reader, "_ts_kwargs", {})) - ({"dt"} if reader.format == "DCD" else set())
     if options & {"dt", "time_offset"}:
         raise UnsupportedError(f"{reader.filename}: {' and '.join(sorted(options))} of a Universe are not supported")

@@ -14,7 +14,7 @@ _RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """The frames between two times, at an interval.
+    """Window of frames between two times, at an interval.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class TimeWindow:
     Raises
     ------
     MismatchError
-        If the interval is not more than 0 ps.
+        If the interval is not positive.
 
     Examples
     --------
@@ -70,9 +70,8 @@ class TimeWindow:
 
         Notes
         -----
-        The first time of which an interval counts is that of the first frame from `begin` on, as in GROMACS.
-        Times are compared with the tolerance of their float32 origin, but never so loosely that two neighbouring
-        frames would be confused.
+        Intervals count from the time of the first frame at or after `begin`, as in GROMACS. Times are compared with the
+        tolerance of float32, but less than half the usual interval between frames.
         """
         tolerance = np.minimum(np.abs(times) * _RELATIVE_ERROR + 1e-6, 0.49 * _spacing(times))
         wanted = np.ones(len(times), dtype=bool)
@@ -91,7 +90,7 @@ class TimeWindow:
         return frames
 
     def reaches_the_end(self, times: NDArray[np.float64]) -> bool:
-        """Whether a frame after the last of `times`, shape (n_frames,), float64, ps, could lie in the window."""
+        """Return whether a frame after the last of `times`, shape (n_frames,), float64, ps, could be in the window."""
         return self.end is None or not len(times) or self.end > times[-1] + abs(times[-1]) * _RELATIVE_ERROR
 
 

@@ -16,13 +16,13 @@ class Written:
     paths : tuple of Path
         The files, in the order of their frames.
     n_frames : int
-        Frames in all of them.
+        Number of frames in all files.
     n_atoms : int
-        Atoms in each frame.
+        Number of atoms.
     timing : Timing
-        Where the time went.
+        Timing.
     damage : tuple of DamagedFrame
-        What was left out, if it was asked to go on where a frame is damaged.
+        Damaged frames that were left out.
     """
 
     paths: tuple[Path, ...]
@@ -33,5 +33,5 @@ class Written:
 
     @property
     def n_bytes(self) -> int:
-        """Size of the files."""
+        """Size of all files, bytes."""
         return sum(path.stat().st_size for path in self.paths)
