@@ -1,7 +1,7 @@
 """Files that appear complete or not at all, and survive a power failure.
 
-Every output gets its final name here (`give_name`), as in the core (``writer/final_name.rs``): the file is synced to
-the disk, renamed, and its directory is synced. A test goes through the package for other renames.
+`give_name` renames every output, as ``writer/final_name.rs`` does in the core: it syncs the file, renames it, and syncs
+its directory. A test searches the package for other renames.
 """
 
 import errno
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
-"""What file systems say that cannot sync a directory, and pipes. A disk that has failed says something else."""
+"""Errors of pipes, and of file systems that cannot sync a directory. A failing disk gives other errors."""
 
 
 def check_target(path: Path, force: bool = False) -> None:
@@ -23,22 +23,22 @@ def check_target(path: Path, force: bool = False) -> None:
     Parameters
     ----------
     path : Path
-        Where the file shall be.
+        The output file.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     FileExistsError
-        If there is a file and `force` is false.
+        If the file exists and `force` is false.
     IsADirectoryError
         If `path` is a directory.
     FileNotFoundError
         If the directory of `path` does not exist.
     NotADirectoryError
-        If it is not a directory.
+        If the parent of `path` is not a directory.
     OSError
-        If no file can be made in it, for example PermissionError.
+        If no file can be created there, for example PermissionError.
     """
     directory = path.resolve().parent
     if path.is_dir():
@@ -50,14 +50,14 @@ def check_target(path: Path, force: bool = False) -> None:
     if path.exists() and not force:
         raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
     try:
-        # Only trying tells: permissions, a read-only file system and a quota are refused by different parts.
+        # Only an attempt shows all obstacles, such as permissions, a read-only file system or a quota.
         tempfile.TemporaryFile(dir=directory).close()
     except OSError as error:
         raise _refusal(error.errno or errno.EIO, directory) from error
 
 
 def sync_file(path: Path) -> None:
-    """Have the disk take all of a file, which is closed or at least flushed.
+    """Sync a file to the disk, after it was closed or flushed.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def sync_file(path: Path) -> None:
     Raises
     ------
     OSError
-        If the disk did not take it, as where it is full or broken. The file is not to be trusted then.
+        If the disk is full or fails. The file must not be used then.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except PermissionError:  # an odd umask may forbid its owner to read it
+    except PermissionError:  # an unusual umask can deny reading to the owner
         file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
@@ -80,7 +80,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Have the disk keep which files are in a directory.
+    """Sync a directory to the disk.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def sync_directory(path: Path) -> None:
     Raises
     ------
     OSError
-        If the disk did not take it. Some file systems cannot sync a directory, and nobody can sync one that he may not
-        read: both are no errors.
+        If the disk fails. File systems that cannot sync a directory, and directories that this user may not read, give
+        no error.
     """
     try:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -107,17 +107,17 @@ def sync_directory(path: Path) -> None:
 
 
 def sync_line(file: int) -> None:
-    """Have the disk take what was appended to a log.
+    """Sync appended data of a log to the disk.
 
     Parameters
     ----------
     file : int
-        The descriptor of the log, which may also be a pipe or a terminal: those have nothing to sync.
+        Descriptor of the log. Pipes and terminals are ignored.
 
     Raises
     ------
     OSError
-        If the disk did not take it.
+        If the disk is full or fails.
     """
     try:
         os.fdatasync(file)
@@ -127,22 +127,22 @@ def sync_line(file: int) -> None:
 
 
 def give_name(temporary: Path, final: Path) -> None:
-    """Give a file its final name so that it is there, and whole, also after a power failure.
+    """Give a file its final name, so that it exists and is complete even after a power failure.
 
-    The file is synced before the rename and its directory after it: when this returns, what the file was made from may
-    be removed.
+    The file is synced before the rename, and its directory afterwards. The caller may then remove the data from which
+    the file was made.
 
     Parameters
     ----------
     temporary : Path
-        The whole file, in the directory of `final`.
+        The complete file, in the directory of `final`.
     final : Path
-        The name. A file that has it is replaced.
+        Final name; an existing file is replaced.
 
     Raises
     ------
     OSError
-        If the disk did not take the file or its name.
+        If the disk is full or fails.
     """
     sync_file(temporary)
     temporary.replace(final)
@@ -151,37 +151,37 @@ def give_name(temporary: Path, final: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, force: bool = False) -> Iterator[Path]:
-    """Give a temporary name beside `path`; rename it to `path` at the end, or remove it on any failure.
+    """Yield a temporary file beside `path`, which is renamed to `path` at the end, or removed after an error.
 
-    The file is synced to the disk before it is renamed, and its directory afterwards (`give_name`).
+    See `give_name` for the rename.
 
     Parameters
     ----------
     path : Path
-        The final name. Where it is a symbolic link, the file it points to is replaced, not the link.
+        The final name. If it is a symbolic link, its target is replaced.
     force : bool
         Whether an existing file may be replaced.
 
     Yields
     ------
     Path
-        An empty file in the same directory, to be written.
+        An empty file in the same directory.
 
     Raises
     ------
     OSError
-        As `check_target`, or if the operating system refuses to write; it names `path`.
+        See `check_target`; also if writing fails. The error names `path`.
     """
     check_target(path, force)
     final = path.resolve()
-    # The final name is not part of the temporary one: together they might be longer than a name can be.
+    # The temporary name does not contain the final name, which could make it too long.
     temporary = final.with_name(f".mdreel-{secrets.token_hex(8)}.part")
     try:
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             yield temporary
             if final.exists():
-                if not force:  # it came into being since the check
+                if not force:  # created since the check
                     raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
                 shutil.copymode(final, temporary)
             give_name(temporary, final)
@@ -190,7 +190,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
                 temporary.unlink()
             raise
     except OSError as error:
-        # Errors while writing through an open file carry no name, others the temporary one, which is gone by now.
+        # Errors have no name, or the name of the temporary file, which is removed.
         if error.errno is None or error.filename not in (None, os.fspath(temporary)):
             raise
         raise type(error)(error.errno, error.strerror or os.strerror(error.errno), str(path)) from error
@@ -198,18 +198,18 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
-    """Give a temporary name that ends as `path` does, for writers that go by it; see `replacing`.
+    """Yield a temporary name with the extension of `path`, for writers that depend on it; see `replacing`.
 
     Yields
     ------
     Path
-        A name in the same directory; there is no file of it yet.
+        Name in the same directory, of a file that does not exist yet.
     """
     with replacing(path, force) as temporary:
         named = temporary.with_name(temporary.name + "".join(path.suffixes).lower())
         try:
             yield named
-            named.replace(temporary)  # which is synced when it gets its final name
+            named.replace(temporary)  # synced when it gets its final name
         finally:
             named.unlink(missing_ok=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
 
-# Of Lustre's lustre_user.h: the extended attribute of a file's layout begins with one of these.
+# Magic numbers of the extended attribute for the layout of a file, from lustre_user.h.
 LAYOUT = "lustre.lov"
 PLAIN = (0x0BD10BD0, 0x0BD30BD0)
 COMPOSITE = 0x0BD60BD0
@@ -18,21 +18,21 @@ _STRIPES = struct.Struct("<II16xIH")
 # Number, size, generation, flags, components.
 _COMPONENTS = struct.Struct("<IIIHH")
 _COMPONENTS_SIZE = 32
-# Identity, flags, first byte, last byte, where its layout is.
+# Identity, flags, first byte, last byte, offset of its layout.
 _COMPONENT = struct.Struct("<IIQQI")
 _COMPONENT_SIZE = 48
 
 
 @dataclass(frozen=True)
 class Mount:
-    """A file system, where it is seen.
+    """A mounted file system.
 
     Attributes
     ----------
     kind : str
-        As the system calls it (``ext4``, ``xfs``, ``lustre``, ``nfs4``).
+        Name of the type in the system (``ext4``, ``xfs``, ``lustre``, ``nfs4``).
     point : Path
-        The folder on which it is mounted.
+        Mount point.
     """
 
     kind: str
@@ -41,14 +41,14 @@ class Mount:
 
 @dataclass(frozen=True)
 class Stripes:
-    """How a file, or a part of it, is spread over servers.
+    """Striping of a file, or of a part of it, over servers.
 
     Attributes
     ----------
     count : int
-        Number of targets that it is on.
+        Number of storage targets.
     size : int
-        Bytes that are on one of them before the next has its turn.
+        Size of a stripe, bytes.
     """
 
     count: int
@@ -56,7 +56,7 @@ class Stripes:
 
 
 def mount_of(path: Path) -> Mount | None:
-    """Say on which of the mounted file systems a file lies.
+    """Return the mounted file system of a file.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def mount_of(path: Path) -> Mount | None:
     Returns
     -------
     Mount or None
-        None where there is no such file, or the system does not say.
+        The file system; None if the file does not exist, or the system has no list of mounts.
     """
     try:
         lines = MOUNTS.read_text().splitlines()
@@ -77,14 +77,14 @@ def mount_of(path: Path) -> Mount | None:
     for line in lines:
         fields, _, rest = line.partition(" - ")
         point = Path(_unescaped(fields.split(" ")[4]))
-        # The last of several file systems mounted on one another is the one that is seen.
+        # Of several file systems on the same mount point, the last is visible.
         if resolved.is_relative_to(point) and (found is None or len(point.parts) >= len(found.point.parts)):
             found = Mount(rest.split(" ")[0], point)
     return found
 
 
 def file_system(path: Path) -> str | None:
-    """Say on which kind of file system a file lies.
+    """Return the type of the file system of a file.
 
     Parameters
     ----------
@@ -94,21 +94,21 @@ def file_system(path: Path) -> str | None:
     Returns
     -------
     str or None
-        As the system calls it (``ext4``, ``xfs``, ``lustre``, ``nfs4``); None where it does not say.
+        Name of the type in the system (``ext4``, ``xfs``, ``lustre``, ``nfs4``); None if it is unknown.
     """
     mount = mount_of(path)
     return None if mount is None else mount.kind
 
 
 def _unescaped(text: str) -> str:
-    """Undo how spaces and the like are written in the table of mounts."""
+    """Decode escaped characters, such as spaces, of the table of mounts."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, character)
     return text
 
 
 def stripes(path: Path) -> tuple[Stripes, ...]:
-    """Say how Lustre stripes a file.
+    """Return the stripes of a file on Lustre.
 
     Parameters
     ----------
@@ -118,8 +118,7 @@ def stripes(path: Path) -> tuple[Stripes, ...]:
     Returns
     -------
     tuple of Stripes
-        One, or one for each part of a file that has parts of different layout and that is in use; none for a file on
-        another file system.
+        The stripes of each part of the file that is in use; empty on other file systems.
     """
     if not hasattr(os, "getxattr"):
         return ()
@@ -131,7 +130,7 @@ def stripes(path: Path) -> tuple[Stripes, ...]:
 
 
 def stripes_of_layout(layout: bytes) -> tuple[Stripes, ...]:
-    """Read Lustre's description of a file's layout.
+    """Parse the layout of a file on Lustre.
 
     Parameters
     ----------
@@ -141,7 +140,7 @@ def stripes_of_layout(layout: bytes) -> tuple[Stripes, ...]:
     Returns
     -------
     tuple of Stripes
-        None of a layout that is not known.
+        The stripes; empty for an unknown layout.
     """
     try:
         if layout[:4] != COMPOSITE.to_bytes(4, "little"):

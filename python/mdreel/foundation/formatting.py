@@ -11,11 +11,11 @@ class Unit:
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the unit.
     size : float
-        How many seconds, bytes or pieces it has.
+        Size in seconds, bytes or pieces.
     is_whole : bool
-        Whether a part of it means nothing.
+        Whether fractions of the unit are meaningless.
     """
 
     name: str
@@ -37,28 +37,28 @@ BLOCKS: Units = (Unit("blocks", 1.0, is_whole=True),)
 
 
 def unit_of(largest: float, units: Units) -> Unit:
-    """Return the largest of `units` that an amount reaches, or the smallest; nothing is said in the plain one."""
+    """Return the largest of `units` that an amount reaches, or the smallest; zero uses the plain unit."""
     if largest <= 0:
         return next(unit for unit in units if unit.size == 1.0)
     return next((unit for unit in units if largest >= unit.size), units[-1])
 
 
 def amount(value: float, units: Units) -> str:
-    """Say an amount in the unit that suits it.
+    """Format an amount in a suitable unit.
 
     Parameters
     ----------
     value : float
         The amount, in seconds, bytes or pieces.
     units : tuple of Unit
-        What it can be said in, the largest first.
+        Possible units, the largest first.
     """
     unit = unit_of(abs(value), units)
     return f"{digits(value / unit.size)} {unit.name}"
 
 
 def digits(value: float) -> str:
-    """Say a number with three digits; a timing is good for no more."""
+    """Format a number with three significant digits."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
     if abs(value) >= 999.5:
@@ -67,7 +67,7 @@ def digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Say a share in per cent; less than one, but more than none, is said to be so."""
+    """Format a share in per cent; a positive share below one per cent is shown as less than one."""
     if not math.isfinite(share):
         return "–"
     return "< 1 %" if 0 < share < 0.005 else f"{100 * share:,.0f} %"

@@ -67,7 +67,7 @@ class JsonLinesLog:
                 raise
 
     def recover(self, read: Callable[[bytes], T]) -> T:
-        """Return what `read` makes of the complete lines of an exclusive log, and cut off what is behind them.
+        """Return the value of `read` for the complete lines of an exclusive log, and cut off an incomplete last line.
 
         The file stays as it is if `read` raises an error.
         """
@@ -85,7 +85,7 @@ class JsonLinesLog:
         Raises
         ------
         OSError
-            If the line cannot be written or the disk does not take it.
+            If the line cannot be written, or the disk is full or fails.
         """
         data = encode_line(entry)
         with self._lock:

@@ -7,21 +7,21 @@ from mdreel.errors import MismatchError
 
 
 def check_placeholders(where: str, command: Sequence[str], facts: Sequence[str]) -> None:
-    """Check that the words of a command have no other placeholders than those of facts.
+    """Check that the words of a command contain only known placeholders.
 
     Parameters
     ----------
     where : str
-        What errors begin with.
+        Beginning of error messages.
     command : sequence of str
-        The words, to be filled in by `str.format_map`.
+        Words of the command, for `str.format_map`.
     facts : sequence of str
-        The names of the facts.
+        Known placeholders.
 
     Raises
     ------
     MismatchError
-        If it has, or a brace stands alone.
+        If a placeholder is unknown, or a brace is single.
     """
     for word in command:
         try:

@@ -4,11 +4,11 @@ import json
 import re
 
 _ODD = re.compile(r"[^\x20-\x7e\n]")
-"""Characters that are looked at one by one; all others are printable ASCII."""
+"""Characters that need a check; all others are printable ASCII."""
 
 
 def printable(text: str) -> str:
-    r"""Return a text as one line that cannot control a terminal, whoever has written it.
+    r"""Return a text as one line that cannot control a terminal.
 
     Parameters
     ----------
@@ -18,24 +18,24 @@ def printable(text: str) -> str:
     Returns
     -------
     str
-        The text with each run of white space as one space. Control characters (C0, C1 and ESC among them), marks that
-        change the direction of writing, and all else that no terminal draws, are escaped as Python does: ``\x1b``.
+        The text with each run of white space as one space. Control characters (such as C0, C1 and ESC), marks that
+        change the direction of writing, and other invisible characters are escaped as in Python: ``\x1b``.
     """
     return _escaped(" ".join(text.split()))
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines, each as `printable` has it, with its leading spaces and its spacing."""
+    """Return a text of several lines, each safe as from `printable`, with its white space."""
     return "\n".join(_escaped(line.replace("\t", "    ")) for line in text.split("\n"))
 
 
 def printable_json(text: str) -> str:
-    """Return a JSON text that says the same, and in which nothing can control a terminal.
+    """Return an equivalent JSON text that cannot control a terminal.
 
     Parameters
     ----------
     text : str
-        JSON, as of ``json.dumps(..., ensure_ascii=False)``.
+        JSON text, as from ``json.dumps(..., ensure_ascii=False)``.
     """
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 

@@ -4,8 +4,8 @@ import sys
 
 
 def caller_level() -> int:
-    """Return the stack level of the line that called mdreel, as `warnings.warn` counts levels for our caller."""
-    frame, level = sys._getframe(1), 1  # noqa: SLF001 (there is no other way up)
+    """Return the stack level of the line that called mdreel, for `warnings.warn` in the calling function."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001 (no other way to inspect the stack)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "mdreel":
         frame, level = frame.f_back, level + 1
     return level

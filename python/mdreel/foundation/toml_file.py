@@ -29,13 +29,13 @@ def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[
     FormatError
         If the file is not TOML.
     UnsupportedError
-        If mdreel would run commands from it, and other users can change it.
+        If mdreel runs commands from the file, and other users can change it.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     path = Path(path)
     try:
         with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
             return tomllib.load(file)
-    except ValueError as error:  # of TOML, and of bytes that are not UTF-8
+    except ValueError as error:  # invalid TOML, or bytes that are not UTF-8
         raise FormatError(f"{path}: no TOML: {error}") from error

@@ -14,44 +14,44 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def entry(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), least: float | None = None) -> Any:
-    """Make a field of a dataclass that stands for a name in a table.
+    """Return a dataclass field for a name in a table.
 
     Parameters
     ----------
     about : str
-        What it means.
+        Description.
     default : object, optional
-        Its value where the table does not say; without one it must be there.
+        Default value; without one, the name is required.
     choices : tuple of str
-        What it may be.
+        Allowed values.
     least : float, optional
-        The least that it may be.
+        Smallest allowed value.
     """
     return field(default=default, metadata={"about": about, "choices": choices, "least": least})
 
 
 def checked(kind: type[T], where: str, table: object) -> T:
-    """Make a dataclass of a table.
+    """Convert a table to a dataclass.
 
     Parameters
     ----------
     kind : type
-        A dataclass of which each field is an `entry`: a text, number or truth value, another such dataclass, a tuple of
-        these, or None.
+        Dataclass whose fields are made by `entry`. Their types are text, number, Boolean, another such dataclass, a
+        tuple of these, or None.
     where : str
-        What errors begin with.
+        Beginning of error messages.
     table : object
-        What TOML gave.
+        Table from TOML.
 
     Returns
     -------
     object
-        The dataclass. Where several values are allowed, one alone is one of them.
+        The dataclass. A single value is accepted where a list is expected.
 
     Raises
     ------
     MismatchError
-        If a name is unknown or missing, or a value of a wrong type or not allowed.
+        If a name is unknown or missing, or a value has a wrong type or is not allowed.
     """
     if not isinstance(table, dict):
         raise MismatchError(f"{where}: expected a table, got {table!r}")
@@ -79,7 +79,7 @@ def checked_file(kind: type[T], where: str, content: Mapping[str, Any]) -> T:
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """Return the JSON schema of the tables that `checked` makes a dataclass of."""
+    """Return the JSON schema of the tables that `checked` accepts."""
     known, hints = _entries(kind), get_type_hints(kind)
     properties = {name: _schema(hints[one.name], one.metadata) for name, one in known.items()}
     required = [name for name, one in known.items() if one.default is MISSING]
@@ -88,7 +88,7 @@ def schema_of(kind: type) -> dict[str, Any]:
 
 
 def _entries(kind: Any) -> dict[str, "Field[Any]"]:
-    """The fields of a dataclass by their names in a table."""
+    """Return the fields of a dataclass by their names in a table."""
     return {one.name.replace("_", "-"): one for one in fields(kind)}
 
 
@@ -110,7 +110,7 @@ def _value(where: str, value: Any, hint: Any, about: Mapping[str, Any]) -> Any:
 
 
 def _values(where: str, value: Any, kinds: tuple[Any, ...], about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Check several values: any number of one kind, or one of each kind."""
+    """Check a list of values: any number of one type, or one value of each type."""
     if kinds[-1] is not Ellipsis:
         if not isinstance(value, list) or len(value) != len(kinds):
             raise MismatchError(f"{where}: expected {len(kinds)} values, got {value!r}")

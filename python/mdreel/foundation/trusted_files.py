@@ -12,7 +12,7 @@ from mdreel.errors import UnsupportedError
 
 
 def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_own: bool = False) -> IO[bytes]:
-    """Open a file, and refuse it if another user can have written what is in it.
+    """Open a file, and refuse it if another user may have written it.
 
     Parameters
     ----------
@@ -21,22 +21,22 @@ def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_
     write : bool
         Whether to open it for writing as well. A symbolic link is refused then.
     root_may_own : bool
-        Whether it may be root's, as files that an administrator provides.
+        Whether the file may belong to root, as files of an administrator do.
 
     Returns
     -------
     file
-        The opened file. What was checked is this file, not what the path names later.
+        The open file. The check applies to this file, whatever the path names later.
 
     Raises
     ------
     UnsupportedError
-        If it is not a regular file, if another user owns it, or if its group or others may write to it.
+        If the file is not regular, belongs to another user, or is writable by its group or others.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     path = Path(path)
-    # Without O_NONBLOCK, a pipe would keep the caller waiting before it can be refused.
+    # Without O_NONBLOCK, opening a pipe would block.
     flags = (os.O_RDWR | os.O_NOFOLLOW if write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NONBLOCK
     if write and path.is_symlink():
         raise UnsupportedError(f"{path}: this is a symbolic link: name the file that it points to")
@@ -50,7 +50,7 @@ def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_
 
 
 def check_trusted(descriptor: int, path: Path, *, root_may_own: bool = False) -> None:
-    """Refuse an opened file that another user can have written; see `open_trusted`."""
+    """Refuse an open file that another user may have written; see `open_trusted`."""
     facts = os.fstat(descriptor)
     if stat.S_ISDIR(facts.st_mode):
         raise IsADirectoryError(f"{path}: expected a file, found a directory")
@@ -70,7 +70,7 @@ def check_trusted(descriptor: int, path: Path, *, root_may_own: bool = False) ->
 
 
 def is_alone_in(group: int, user: int) -> bool:
-    """Whether a group is the private one of a user, which many systems make for each user."""
+    """Return whether a group is the private group of a user, which many systems create for each user."""
     with suppress(KeyError):
         found, name = grp.getgrgid(group), pwd.getpwuid(user).pw_name
         return found.gr_name == name and {*found.gr_mem} <= {name}

@@ -8,18 +8,18 @@ from mdreel.foundation.stack_level import caller_level
 
 
 def check_length(name: str, value: float, *, empty: float, doubtful: float) -> float:
-    """Return a length that can be meant in Å.
+    """Return a length after checking that it can be in Å.
 
     Parameters
     ----------
     name : str
-        The parameter, for messages.
+        Name of the parameter, for messages.
     value : float
         The length, Å.
     empty : float
-        Up to this length, Å, nothing can be found; a length of 0 or less means nothing.
+        Lengths up to this one, Å, give no results.
     doubtful : float
-        Below this length, Å, the value looks as if it were in nm.
+        Lengths below this one, Å, are probably in nm.
 
     Returns
     -------
@@ -29,12 +29,12 @@ def check_length(name: str, value: float, *, empty: float, doubtful: float) -> f
     Raises
     ------
     MismatchError
-        If nothing can be found within the length, or it is no number.
+        If the length gives no results, is not positive, or is not a number.
 
     Warns
     -----
     UnitWarning
-        If the length looks as if it were in nm.
+        If the length is probably in nm.
     """
     value = float(value)
     if not value > empty:
@@ -46,7 +46,7 @@ def check_length(name: str, value: float, *, empty: float, doubtful: float) -> f
 
 
 def check_radius(name: str, value: float, *, doubtful: float) -> float:
-    """Return the radius of an atom or a probe, which may be 0; parameters, errors and warnings as of `check_length`."""
+    """Return the radius of an atom or a probe, which may be 0; see `check_length`."""
     value = float(value)
     if not value >= 0:
         raise MismatchError(f"{name} must be 0 Å or more, not {value:g}")
@@ -56,17 +56,17 @@ def check_radius(name: str, value: float, *, doubtful: float) -> float:
 
 
 def check_angle(name: str, value: float) -> float:
-    """Return the angle, in degrees, that the angle of three atoms is to exceed.
+    """Return a lower limit of the angle of three atoms, degrees, after checking it.
 
     Raises
     ------
     MismatchError
-        If no angle exceeds it, or it is no number.
+        If no angle exceeds the limit, or it is not a number.
 
     Warns
     -----
     UnitWarning
-        If the angle looks as if it were in radians.
+        If the angle is probably in radians.
     """
     value = float(value)
     if not value < 180:

@@ -12,41 +12,41 @@ from typing import Any, BinaryIO, NoReturn
 from mdreel.errors import FormatError
 
 MOST_DEPTH = 32
-"""Objects and lists lie in one another at most so deep; the messages of mdreel need 4."""
+"""Largest depth of nested objects and lists; messages of mdreel need 4."""
 
 MOST_BYTES = 64 << 10
-"""The most bytes of a message or a file, unless the caller allows more."""
+"""Largest size of a message or a file, bytes, unless the caller allows more."""
 
 _LEAST_WHOLE, _END_OF_WHOLE = -(1 << 63), 1 << 64
 _SHOWN = 80
 
 
 def object_of(content: bytes, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
-    """Return the JSON object that some bytes hold.
+    """Parse bytes as a JSON object.
 
     Parameters
     ----------
     content : bytes
-        Any bytes, as another process has sent or written them.
+        Any bytes from another process.
     most_bytes : int
-        The most bytes that are looked at.
+        Largest accepted size, bytes.
 
     Returns
     -------
     dict
-        The object. All of its numbers are finite, all of its whole numbers fit into 64 bits, and it is at most
-        `MOST_DEPTH` deep. Types of values are for the caller to check.
+        The object. All numbers are finite, all integers fit into 64 bits, and the depth is at most `MOST_DEPTH`. The
+        caller must check the types of values.
 
     Raises
     ------
     FormatError
-        If the bytes are anything else. No other error is raised, whatever the bytes are.
+        If the bytes are not such an object. No other error is raised for any bytes.
     """
     if len(content) > most_bytes:
         raise FormatError(f"expected at most {most_bytes:,} bytes, got {len(content):,}")
     try:
         found = json.loads(content, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:  # a decoding error of UTF-8 is a ValueError
+    except (ValueError, RecursionError) as error:  # includes invalid UTF-8
         raise FormatError(f"not understood: expected JSON: {error}") from None
     _check(found)
     if not isinstance(found, dict):
@@ -59,7 +59,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _check(found: Any) -> None:
-    """Check numbers and depth, level by level: not by recursion, which has limits of its own."""
+    """Check numbers and depth, level by level, without recursion."""
     level = [found]
     for _ in range(MOST_DEPTH):
         inner: list[Any] = []
@@ -80,21 +80,21 @@ def _check(found: Any) -> None:
 
 
 def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) -> int:
-    """Return a whole number of an object.
+    """Return an integer of an object.
 
     Parameters
     ----------
     found : dict
         The object.
     name : str
-        The name of the value.
+        Name of the value.
     least, end : int
-        The least number that is allowed, and the first beyond those that are.
+        Smallest allowed value, and the end of the range.
 
     Raises
     ------
     FormatError
-        If it is missing, is a truth value or another type, or lies outside of the range.
+        If the value is missing, has another type, such as Boolean, or lies outside the range.
     """
     value = found.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < end:
@@ -103,7 +103,7 @@ def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) 
 
 
 def number(found: dict[str, Any], name: str) -> float:
-    """Return a number of an object, as `whole` does."""
+    """Return a finite number of an object; see `whole`."""
     value = found.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         raise FormatError(f"expected a finite number for {name}, got {shown(value)}")
@@ -118,14 +118,14 @@ def text(found: dict[str, Any], name: str, most: int = 256, least: int = 1) -> s
     found : dict
         The object.
     name : str
-        The name of the value.
+        Name of the value.
     most, least : int
-        The most and the least characters of the text.
+        Largest and smallest number of characters.
 
     Raises
     ------
     FormatError
-        If it is missing, of another type, or too long or short.
+        If the value is missing, has another type, or is too long or too short.
     """
     value = found.get(name)
     if not isinstance(value, str) or not least <= len(value) <= most:
@@ -134,7 +134,7 @@ def text(found: dict[str, Any], name: str, most: int = 256, least: int = 1) -> s
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: cut off where it is long."""
+    """Return a value for a message, truncated if it is long."""
     return f"{value!r:.{_SHOWN}}"
 
 
@@ -144,16 +144,16 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     Parameters
     ----------
     path : Path
-        The file. A link is not followed, and a pipe is not waited for.
+        The file. A link is not followed, and a pipe does not block.
     most_bytes : int
-        The most bytes that the file may have.
+        Largest accepted size, bytes.
 
     Raises
     ------
     FormatError
-        If it is no regular file, or has too many bytes.
+        If the file is not regular or too large.
     OSError
-        If it is not there, or cannot be read.
+        If the file does not exist or cannot be read.
     """
     with opened(path, most_bytes) as file:
         content = file.read(most_bytes + 1)

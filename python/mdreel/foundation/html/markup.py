@@ -7,7 +7,7 @@ _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "\ufffd")
 
 
 class Markup(str):
-    """Text that is markup already; any other text is escaped where it enters an element."""
+    """Text that is markup; elements escape all other text."""
 
     __slots__ = ()
 
@@ -18,18 +18,18 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the element.
     *children : str
-        What is in it: `Markup` as it is, other text escaped.
+        Content: `Markup` unchanged, other text escaped.
     **attributes : str, float or None
-        Its attributes: underscores stand for hyphens, one at the end for nothing; None leaves an attribute out.
+        Attributes: underscores become hyphens, a trailing underscore is removed, and None omits the attribute.
     """
     said = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     return Markup(f"<{name}{said}>{together(*children)}</{name}>")
 
 
 def together(*parts: str) -> Markup:
-    """Return parts one after the other; those that are not markup are escaped."""
+    """Concatenate parts, and escape those that are not markup."""
     return Markup("".join(part if isinstance(part, Markup) else _escaped(part) for part in parts))
 
 
@@ -39,11 +39,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None
     Parameters
     ----------
     head : iterable of str
-        What its columns are called.
+        Names of the columns.
     rows : iterable of iterable of str
-        Its cells; the first of a row heads it.
+        Cells of each row; the first cell is the heading of the row.
     class_ : str, optional
-        Its class.
+        Class of the table.
     """
     heading = element("tr", *(element("th", name, scope="col") for name in head))
     body = (_row(*cells) for cells in rows)

@@ -14,7 +14,7 @@ class Colour:
     Attributes
     ----------
     light, dark : str
-        On a light, and on a dark page: ``#rrggbb``.
+        Value on a light and on a dark page, ``#rrggbb``.
     """
 
     light: str
@@ -22,7 +22,7 @@ class Colour:
 
 
 # Open, read, decompress, compute and communicate are close to those of Okabe and Ito, "Color Universal Design" (2008).
-# All were searched for, so that those of a figure are told apart whichever cones an eye lacks.
+# All colours were chosen so that people with any colour vision deficiency can distinguish those of a figure.
 COLOURS: Mapping[str, Colour] = {
     "open": Colour("#E8A110", "#E79F00"),
     "read": Colour("#0072B2", "#3B7EBF"),
@@ -36,18 +36,19 @@ COLOURS: Mapping[str, Colour] = {
     "end of loop": Colour("#714635", "#BB7E3A"),
     "overheads": Colour("#6B7077", "#747980"),
 }
-"""By kind of span, and by what else the time of a rank consists of."""
+"""Colours of the kinds of spans, and of the other parts of the time of a rank."""
 
 
 def class_of(kind: str) -> str:
-    """Return the class of what is painted in the colour of a kind."""
+    """Return the class of elements in the colour of a kind."""
     return kind.replace(" ", "-")
 
 
 def stylesheet() -> Markup:
     """Return the style that all pages share.
 
-    It gives each class its colour, and dims the others while the name of one is pointed at; ``base.css`` has the rest.
+    It sets the colour of each class, and dims all other classes while the pointer is on the name of one; ``base.css``
+    has the rest.
     """
     light = "".join(f"--{class_of(kind)}:{colour.light};" for kind, colour in COLOURS.items())
     dark = "".join(f"--{class_of(kind)}:{colour.dark};" for kind, colour in COLOURS.items())
@@ -59,14 +60,14 @@ def stylesheet() -> Markup:
 
 
 def legend(kinds: Iterable[str], *marks: Markup) -> Markup:
-    """Return what the colours of a figure mean.
+    """Return the legend of a figure.
 
     Parameters
     ----------
     kinds : iterable of str
-        The kinds that the figure shows, in its order.
+        Kinds in the figure, in their order.
     *marks : Markup
-        Keys of what else it shows; see `key`.
+        Further keys of the legend; see `key`.
     """
     return element("ul", *[key(class_of(kind), kind) for kind in kinds], *marks, class_="legend")
 
