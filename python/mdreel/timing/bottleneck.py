@@ -27,11 +27,11 @@ class Bottleneck:
     Attributes
     ----------
     kind : str
-        One of `mdreel.timing.spans.KINDS`; empty if nothing was recorded.
+        One of `mdreel.timing.spans.KINDS`; empty without spans.
     share : float
-        Its share of the time of the run, from 0 to 1, as in `Timing.shares`.
+        Share of the time of the run, from 0 to 1, as in `Timing.shares`.
     sentence : str
-        Both in words.
+        Text with both.
     """
 
     kind: str
@@ -45,7 +45,7 @@ def bottleneck_of(shares: Mapping[str, float]) -> Bottleneck:
     Parameters
     ----------
     shares : mapping of str to float
-        The share of each kind, as in `Timing.shares`.
+        Share of each kind, as in `Timing.shares`.
     """
     kind = max(shares, key=lambda one: shares[one])
     if not shares[kind]:

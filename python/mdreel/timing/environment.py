@@ -18,29 +18,28 @@ from mdreel.foundation.urls import is_remote
 from mdreel.timing.page_cache import cached_share
 
 JSON: TypeAlias = Any
-"""What JSON has: None, bool, int, float, str, lists and dicts of them."""
+"""Values of JSON: None, bool, int, float, str, and lists and dicts of them."""
 
 _PACKAGES = ("numpy", "MDAnalysis", "dask", "distributed", "mpi4py", "h5py", "pyarrow", "obstore")
 """Packages that may take part in a run."""
 
 
 def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
-    """Describe what a run runs on; called before it, as reading a file changes how much of it is in memory.
+    """Describe the environment of a run. Call it before the run, because reading changes the page cache.
 
     Parameters
     ----------
     paths : sequence of path
-        The files that it reads, or URLs.
+        Files or URLs that the run reads.
 
     Returns
     -------
     dict
-        ``mdreel`` (version) and ``commit`` (of the checkout that it was built in, None elsewhere); ``python``;
-        ``versions`` of packages that this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (that this
-        process may use), ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); ``files``, of each
-        ``path``, ``n_bytes``, ``file_system``, ``mount`` (where that is mounted), ``stripe`` (of Lustre: ``count`` and
-        ``size``, and of a file of several layouts ``components``) and ``cached_share`` (0 to 1). None stands for what
-        is not known.
+        ``mdreel`` (version) and ``commit`` (of the checkout from which it was built, or None); ``python``; ``versions``
+        of the packages that this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (available to this
+        process), ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); and ``files``, each with
+        ``path``, ``n_bytes``, ``file_system``, ``mount`` (mount point), ``stripe`` (on Lustre: ``count`` and ``size``,
+        and ``components`` of a file with several layouts) and ``cached_share`` (0 to 1). Unknown values are None.
     """
     return {
         "mdreel": _version("mdreel"),
@@ -58,7 +57,7 @@ def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that this process has loaded, and what the MPI library calls itself."""
+    """Return the versions of the packages that this process has loaded, and of the MPI library."""
     found = {name: _version(name) for name in _PACKAGES if name in sys.modules}
     known = {name: text for name, text in found.items() if text is not None}
     mpi = sys.modules.get("mpi4py.MPI")
@@ -92,7 +91,7 @@ def _file(path: str) -> dict[str, JSON]:
 
 
 def _stripe(components: tuple[Stripes, ...]) -> dict[str, JSON] | None:
-    """Say how a file is striped: one of several layouts by the widest, which most of a large file has."""
+    """Return the striping of a file; for several layouts the widest, which most of a large file has."""
     if not components:
         return None
     widest = max(components, key=lambda one: one.count)
@@ -103,7 +102,7 @@ def _stripe(components: tuple[Stripes, ...]) -> dict[str, JSON] | None:
 
 
 def _cpu() -> str | None:
-    """Name the processor as Linux does; other systems and some architectures have no such line."""
+    """Return the name of the processor from Linux; None on other systems and some architectures."""
     try:
         named = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:

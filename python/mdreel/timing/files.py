@@ -23,7 +23,7 @@ WRITERS: Mapping[str, Callable[[Path, Record], None]] = {
     ".otlp.json": opentelemetry.write,
     ".cali.json": caliper.write,
 }
-"""By ending: of spans themselves, and of what viewers read."""
+"""Writers by file extension: for spans, and for viewers."""
 
 READERS: Mapping[str, Callable[[Path], tuple[Header, NDArray[void]]]] = {
     ".jsonl": jsonl.read,
@@ -32,43 +32,43 @@ READERS: Mapping[str, Callable[[Path], tuple[Header, NDArray[void]]]] = {
 
 
 def check_record_file(path: Path, force: bool = False) -> None:
-    """Check, before the work begins, that a record can be written to `path` at its end.
+    """Check before a run that its record can be written to `path`.
 
     Parameters
     ----------
     path : Path
-        Where the record shall be; its ending says the format.
+        The output file; its extension selects the format.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError
-        If the ending is unknown, or its format needs a package that is not installed.
+        If the extension is unknown, or its format needs a package that is not installed.
     OSError
-        If the file exists (and `force` is false), or its directory does not or cannot be written to.
+        If the file exists and `force` is false, or its directory does not exist or is not writable.
     """
     _ending(path, WRITERS)
     check_target(path, force)
 
 
 def write_record(record: Record, path: str | PathLike[str], force: bool = False) -> None:
-    """Write a record; `path` is complete afterwards, or untouched.
+    """Write a record to a file, which stays unchanged after an error.
 
     Parameters
     ----------
     record : Record
         The record.
     path : path
-        Where. ``.jsonl`` and ``.parquet`` keep all of it; ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry)
-        and ``.cali.json`` (Hatchet) what viewers show.
+        The file. ``.jsonl`` and ``.parquet`` store the complete record; ``.trace.json`` (Perfetto), ``.otlp.json``
+        (OpenTelemetry) and ``.cali.json`` (Hatchet) store the data for viewers.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError, OSError
-        As `check_record_file`, or if the disk is full; nothing is left behind.
+        See `check_record_file`; also if the disk is full. No partial file remains.
     """
     path = Path(path)
     write = WRITERS[_ending(path, WRITERS)]
@@ -82,7 +82,7 @@ def read_record(path: str | PathLike[str]) -> Record:
     Parameters
     ----------
     path : path
-        A file that `write_record` has written, ``.jsonl`` or ``.parquet``.
+        File written by `write_record`, ``.jsonl`` or ``.parquet``.
 
     Returns
     -------
@@ -92,11 +92,11 @@ def read_record(path: str | PathLike[str]) -> Record:
     Raises
     ------
     UnsupportedError
-        If it has another ending, or pyarrow is not installed.
+        If the file has another extension, or pyarrow is not installed.
     FormatError
-        If it is not whole, of something else, or of a newer version; the message names the line.
+        If the file is incomplete, not a record, or of a newer version; the message names the line.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = Path(path)
     header, spans = READERS[_ending(path, READERS)](path)
@@ -104,7 +104,7 @@ def read_record(path: str | PathLike[str]) -> Record:
 
 
 def _ending(path: Path, known: Mapping[str, Any]) -> str:
-    """Return the ending of a name, which is one of those that are known."""
+    """Return the extension of a name if it is known."""
     ending = next((ending for ending in known if path.name.lower().endswith(ending)), None)
     if ending is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"

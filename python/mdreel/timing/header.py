@@ -20,22 +20,22 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says before its spans.
+    """Header of a file of spans.
 
     Attributes
     ----------
     title : str
-        What was run.
+        Title of the run.
     n_spans : int
-        How many spans follow.
+        Number of spans that follow.
     environment : dict
-        As of `environment_of`.
+        See `environment_of`.
     limits : Limits or None
-        What the machine can do, if that was measured.
+        Limits of the machine, if measured.
     crew : dict of int to Member
-        Which process each worker was.
+        Process of each worker.
     tasks : ndarray, shape (n_tasks,), TASK
-        What a scheduler that is not ours has recorded.
+        Tasks that an external scheduler has recorded.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Header:
 
 
 def worker_in_json(worker: int) -> int | None:
-    """Return what a file has for a worker: None for the caller."""
+    """Return the number of a worker for a file, with None for the caller."""
     return None if worker == COORDINATOR else worker
 
 
@@ -72,17 +72,17 @@ def header_of_json(value: Any) -> Header:
     Parameters
     ----------
     value : Any
-        What JSON gives.
+        Value from JSON.
 
     Returns
     -------
     Header
-        What it says.
+        The header.
 
     Raises
     ------
     ValueError
-        If it is of something else, of a newer version, or not whole.
+        If the value is not a header, of a newer version, or incomplete.
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ValueError(f'expected a header with "format": "{FORMAT}"')
@@ -105,19 +105,19 @@ def header_of_json(value: Any) -> Header:
 
 
 def number(value: Any, name: str, largest: int) -> int:
-    """Return a whole number from 0; a ValueError says what is wrong with anything else."""
+    """Return a non-negative integer; raise a ValueError for anything else."""
     if not _is_number(value) or not 0 <= value <= largest:
         raise ValueError(f"{name}: expected a whole number from 0 to {largest}, got {value!r}")
     return int(value)
 
 
 def worker_of_json(value: Any) -> int:
-    """Return the worker that a file means."""
+    """Return the number of a worker from a file."""
     return COORDINATOR if value is None else number(value, "worker", COORDINATOR - 1)
 
 
 def check_names(value: Any, what: str, names: Iterable[str]) -> None:
-    """Check that a value of JSON is an object with these names; there may be more."""
+    """Check that a value of JSON is an object with at least these names."""
     missing = [name for name in names if not isinstance(value, Mapping) or name not in value]
     if missing:
         raise ValueError(f"expected {what}, but it has no {', '.join(missing)}")

@@ -17,25 +17,25 @@ from mdreel.timing.page_cache import PIECE_BYTES, Piece, drop, pieces_of
 MIB = 1 << 20
 
 _MOST_THREADS = 8
-_COPIED_BYTES = 64 * MIB  # by all threads in a turn: more than caches hold, and half of what is taken
+_COPIED_BYTES = 64 * MIB  # copied by all threads together; more than caches hold, and half of the allocated memory
 _READ_BYTES = 64 * MIB  # of the file
-_FEWEST_BYTES = MIB  # what is less is read faster than anything could be told from it
+_FEWEST_BYTES = MIB  # smaller files are read too fast to measure
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run cannot outdo, measured with up to eight threads of one process.
+    """Limits of the machine, measured with up to eight threads of one process.
 
     Attributes
     ----------
     memory_bytes_per_s : float
-        Bytes copied from memory to memory, a second.
+        Rate of copying memory, bytes/s.
     page_cache_bytes_per_s : float or None
-        Bytes of the file read where it is in memory, a second; None where that was not measured.
+        Rate of reading the file from the page cache, bytes/s; None if not measured.
     storage_bytes_per_s : float or None
-        Bytes of the file read where it is not; None where that was not measured.
+        Rate of reading the file from storage, bytes/s; None if not measured.
     not_measured : str
-        Why not, if it was not.
+        Reason, if a rate was not measured.
     """
 
     memory_bytes_per_s: float
@@ -45,26 +45,26 @@ class Limits:
 
 
 def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
-    """Measure how fast memory is, and how fast a file comes from memory and from storage.
+    """Measure the rates of copying memory, and of reading a file from the page cache and from storage.
 
     Parameters
     ----------
     path : path
-        The file; 64 MiB of it are read, spread evenly over it.
+        The file, of which 64 MiB are read, spread evenly.
     seconds : float
-        How long each of the three may take, s.
+        Time limit of each of the three measurements, s.
 
     Returns
     -------
     Limits
-        What was measured. Nothing is said of a file that is no file of this machine or too small, and nothing of
-        storage where the system does not drop the file's pages, or does not say whether it has.
+        The rates. Files on other machines and small files are not measured. The rate of storage is not measured if the
+        system does not drop the pages of the file, or does not report whether it has done so.
 
     Notes
     -----
-    Pages of the file are dropped from memory (``posix_fadvise``) and read again, so that they are there afterwards
-    unless the time was over. The system behind it, of a server or a disk, may hold them in memories of its own: what is
-    measured is how fast they come, not why.
+    The pages of the file are dropped from the page cache (``posix_fadvise``) and read again, so that they are in the
+    cache afterwards unless the time limit was reached. Servers and disks may have caches of their own, which this
+    measurement includes.
     """
     memory = memory_bandwidth(seconds)
     try:
@@ -77,17 +77,17 @@ def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
 
 
 def memory_bandwidth(seconds: float) -> float:
-    """Measure how fast memory is copied by all threads together.
+    """Measure the rate at which all threads together copy memory.
 
     Parameters
     ----------
     seconds : float
-        How long it may take, s.
+        Time limit, s.
 
     Returns
     -------
     float
-        Bytes copied, each of which is read and written, a second.
+        Rate of copying, bytes/s; each byte is read and written.
     """
     each = _COPIED_BYTES // _n_threads()
     lock = Lock()
@@ -110,7 +110,7 @@ def _of_file(file: int, memory: float, seconds: float) -> Limits:
     if n_bytes < _FEWEST_BYTES:
         return Limits(memory, None, None, f"the file is too small: {n_bytes:,} bytes")
     if hasattr(os, "posix_fadvise"):
-        # Pieces are read whole, and nothing that lies between them.
+        # Pieces are read completely, without the bytes between them.
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
     pieces = pieces_of(n_bytes, _READ_BYTES)
     are_gone = drop(file, pieces)
@@ -122,7 +122,7 @@ def _of_file(file: int, memory: float, seconds: float) -> Limits:
 
 
 def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float, list[Piece]]:
-    """Read pieces until there are no more, or the time is over; return bytes a second, and what was read."""
+    """Read pieces until the time limit; return the rate in bytes/s, and the pieces that were read."""
     lock = Lock()
     waiting = iter(pieces)
     buffers = [bytearray(b"1") * PIECE_BYTES for _ in range(_n_threads())]
@@ -137,7 +137,7 @@ def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float,
                 piece = next(waiting, None)
             n_read = 0 if piece is None else os.preadv(file, [memoryview(buffer)[: piece[1]]], piece[0])
             if piece is None or not n_read:
-                break  # of all, or of a file that was cut meanwhile
+                break  # all pieces are read, or the file was truncated meanwhile
             n_bytes += n_read
             read.append(piece)
         return n_bytes
@@ -146,7 +146,7 @@ def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float,
 
 
 def _rate(work: Callable[[float], int], seconds: float) -> float:
-    """Bytes a second of what all threads do, each of which is told when the time is over and returns its bytes."""
+    """Return the rate of all threads in bytes/s; each gets the end of the time limit and returns its bytes."""
     with ThreadPoolExecutor(_n_threads()) as pool:
         begin = perf_counter()
         done = [pool.submit(work, begin + seconds) for _ in range(_n_threads())]

@@ -1,8 +1,8 @@
 """Observables of the papers, derived from spans.
 
-The time of a rank, from its first span to the end of its last, is cut where a span begins or ends. Each piece belongs
-to one kind: where spans of a rank overlap, to the one that stands first in `_ORDER`; where there is none, to nothing.
-All observables are sums of such pieces, so that the identities between them hold whatever was recorded.
+The time of a rank, from the start of its first span to the end of its last, is split wherever a span begins or ends.
+Each piece belongs to one kind: to the first in `_ORDER` if spans of the rank overlap, and to no kind if there is no
+span. All observables are sums of such pieces, so that the identities between them hold for any spans.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = (
     "overhead2",
     "t_n",
 )
-"""The times of a rank."""
+"""Names of the times of a rank."""
 
 _ORDER = (
     "open",
@@ -54,41 +54,41 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Observables:
-    """What a run took on each of its ranks: MPI ranks, processes, threads, or threads of Dask's workers.
+    """Observables of each rank of a run: MPI ranks, processes, threads, or threads of Dask workers.
 
     Attributes
     ----------
     ranks : ndarray, shape (n_ranks,), uint32
-        Their numbers, ascending: the workers of the spans.
+        Numbers of the ranks, ascending, which are the workers of the spans.
     t_open : ndarray, shape (n_ranks,), float64, s
-        Opening: up to the first frame, and again for each task where that is done.
+        Opening: the time before the first frame, and before each task that opens the trajectory again.
     t_io : ndarray, shape (n_ranks,), float64, s
-        Bringing frames from storage into memory, `t_decompress` among it.
+        Reading frames from storage into memory, including `t_decompress`.
     t_decompress : ndarray, shape (n_ranks,), float64, s
-        Turning bytes into coordinates.
+        Decoding bytes to coordinates.
     t_comp : ndarray, shape (n_ranks,), float64, s
-        The analysis itself.
+        Computation of the analysis.
     t_end_loop : ndarray, shape (n_ranks,), float64, s
-        From the end of the last frame to the end of the loop.
+        Time from the end of the last frame to the end of the loop.
     t_all_frames : ndarray, shape (n_ranks,), float64, s
-        The loop, from the first frame to its end, without what of `t_open` and `t_comm` lies within.
+        Time of the loop from the first frame to its end, without the parts of `t_open` and `t_comm` within it.
     t_block : ndarray, shape (n_ranks,), float64, s
         ``t_open + t_all_frames + overhead2``.
     t_comm : ndarray, shape (n_ranks,), float64, s
-        Bringing results to where they are put together.
+        Transfer of results to the place of merging.
     t_wait : ndarray, shape (n_ranks,), float64, s
-        Waiting for blocks; a part of the overheads.
+        Waiting for blocks, which is part of the overheads.
     overhead1 : ndarray, shape (n_ranks,), float64, s
         ``t_all_frames - t_io - t_comp - t_end_loop``.
     overhead2 : ndarray, shape (n_ranks,), float64, s
         ``t_block - t_all_frames - t_open``.
     t_n : ndarray, shape (n_ranks,), float64, s
-        ``t_block + t_comm``: from the rank's first span to the end of its last, without `t_idle`.
+        ``t_block + t_comm``: time from the start of the first span to the end of the last, without `t_idle`.
     t_idle : ndarray, shape (n_ranks,), float64, s
-        Waiting for the other ranks where all meet: wait spans of no block. It says how long others took, and belongs
-        to no other observable.
+        Waiting for the other ranks at barriers: wait spans without a block. It depends on the time of the other ranks
+        and belongs to no other observable.
     n_frames, n_blocks, n_bytes : ndarray, shape (n_ranks,), int64
-        Frames computed (or written), blocks they were in, and bytes brought from storage.
+        Numbers of analysed (or written) frames, of their blocks, and of bytes read from storage.
 
     References
     ----------
@@ -116,17 +116,17 @@ class Observables:
 
     @property
     def t_total(self) -> float:
-        """The time of the slowest rank, s; 0 without ranks."""
+        """Time of the slowest rank, s; 0 without ranks."""
         return float(self.t_n.max(initial=0.0))
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io: how many times as long computing takes as reading; of a serial run in the literature."""
+        """R_comp/io: ratio of the times of computing and reading, in the literature for a serial run."""
         return _ratio(self.t_comp, self.t_io)
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm: how many times as long computing takes as communication, in the mean over ranks."""
+        """R_comp/comm: ratio of the times of computing and communication, averaged over ranks."""
         return _ratio(self.t_comp, self.t_comm)
 
 
@@ -136,16 +136,16 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
     Parameters
     ----------
     spans : ndarray, shape (n_spans,), SPAN
-        What was recorded, in any order.
+        Spans in any order.
 
     Returns
     -------
     Observables
-        Of each worker that has spans; the coordinator is no rank.
+        Observables of each worker with spans, without the coordinator.
 
     Notes
     -----
-    Takes the time of sorting the spans, and 100 bytes for each of them.
+    The time is that of sorting the spans; the memory is 100 bytes for each span.
     """
     own = spans[spans["worker"] != COORDINATOR]
     ranks, places = np.unique(own["worker"], return_inverse=True)
@@ -188,18 +188,18 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
 
 
 def seconds_by_kind(spans: NDArray[np.void]) -> Times:
-    """Sum the time of each worker by kind, in which each moment counts once.
+    """Return the time of each worker by kind, counting each moment once.
 
     Parameters
     ----------
     spans : ndarray, shape (n_spans,), SPAN
-        What was recorded, in any order.
+        Spans in any order.
 
     Returns
     -------
     ndarray, shape (n_workers, n_kinds), float64, s
-        For each worker of the spans, ascending, the time of each of `KINDS`. Where spans of a worker overlap, the kind
-        that comes first in the order of the observables counts.
+        Time of each of `KINDS` for each worker, ascending. Overlapping spans of a worker count for the kind that comes
+        first in the order of the observables.
     """
     workers, places = np.unique(spans["worker"], return_inverse=True)
     of_kinds = _times(spans, places, len(workers)).sum(axis=1) * 1e-9
@@ -209,13 +209,13 @@ def seconds_by_kind(spans: NDArray[np.void]) -> Times:
 
 
 def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> Times:
-    """Cut the time of each rank into pieces, and sum those of each phase that belong to each kind.
+    """Split the time of each rank into pieces, and sum the pieces of each phase and kind.
 
     Returns
     -------
     ndarray, shape (n_ranks, 3, len(_ORDER)), float64, ns
-        Outside the loop; within, up to the end of the last frame; within, behind that. Whole numbers, so that they add
-        up exactly.
+        Phases: outside the loop; within it, up to the end of the last frame; within it, after the last frame. The
+        values are integers, so that they add up exactly.
     """
     n_kinds = len(_ORDER)
     kinds = _OF_KIND[spans["kind"]]
@@ -223,11 +223,11 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
     starts, stops = (spans[edge].astype(np.int64) for edge in ("start_ns", "stop_ns"))
     moments, at = np.concatenate([starts, stops]), np.concatenate([places, places])
     order = np.lexsort((moments, at))
-    # How many spans of each kind are open behind each moment; all are closed behind the last of a rank.
+    # Number of open spans of each kind after each moment; all are closed after the last moment of a rank.
     under_way = np.zeros((len(order), n_kinds), np.int32)
     under_way[np.argsort(order), np.concatenate([kinds, kinds])] = np.repeat([1, -1], len(spans))
     np.cumsum(under_way, axis=0, out=under_way)
-    under_way[:, -1] = 1  # nothing, where there is nothing else
+    under_way[:, -1] = 1  # no kind
     owners = np.argmax(under_way[:-1] > 0, axis=1)
 
     moments, at = moments[order], at[order]
@@ -242,9 +242,9 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
 
 
 def _edges(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
-    """Return where the loop of each rank begins, where its last frame ends, and where it ends, shape (3, n_ranks), ns.
+    """Return start of the loop, end of the last frame and end of the loop of each rank, shape (3, n_ranks), ns.
 
-    That of a rank without frames begins where it ends.
+    The loop of a rank without frames is empty.
     """
     is_in_loop = _IN_LOOP[spans["kind"]]
     has_frames = is_in_loop & (spans["n_frames"] > 0)
@@ -256,13 +256,13 @@ def _edges(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> N
 
 
 def _of(times: Times, *kinds: str) -> Times:
-    """Sum the times of some kinds, shape (n_ranks,)."""
+    """Return the total time of some kinds, shape (n_ranks,)."""
     summed: Times = times[:, [_ORDER.index(kind) for kind in kinds]].sum(axis=1)
     return summed
 
 
 def _counts(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int, kind: str, what: str) -> NDArray[np.int64]:
-    """Sum what the spans of a kind count, for each rank."""
+    """Return the sums of a counter of the spans of a kind, for each rank."""
     is_meant = spans["kind"] == KINDS.index(kind)
     counts = np.zeros(n_ranks, np.int64)
     np.add.at(counts, places[is_meant], spans[what][is_meant].astype(np.int64))
@@ -270,7 +270,7 @@ def _counts(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int, kin
 
 
 def _n_blocks(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
-    """Count the blocks of each rank, of which it did something in its loop."""
+    """Return the number of blocks with a span in the loop of each rank."""
     is_meant = _IN_LOOP[spans["kind"]] & (spans["block"] != NO_BLOCK)
     pairs = (places[is_meant].astype(np.int64) << 32) + spans["block"][is_meant].astype(np.int64)
     return np.bincount(np.unique(pairs) >> 32, minlength=n_ranks).astype(np.int64)

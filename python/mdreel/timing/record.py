@@ -14,13 +14,13 @@ class Record:
     Attributes
     ----------
     timing : Timing
-        Its spans, crew and tasks.
+        Spans, processes and tasks.
     environment : dict
-        As of `environment_of`; empty where nobody has looked.
+        See `environment_of`; empty if not recorded.
     limits : Limits or None
-        What the machine can do, if that was measured.
+        Limits of the machine, if measured.
     title : str
-        What was run.
+        Title of the run.
     """
 
     timing: Timing

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from mdreel._core import span_kinds
 
 KINDS = (*span_kinds(), "topology")
-"""Names of the kinds of spans, in the order of their numbers: those of the core, and what is done without it."""
+"""Names of the kinds of spans, in the order of their numbers: first those of the core, then those of Python."""
 
 NO_BLOCK = 2**32 - 1
-"""Block of spans that belong to no block. A worker that waits for none waits for the others, where all meet."""
+"""Block number of spans without a block. Such a span of waiting is the wait for the other workers at a barrier."""
 
 COORDINATOR = 2**32 - 1
-"""Worker of what the thread did that plans, hands out blocks and merges."""
+"""Worker number of the thread that plans, distributes blocks and merges."""
 
 SPAN = np.dtype(
     [
@@ -27,7 +27,7 @@ SPAN = np.dtype(
         ("n_bytes", np.uint64),
     ]
 )
-"""One stretch of one worker's time; times in ns since the run began, on a monotonic clock."""
+"""Fields of a span; times are in ns since the start of the run, on a monotonic clock."""
 
 TASK = np.dtype(
     [
@@ -38,11 +38,11 @@ TASK = np.dtype(
         ("stop_ns", np.uint64),
     ]
 )
-"""What a scheduler recorded of some consecutive blocks: first and end, who did them, and when; times as of spans."""
+"""Fields of a task of a scheduler: first block and end, worker, and times as in `SPAN`."""
 
 
 def spans_from_columns(columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArray[np.void]:
-    """Make spans of the core's columns.
+    """Return spans from columns of the core.
 
     Parameters
     ----------

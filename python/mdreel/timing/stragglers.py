@@ -9,7 +9,7 @@ import numpy as np
 from mdreel.timing.observables import Observables, Times
 
 STRAGGLER = 1.5
-"""A straggler takes more than this many times the median."""
+"""Ratio to the median time above which a rank is a straggler."""
 
 CAUSES = {
     "open": "slow open",
@@ -19,7 +19,7 @@ CAUSES = {
     "wait": "waited for the scheduler",
     "communicate": "slow communication",
 }
-"""What can make a straggler, by the kinds of spans that show it, and in words."""
+"""Causes of stragglers: the kinds of spans that show them, and their names."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Straggler:
     Attributes
     ----------
     rank : int
-        Its number.
+        Number of the rank.
     seconds : float
-        Its ``t_n``, s.
+        ``t_n`` of the rank, s.
     times_median, times_fastest : float
-        How many times as long as the median rank, and as the fastest.
+        Ratio of its time to that of the median rank, and to that of the fastest.
     cause : {"open", "read", "decompress", "compute", "wait", "communicate"}
-        In what it spent most more than the median rank.
+        Activity with the largest excess over the median rank.
     excess_seconds : float
-        How much more, s.
+        Excess time, s.
     """
 
     rank: int
@@ -49,7 +49,7 @@ class Straggler:
 
     @property
     def reason(self) -> str:
-        """The cause in words, as "slow read"."""
+        """Name of the cause, such as "slow read"."""
         return CAUSES[self.cause]
 
 
@@ -65,17 +65,17 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     Parameters
     ----------
     observables : Observables
-        What it took on each rank.
+        Observables of the run.
 
     Returns
     -------
     tuple of Straggler
-        The slowest first.
+        The stragglers, the slowest first.
 
     Notes
     -----
-    The threshold is that of Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest. Ranks
-    that had no block take no part in the median: they are done before the others begin.
+    The threshold is that of Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
+    Ranks without blocks do not count for the median.
     """
     has_worked = observables.n_blocks > 0
     if not has_worked.any():
@@ -103,8 +103,8 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
 
 
 def _spent(observables: Observables) -> Times:
-    """What each rank spent on each cause, shape (n_causes, n_ranks), s."""
-    # What ends a loop is reading, too: that there is nothing more, and the closing of the file.
+    """Return the time of each rank for each cause, shape (n_causes, n_ranks), s."""
+    # The end of the loop belongs to reading: finding the end of the file, and closing it.
     reading = observables.t_io - observables.t_decompress + observables.t_end_loop
     spent = {
         "open": observables.t_open,

@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from mdreel.timing.limits import Limits
 
 _MOST_NAMED = 5
-"""So many stragglers are named in a summary."""
+"""Number of stragglers that a summary names."""
 
 
 class Timing:
-    """Where the time of a run went.
+    """Timing of a run.
 
     Parameters
     ----------
     spans : ndarray, shape (n_spans,), SPAN
-        What was recorded.
+        Recorded spans.
     crew : mapping of int to Member, optional
-        Which process each worker was, and `COORDINATOR`.
+        Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK, optional
-        What a scheduler that is not ours has recorded.
+        Tasks that an external scheduler has recorded.
 
     Attributes
     ----------
     spans : ndarray, shape (n_spans,), SPAN
-        What was recorded: fields kind, block, worker, start_ns, stop_ns, n_frames, n_bytes.
+        Recorded spans, with the fields kind, block, worker, start_ns, stop_ns, n_frames and n_bytes.
     crew : dict of int to Member
-        Host, process and peak memory of each worker, and of `COORDINATOR`; empty where that was not recorded.
+        Host, process and peak memory of each worker, and of `COORDINATOR`; empty if not recorded.
     tasks : ndarray, shape (n_tasks,), TASK
-        Under Dask, its scheduler's record of each task: fields first and end (blocks), worker, start_ns, stop_ns. A
-        task and the spans of its blocks have the same worker.
+        With Dask, the scheduler's record of each task, with the fields first and end (blocks), worker, start_ns and
+        stop_ns. A task and the spans of its blocks have the same worker.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Timing:
 
     @classmethod
     def in_a_row(cls, timings: Iterable[Timing]) -> Timing:
-        """Return the timing of runs that were done one after another, without the time between them."""
+        """Return the timing of consecutive runs, without the time between them."""
         moved = []
         since_ns, n_blocks = 0, 0
         for timing in timings:
@@ -74,14 +74,14 @@ class Timing:
         return cls(np.concatenate([np.zeros(0, SPAN), *moved]))
 
     def preceded_by(self, kind: str, seconds: float) -> Timing:
-        """Return the timing of the run and of what the caller did just before it.
+        """Return the timing with a span of the caller before the run.
 
         Parameters
         ----------
         kind : str
             One of `KINDS`.
         seconds : float
-            How long that took.
+            Duration of the span, s.
         """
         taken_ns = np.uint64(round(1e9 * seconds))
         before = np.array([(KINDS.index(kind), NO_BLOCK, COORDINATOR, 0, taken_ns, 0, 0)], SPAN)
@@ -93,7 +93,7 @@ class Timing:
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Time from the first to the last thing that was recorded, the loading of the topology included, s."""
+        """Time from the first to the last span, including the loading of the topology, s."""
         return float(self.spans["stop_ns"].max(initial=0)) * 1e-9
 
     @cached_property
@@ -103,17 +103,17 @@ class Timing:
 
     @cached_property
     def run_seconds(self) -> float:
-        """Time of the run itself, without the loading of the topology before it, s."""
+        """Time of the run, without the loading of the topology before it, s."""
         return run_seconds(self.spans)
 
     @cached_property
     def frames_per_second(self) -> float:
-        """Frames by the time of the run, 1/s; 0 if the run took no time."""
+        """Frames divided by the time of the run, 1/s; 0 if the run took no time."""
         return self.n_frames / self.run_seconds if self.run_seconds else 0.0
 
     @cached_property
     def bytes_per_second(self) -> float:
-        """Bytes brought from storage by the time of the run, 1/s; 0 if the run took no time."""
+        """Bytes read from storage divided by the time of the run, 1/s; 0 if the run took no time."""
         return self.n_bytes / self.run_seconds if self.run_seconds else 0.0
 
     @cached_property
@@ -123,22 +123,22 @@ class Timing:
 
     @cached_property
     def n_frames(self) -> int:
-        """Frames that the kernel was given, or that were written without one."""
+        """Number of frames that were analysed or written."""
         return max(int(self._of_kind(kind)["n_frames"].sum()) for kind in ("compute", "write"))
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes brought from storage."""
+        """Bytes read from storage."""
         return int(self._of_kind("read")["n_bytes"].sum())
 
     @cached_property
     def peak_bytes(self) -> int:
-        """The most anonymous memory that all processes together can have taken, bytes; 0 if not recorded."""
+        """Upper limit of the anonymous memory of all processes together, bytes; 0 if not recorded."""
         return sum({(own.host, own.process): own.peak_bytes for own in self.crew.values()}.values())
 
     @cached_property
     def workers(self) -> NDArray[np.uint32]:
-        """Workers that took part, shape (n_workers,), uint32."""
+        """Numbers of the workers, shape (n_workers,), uint32."""
         workers = self.spans["worker"]
         return np.unique(workers[workers != COORDINATOR]).astype(np.uint32)
 
@@ -155,7 +155,7 @@ class Timing:
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; all of them if left out.
+            One of `KINDS`; by default all.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Timing:
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; if left out, all but waiting.
+            One of `KINDS`; by default all except waiting.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Timing:
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; if left out, all but waiting.
+            One of `KINDS`; by default all except waiting.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class Timing:
         return _sums(spans["block"], spans, self.n_blocks)
 
     def worker_seconds(self) -> NDArray[np.float64]:
-        """Time from the first worker's beginning to the end of each worker, shape (n_workers,), float64, s."""
+        """Time from the start of the first worker to the end of each worker, shape (n_workers,), float64, s."""
         spans = self.spans[self.spans["worker"] != COORDINATOR]
         ends = np.zeros(len(self.workers), np.uint64)
         np.maximum.at(ends, np.searchsorted(self.workers, spans["worker"]), spans["stop_ns"])
@@ -209,25 +209,25 @@ class Timing:
 
     @cached_property
     def observables(self) -> Observables:
-        """The times of each rank by which the literature describes a run."""
+        """Observables of each rank, as defined in the literature."""
         return observables_of(self.spans)
 
     @cached_property
     def straggling(self) -> tuple[Straggler, ...]:
-        """Workers that took more than 1.5 times the median, and why; the slowest first."""
+        """Workers that took more than 1.5 times the median, with their causes, the slowest first."""
         return stragglers_of(self.observables)
 
     @cached_property
     def bottleneck(self) -> Bottleneck:
-        """What took most of the time."""
+        """Kind of span that took most of the time."""
         return bottleneck_of(self.shares)
 
     def stragglers(self) -> NDArray[np.uint32]:
-        """Workers that took more than 1.5 times the median, shape (n,), uint32, ascending; `straggling` says why."""
+        """Stragglers, see `straggling` for their causes; shape (n,), uint32, ascending."""
         return np.array(sorted(straggler.rank for straggler in self.straggling), np.uint32)
 
     def summary(self) -> str:
-        """Where the time went, in three lines."""
+        """Return a summary in three lines."""
         rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
         typical = typical_seconds(self.observables)
         slowest = self.observables.t_total / typical if typical else 1.0
@@ -239,7 +239,7 @@ class Timing:
         return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
     def table(self) -> str:
-        """Time of each worker by kind, in ms, as a table of text."""
+        """Return a text table of the time of each worker by kind, ms."""
         head = "worker (ms)" + "".join(f"{kind:>12}" for kind in KINDS) + f"{'blocks':>12}"
         rows = [head]
         columns = {kind: self.per_worker(kind) for kind in KINDS}
@@ -260,28 +260,28 @@ class Timing:
         title: str = "",
         force: bool = False,
     ) -> None:
-        """Write it to a file, which is complete afterwards, or untouched.
+        """Write the timing to a file, which stays unchanged after an error.
 
         Parameters
         ----------
         path : path
-            Where; the ending says the format: ``.jsonl`` or ``.parquet``, which `read_record` reads; or for viewers
-            ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry), ``.cali.json`` (Hatchet).
+            The file. Its extension selects the format: ``.jsonl`` or ``.parquet``, which `read_record` reads, or
+            ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry) or ``.cali.json`` (Hatchet) for viewers.
         environment : mapping, optional
-            What the run ran on, by `environment_of` before it; by default that of now, without files.
+            Environment of the run, from `environment_of` before it; by default the current one, without files.
         limits : Limits, optional
-            What the machine can do, by `measure_limits`.
+            Limits of the machine, from `measure_limits`.
         title : str
-            What was run.
+            Title of the run.
         force : bool
             Whether an existing file may be replaced.
 
         Raises
         ------
         UnsupportedError
-            If the ending is unknown, or its format needs a package that is not installed.
+            If the extension is unknown, or its format needs a package that is not installed.
         OSError
-            If the file exists (and `force` is false), or cannot be written; nothing is left behind.
+            If the file exists and `force` is false, or cannot be written. No partial file remains.
         """
         from mdreel.timing.environment import environment_of
         from mdreel.timing.files import write_record
@@ -294,7 +294,7 @@ class Timing:
         return f"<Timing of {self.n_frames:,} frames in {digits(self.run_seconds)} s>"
 
     def _who(self) -> str:
-        """Who worked, in words."""
+        """Return a text about the workers."""
         n_workers = max(len(self.workers), 1)
         who = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
         caller = self.crew.get(COORDINATOR)
@@ -306,7 +306,7 @@ class Timing:
         return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
 
     def _named(self) -> str:
-        """Return the stragglers and their causes, in words."""
+        """Return a text about the stragglers and their causes."""
         if not self.straggling:
             return "no stragglers"
         named = [

@@ -16,10 +16,9 @@ class Member:
     host : str
         Name of its host.
     process : int
-        Its number there.
+        Process id.
     peak_bytes : int
-        The most anonymous memory that it was seen to take, bytes; pages of mapped files do not count. 0 where the
-        system does not say.
+        Largest observed anonymous memory, bytes, without pages of mapped files; 0 if the system does not report it.
     """
 
     host: str
@@ -29,12 +28,12 @@ class Member:
 
 @dataclass
 class Watch:
-    """What a process keeps of itself while it works; memory is looked at now and then.
+    """Observer of the memory of this process.
 
     Attributes
     ----------
     peak_bytes : int
-        The most anonymous memory so far, bytes.
+        Largest anonymous memory so far, bytes.
     """
 
     peak_bytes: int = 0
@@ -42,21 +41,21 @@ class Watch:
     _process: int = field(default_factory=os.getpid)
 
     def look(self) -> Self:
-        """Look at the memory."""
+        """Measure the memory."""
         self.peak_bytes = max(self.peak_bytes, anonymous_bytes())
         return self
 
     @property
     def member(self) -> Member:
-        """What others are told."""
+        """Description of this process."""
         return Member(self._host, self._process, self.peak_bytes)
 
 
 def anonymous_bytes() -> int:
-    """Return the memory of this process that is no file's, bytes; 0 where the system does not say."""
-    # Asked every 50 ms: the short file, and nothing to parse.
+    """Return the anonymous memory of this process, bytes; 0 if the system does not report it."""
+    # Called every 50 ms, so it reads a short file that is fast to parse.
     try:
-        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123 (a Path costs as much as all the rest)
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123 (a Path takes as long as the rest)
             _, resident, shared, *_ = file.read().split()
     except OSError:
         return 0
