@@ -203,7 +203,7 @@ def test_what_goes_wrong_on_the_command_line_ends_all_ranks_once(
 @pytest.mark.parametrize(
     ("launcher", "library", "message"),
     [
-        (MPICH, OPEN_MPI, "the launcher has started 2 ranks, the MPI library sees 1"),
+        (MPICH, OPEN_MPI, "the launcher has started 2 ranks, but the MPI library sees 1"),
         (OPEN_MPI, MPICH, "unsupported PMI version PMIx"),  # MPICH sees it, and ends the process
     ],
 )
@@ -223,7 +223,7 @@ def test_mark_of_another_launcher_is_noticed(adk_xtc: Path) -> None:
     command_line = [sys.executable, "-m", "mdreel.cli", "info", "-f", str(adk_xtc)]
     done = subprocess.run(command_line, capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode != 0
-    assert "the launcher has started 4 ranks, the MPI library sees 1" in done.stderr
+    assert "the launcher has started 4 ranks, but the MPI library sees 1" in done.stderr
     assert "Traceback" not in done.stderr
 
 
