@@ -155,12 +155,12 @@ def main() -> None:
     for i, (communication, wanted) in enumerate(runs):
         delay = Delay(**wanted)
         executor = Mpi(schedule="static", communication=communication)
-        whole = (result_transfer.Window.put, result_transfer.InHand.settle)
+        whole = (result_transfer.Window.put, result_transfer.Gather.settle)
         if place.rank == delay.share:
             result_transfer.Window.put = _slowed(whole[0], delay, "put")
-            result_transfer.InHand.settle = _slowed(whole[1], delay, "gather")
+            result_transfer.Gather.settle = _slowed(whole[1], delay, "gather")
         outcome = executor.share(lambda delay=delay, executor=executor: delayed(delay, executor))
-        result_transfer.Window.put, result_transfer.InHand.settle = whole
+        result_transfer.Window.put, result_transfer.Gather.settle = whole
         if place.rank == 0:
             np.save(folder / f"run{i}.spans.npy", outcome.spans)
 

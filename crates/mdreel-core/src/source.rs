@@ -152,22 +152,22 @@ pub trait SourceExt: Source {
         self.capabilities().on_error
     }
 
-    /// See [`FrameOffsets::frame_offset`].
+    /// See [`capabilities::FrameOffsets::frame_offset`].
     fn frame_offset(&self, frame: u64) -> Result<Option<u64>> {
         self.capabilities().frame_offsets.map(|offsets| offsets.frame_offset(frame)).transpose()
     }
 
-    /// See [`ByteBlocks::unlocated_bytes`].
+    /// See [`capabilities::ByteBlocks::unlocated_bytes`].
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
         self.capabilities().byte_blocks?.unlocated_bytes()
     }
 
-    /// See [`ByteBlocks::locate`].
+    /// See [`capabilities::ByteBlocks::locate`].
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
         self.capabilities().byte_blocks.map_or(Ok(true), |blocks| blocks.locate(parts))
     }
 
-    /// See [`SharedPlaces::places`].
+    /// See [`capabilities::SharedPlaces::places`].
     fn places(&self) -> Vec<Places> {
         match self.capabilities() {
             Capabilities { shared_places: Some(shared), .. } => shared.places(),
@@ -175,7 +175,7 @@ pub trait SourceExt: Source {
         }
     }
 
-    /// See [`SharedPlaces::take_places`].
+    /// See [`capabilities::SharedPlaces::take_places`].
     fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
         match self.capabilities() {
             Capabilities { shared_places: Some(shared), .. } => shared.take_places(places),
@@ -194,12 +194,12 @@ pub trait SourceExt: Source {
         self.capabilities().n_fetched
     }
 
-    /// See [`FrameCopies::stored_frames`].
+    /// See [`capabilities::FrameCopies::stored_frames`].
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
         self.capabilities().frame_copies.map_or(Ok(None), |copies| copies.stored_frames(frames))
     }
 
-    /// See [`FrameCopies::stored_format`].
+    /// See [`capabilities::FrameCopies::stored_format`].
     fn stored_format(&self) -> Option<&'static str> {
         self.capabilities().frame_copies?.stored_format()
     }
