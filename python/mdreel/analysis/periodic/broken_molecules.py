@@ -90,9 +90,10 @@ def find_broken(
         apart = np.linalg.norm(moved[far + 1] - moved[far], axis=1) > _SHIFT * cell.height
         is_linked &= apart
     near = np.linalg.norm(cell.nearest(steps[far]), axis=1) < np.minimum(_NEAR, 0.5 * lengths[far])
-    is_guessed = np.zeros(len(pairs), bool)
-    if cell.height > 2 * _NEAR:  # in a smaller cell, all atoms are within this distance
-        is_guessed = ~is_bonded & near & _belong_together(universe, pairs)
+    # In a smaller cell, all atoms are within this distance.
+    is_guessed = ~is_bonded & near & (cell.height > 2 * _NEAR)
+    if is_guessed.any():
+        is_guessed[is_guessed] = _belong_together(universe, pairs[is_guessed])
     broken = np.flatnonzero(is_linked | is_guessed)
     if not broken.size:
         return None
@@ -103,29 +104,31 @@ def find_broken(
 
 def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return for each pair whether one of its atoms has bonds, and whether both are in one fragment."""
+    group = universe.atoms[pairs.ravel()]
     try:
-        fragments = np.asarray(universe.atoms.fragindices)
+        fragments: NDArray[np.intp] = group.fragindices.reshape(pairs.shape)
     except AttributeError:  # the topology has no bonds
         return np.zeros(len(pairs), bool), np.zeros(len(pairs), bool)
-    sizes = np.bincount(fragments)
-    of_pairs = fragments[pairs]
-    return (sizes[of_pairs] > 1).any(axis=1), of_pairs[:, 0] == of_pairs[:, 1]
+    molecules = [fragment.ix for fragment in group.fragments if len(fragment) > 1]
+    bonded = np.concatenate([np.empty(0, np.intp), *molecules])
+    has_bonds: NDArray[np.bool_] = np.isin(pairs, bonded).any(axis=1)
+    is_linked: NDArray[np.bool_] = fragments[:, 0] == fragments[:, 1]
+    return has_bonds, is_linked
 
 
 def _belong_together(universe: "Universe", pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return the pairs that belong together according to their residues, for topologies without bonds."""
-    atoms = universe.atoms
+    group = universe.atoms[pairs.ravel()]
     # Residues without names are placeholders that MDAnalysis creates for files without residues.
-    if not hasattr(atoms, "resnames"):
+    if not hasattr(group, "resnames"):
         return np.zeros(len(pairs), bool)
-    residues = atoms.resindices[pairs]
-    same = residues[:, 0] == residues[:, 1]
-    one, other = atoms[pairs[:, 0]], atoms[pairs[:, 1]]
-    follows = (other.resids - one.resids == 1) & (one.segindices == other.segindices)
-    if hasattr(atoms, "chainIDs"):
-        follows &= one.chainIDs == other.chainIDs
+    same = group.resindices[::2] == group.resindices[1::2]
+    follows = group.resids[1::2] - group.resids[::2] == 1
+    follows &= group.segindices[::2] == group.segindices[1::2]
+    if hasattr(group, "chainIDs"):
+        follows &= group.chainIDs[::2] == group.chainIDs[1::2]
     if follows.any():
-        linked = atoms[np.unique(pairs[follows])].select_atoms("protein or nucleic").ix
+        linked = group[np.repeat(follows, 2)].select_atoms("protein or nucleic").ix
         follows &= np.isin(pairs, linked).all(axis=1)
-    found: NDArray[np.bool_] = same | follows
-    return found
+    together: NDArray[np.bool_] = same | follows
+    return together
