@@ -111,9 +111,8 @@ def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.
         return np.zeros(len(pairs), bool), np.zeros(len(pairs), bool)
     molecules = [fragment.ix for fragment in group.fragments if len(fragment) > 1]
     bonded = np.concatenate([np.empty(0, np.intp), *molecules])
-    has_bonds: NDArray[np.bool_] = np.isin(pairs, bonded).any(axis=1)
-    is_linked: NDArray[np.bool_] = fragments[:, 0] == fragments[:, 1]
-    return has_bonds, is_linked
+    has_bonds = np.isin(pairs, bonded)
+    return has_bonds[:, 0] | has_bonds[:, 1], fragments[:, 0] == fragments[:, 1]
 
 
 def _belong_together(universe: "Universe", pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
