@@ -36,7 +36,7 @@ PIP_INSTALL = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
-    "c++": "build-essential",  # the fuzzer is written in it
+    "c++": "build-essential",  # a test compiles the header of the channel with it
     "chromedriver": "chromium chromium-driver",  # the report is looked at in a browser
     "faketime": "faketime",  # wall clocks of tests are set
     "gmx": "gromacs",

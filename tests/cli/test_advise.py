@@ -200,8 +200,8 @@ def test_recipe_gives_way_to_what_the_command_says(run, adk, tmp_path):
         (["rmsd", "IN", "--schedule", "static"], 2, "leave out --schedule"),
         (["rmsd", "IN", "--follow", "--end-idle", "5"], 2, "--follow"),
         (["rmsd", "IN", "-b", "1", "--start", "2"], 2, "by time"),
-        (["rmsd", "IN", "--nodes", "2", "--file-system", "local"], 2, "2 nodes do not see"),
-        (["rmsd", "IN", "-nt", "99", "--cores", "4"], 3, "99 workers were asked for"),
+        (["rmsd", "IN", "--nodes", "2", "--file-system", "local"], 2, "2 nodes cannot share"),
+        (["rmsd", "IN", "-nt", "99", "--cores", "4"], 3, "99 workers were requested"),
         (["rmsd", "IN", "--select", "name XX"], 3, "matches none"),
         (["rmsd", "IN", "--start", "98"], 3, "98 frames"),
         (["rmsd", "-s", "none.psf", "-f", "none.xtc"], 3, "none.xtc"),
@@ -223,7 +223,7 @@ def test_what_cannot_be_advised_on_is_refused_in_one_line(run, inputs, tmp_path,
 def test_files_on_this_machine_are_not_seen_by_several_nodes(run, inputs):
     done = run("advise", "rmsd", *inputs, "--nodes", "2", "--cores", "2")
     assert done.returncode == 3
-    assert "do not see the files on" in done.stderr
+    assert "nodes cannot share" in done.stderr
 
 
 def test_torn_and_empty_trajectories_are_named(run, adk, tmp_path):

@@ -66,7 +66,7 @@ def test_script_submits_itself_again_before_its_time_is_over(mdreel, environment
         end_of_time(process)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    assert "queued again, to go on from rmsd.csv.checkpoint" in errors
+    assert "the job is requeued and continues from rmsd.csv.checkpoint" in errors
     assert submissions.read_text() == f"{script}\n"
 
     with running(script, tmp_path) as process:
@@ -99,5 +99,5 @@ def test_script_is_not_submitted_again_when_nothing_is_finished(mdreel, environm
         end_of_time(process)
         _, errors = process.communicate(timeout=120)
     assert process.returncode != 0
-    assert "nothing was finished in it" in errors
+    assert "the job made no progress" in errors
     assert not submissions.exists()

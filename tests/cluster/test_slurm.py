@@ -70,7 +70,7 @@ def test_job_goes_on_where_it_was_whatever_has_ended_it(slurm, mdreel, environme
     slurm.command("scancel", "--signal=USR1", "--batch", job)  # as when the time is nearly over
     slurm.wait_for_state(job, "PENDING")
     assert slurm.facts(job)["Restarts"] == "2"
-    assert "queued again, to go on from rmsd.csv.checkpoint" in script.log
+    assert "the job is requeued and continues from rmsd.csv.checkpoint" in script.log
     kept = script.wait_for_more(slurm, job, kept)
     assert slurm.kill_step(job, 1) == "FAILED"  # the second step: the first has looked at the nodes
     assert script.bytes_kept >= kept

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from forked_python.command import forked_python
+
 RUN = """
 import importlib.metadata, os, signal, sys
+sys.dont_write_bytecode = True  # files change within the second that bytecode looks at
 import MDAnalysis as mda
 import numpy as np
 from MDAnalysisTests.datafiles import DCD, PSF
@@ -149,12 +152,15 @@ class Killed:
     folder: Path
     kind: str
 
-    def run(self, n_kept: int = 0, changed: str = "", version: str = "") -> subprocess.CompletedProcess[str]:
-        """Run in a fresh interpreter, which is killed when so many parts were kept."""
+    def run(
+        self, n_kept: int = 0, changed: str = "", version: str = "", *, is_forked: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Run in a fresh interpreter or a forked one, which is killed when so many parts were kept."""
         words = [self.kind, str(self.folder / "kept"), str(n_kept), changed, version]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *sys.path])}
-        environment["PYTHONHASHSEED"] = str(len(changed) + n_kept)  # no digest may depend on it
-        command = [sys.executable, "-B", str(self.folder / "run.py"), *words]
+        if not is_forked:
+            environment["PYTHONHASHSEED"] = str(len(changed) + n_kept)  # no digest may depend on it
+        command = [forked_python() if is_forked else sys.executable, str(self.folder / "run.py"), *words]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
     def change(self, file: str, old: str, new: str) -> None:
@@ -249,7 +255,7 @@ def test_checkpoint_is_refused_by_name_of_what_has_changed(
     killed: Killed, file: str, old: str, new: str, what: str
 ) -> None:
     killed.change(file, old, new)
-    again = killed.run()
+    again = killed.run(is_forked=True)
     assert again.returncode == 1, again.stdout
     (line,) = [line for line in again.stderr.splitlines() if line.startswith("mdreel.errors.MismatchError: ")]
     assert "the checkpoint is of another run" in line

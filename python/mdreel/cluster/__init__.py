@@ -1,4 +1,4 @@
-"""Clusters: batch scripts, with which schedulers run an analysis on several nodes."""
+"""Batch scripts for schedulers, and advice on how to run an analysis on a cluster."""
 
 from mdreel.cluster.batch_job import BatchJob
 from mdreel.cluster.pbs import pbs_script

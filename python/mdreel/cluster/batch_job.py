@@ -1,4 +1,4 @@
-"""Batch jobs: resources and the command to run."""
+"""Resources and command of a batch job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mdreel.errors import MismatchError
 
 _LEAD_SECONDS = 120
 
-# Directives are lines that schedulers parse, each by rules of its own for quotes: what needs none is safe in all.
+# Each scheduler has its own rules for quotes in directives. Words that need no quotes are safe in all of them.
 _WORD = re.compile(r"[\w.,:@%+=/-]+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][\w.+-]{0,63}", re.ASCII)
 _MEMORY = re.compile(r"([1-9]\d*)([KMGT])(?:i?B)?", re.IGNORECASE)
@@ -19,39 +19,39 @@ _TIME = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)")
 
 @dataclass(frozen=True)
 class BatchJob:
-    """An analysis as a job of a scheduler, one rank a core.
+    """Analysis as a batch job, with one rank for each core.
 
     Attributes
     ----------
     name : str
-        What the job is called.
+        Name of the job.
     program : str
-        The command ``mdreel``: a path, or a name that is looked up.
+        The command ``mdreel``: a path, or a name that the shell finds in PATH.
     arguments : tuple of str
-        What follows the command: the analysis, its options, and ``--checkpoint``.
+        Arguments of the command: the analysis, its options and ``--checkpoint``.
     inputs : tuple of Path
-        The files that it reads.
+        Files that the job reads.
     folders : tuple of Path
-        The folders that it writes to.
+        Folders that the job writes to.
     checkpoint : Path
-        Its checkpoint.
+        Checkpoint of the analysis.
     n_nodes, n_ranks_per_node : int
-        How many nodes, and ranks on each.
+        Number of nodes, and number of ranks on each node.
     seconds : int or None
-        How long the job may take; None for what the site gives.
+        Time limit of the job, s; None for the default of the site.
     memory : str or None
-        The memory of each node, such as ``16G`` (units are powers of 1024); None for what the site gives.
+        Memory of each node, such as ``16G`` (units are powers of 1024); None for the default of the site.
     account, queue : str or None
-        Who pays, and where the job waits (a partition, in Slurm's words).
+        Account that pays for the job, and queue of the job (Slurm calls it a partition).
     modules : tuple of str
         Environment modules to load.
     activation : tuple of str
-        Lines of bash that make the environment in which mdreel is.
+        Lines of bash that activate the environment of mdreel.
 
     Raises
     ------
     MismatchError
-        If a number is not positive, or a word would not come through a scheduler's directives as it is.
+        If a number is not positive, or if a word needs quotes in a directive of the scheduler.
     """
 
     name: str
@@ -74,7 +74,7 @@ class BatchJob:
             if number < 1:
                 raise MismatchError(f"the number of {what} must be at least 1, not {number}")
         if not _NAME.fullmatch(self.name):
-            message = "must begin with a letter and have letters, digits and any of _.+- only, 64 at the most"
+            message = "must begin with a letter and contain only letters, digits and _.+-, at most 64 characters"
             raise MismatchError(f"the name of the job {message}, not {self.name!r}")
         for what, word in (("account", self.account), ("partition or queue", self.queue)):
             if word is not None and not _WORD.fullmatch(word):
@@ -89,35 +89,35 @@ class BatchJob:
 
     @property
     def lead_seconds(self) -> int:
-        """How long before its end the job makes ready to be queued again."""
+        """Time before the time limit at which the job stops and prepares to be requeued, s."""
         return _LEAD_SECONDS if self.seconds is None else min(_LEAD_SECONDS, self.seconds // 5)
 
     def clock(self) -> str | None:
-        """How long the job may take, as ``HH:MM:SS``, which all schedulers understand."""
+        """Time limit of the job as ``HH:MM:SS``, which all schedulers accept."""
         if self.seconds is None:
             return None
         minutes, seconds = divmod(self.seconds, 60)
         return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
     def amount_of_memory(self) -> tuple[int, str]:
-        """The memory of a node: a number, and its unit: K, M, G or T."""
+        """Memory of a node as a number and its unit: K, M, G or T."""
         found = _MEMORY.fullmatch(self.memory or "")
         if found is None:
-            raise MismatchError(f"the memory of a node is a number with a unit, such as 16G, not {self.memory!r}")
+            raise MismatchError(f"the memory of a node must be a number with a unit, such as 16G, not {self.memory!r}")
         return int(found[1]), found[2].upper()
 
 
 def seconds_of(text: str) -> int:
-    """Return how many seconds ``HH:MM:SS`` or ``D-HH:MM:SS`` means.
+    """Convert ``HH:MM:SS`` or ``D-HH:MM:SS`` to seconds.
 
     Raises
     ------
     MismatchError
-        If it means nothing, or less than a minute, which is as exactly as schedulers look.
+        If the text has another form or is less than a minute, the time resolution of schedulers.
     """
     found = _TIME.fullmatch(text)
     days, hours, minutes, seconds = map(int, found.groups(default="0")) if found else (0, 0, 0, 0)
     total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if total < 60:
-        raise MismatchError(f"a time is HH:MM:SS or D-HH:MM:SS, and a minute at the least, not {text!r}")
+        raise MismatchError(f"a time must be HH:MM:SS or D-HH:MM:SS and at least one minute, not {text!r}")
     return total

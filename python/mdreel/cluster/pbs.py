@@ -17,7 +17,7 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
     job : BatchJob
         The job.
     file : Path, optional
-        Where the script will be. A job does not learn that from PBS, and submits itself again only if it is told.
+        Path of the script. PBS does not tell a job its script, so the job can resubmit itself only with this path.
 
     Returns
     -------
@@ -26,9 +26,9 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
 
     Notes
     -----
-    When the time is over PBS sends SIGTERM, as it does for qdel, so that a script cannot tell them apart; and qrerun is
-    for operators. The script therefore has a clock of its own, and submits itself again (PBS Professional Reference
-    Guide, qdel and qrerun).
+    PBS sends SIGTERM at the time limit and on qdel, so a script cannot tell the two apart, and only operators may use
+    qrerun. The script therefore measures its own time and resubmits itself (PBS Professional Reference Guide, qdel and
+    qrerun).
     """
     sections = [
         shell.heading(job, f"qsub {file or 'FILE'}"),
@@ -56,9 +56,9 @@ def _directives(job: BatchJob) -> str:
         f"#PBS -{letter} {value}" for letter, value in (("A", job.account), ("q", job.queue)) if value is not None
     ]
     lines += [
-        f"# The log, output and errors together: {job.name}.o<number of the job>, in the folder of qsub.",
+        f"# The log with output and errors: {job.name}.o<number of the job>, in the folder in which you run qsub.",
         "#PBS -j oe",
-        "# Run again when a node fails or an operator takes it from its nodes (qrerun).",
+        "# PBS runs the job again when a node fails or an operator requeues it (qrerun).",
         "#PBS -r y",
     ]
     return "\n".join(lines)
@@ -66,7 +66,7 @@ def _directives(job: BatchJob) -> str:
 
 def _launch(job: BatchJob) -> str:
     return (
-        "# mpirun learns the nodes from PBS. What ranks must know is given to env, as not every MPI hands it on.\n"
+        "# mpirun gets the nodes from PBS. Not every MPI passes variables on to ranks, so env sets them.\n"
         f'launch=(mpirun -n {job.n_ranks} env "${{settings[@]}}")'
     )
 
@@ -74,7 +74,7 @@ def _launch(job: BatchJob) -> str:
 def _run(job: BatchJob, file: Path | None) -> str:
     if job.seconds is None or file is None:
         return f"""\
-# It would submit itself again before its time is over, if it knew how long that is, and where it is itself:
+# With a time limit and a path, this script would resubmit itself near the time limit:
 # mdreel cluster pbs --time HH:MM:SS --output-script FILE
 {shell.run(job)}
 """
@@ -83,6 +83,6 @@ def _run(job: BatchJob, file: Path | None) -> str:
     return f"""\
 {shell.kept(job)}
 
-# A little before the time is over the ranks are ended, and the job is submitted again. This script tells itself, as
-# PBS tells it in the same way of the end of its time and of qdel.
+# Shortly before the time limit, the script ends the ranks and resubmits the job. It measures its own time, because PBS
+# sends the same signal at the time limit and on qdel.
 {shell.run_until_told(job, go_on, clock)}"""

@@ -22,19 +22,19 @@ THREADS = (
 
 
 def activation_of(environment: str) -> tuple[str, ...]:
-    """Return the lines that make an environment.
+    """Return the lines that activate an environment.
 
     Parameters
     ----------
     environment : str
-        The folder of a virtual environment or of one of conda, or the name of one of conda.
+        Folder of a virtual environment or of a conda environment, or name of a conda environment.
 
     Raises
     ------
     FileNotFoundError
-        If it is a folder, and no environment.
+        If the folder is not an environment.
     """
-    folder = Path(environment).absolute()  # not resolved: homes of clusters are links for a reason
+    folder = Path(environment).absolute()  # Do not resolve links: clusters use them for home folders.
     activate = folder / "bin" / "activate"
     if activate.is_file():
         return (f"source {shlex.quote(str(activate))}",)
@@ -43,30 +43,30 @@ def activation_of(environment: str) -> tuple[str, ...]:
     elif (folder / "conda-meta").is_dir():
         found = str(folder)
     else:
-        raise FileNotFoundError(errno.ENOENT, "there is no virtual environment and none of conda", environment)
+        raise FileNotFoundError(errno.ENOENT, "there is no virtual or conda environment", environment)
     return ('eval "$(conda shell.bash hook)"', f"conda activate {shlex.quote(found)}")
 
 
 def own_environment() -> str | None:
-    """Return the environment that this process runs in, virtual or of conda; None if it is in neither."""
+    """Return the virtual or conda environment of this process, or None."""
     prefix = Path(sys.prefix)
     is_one = (prefix / "conda-meta").is_dir() or (sys.prefix != sys.base_prefix and (prefix / "bin/activate").is_file())
     return sys.prefix if is_one else None
 
 
 def heading(job: BatchJob, submit: str) -> str:
-    """Return the first lines: what the script is, and how it is submitted."""
+    """Return the first lines, which describe the script and how to submit it."""
     nodes, ranks = _number(job.n_nodes, "node"), _number(job.n_ranks_per_node, "rank")
     return (
         "#!/bin/bash\n"
         f"# Runs mdreel {job.arguments[0]} on {nodes} with {ranks} on each. Submit it with:  {submit}\n"
-        "# Whenever it is queued again, or submitted again, it goes on where it was, from its checkpoint."
+        "# A requeued or resubmitted job continues from its checkpoint."
     )
 
 
 def lookup(job: BatchJob) -> str:
-    """Return the lines that make the environment, and look mdreel up in it."""
-    lines = ["# The environment that mdreel is in."]
+    """Return the lines that activate the environment and check that mdreel is installed in it."""
+    lines = ["# The environment of mdreel."]
     if job.modules:
         lines += [
             "command -v module > /dev/null || source /etc/profile",
@@ -76,7 +76,7 @@ def lookup(job: BatchJob) -> str:
     lines += [
         "set -uo pipefail",
         f"mdreel=$(command -v {shlex.quote(job.program)}) || {{",
-        '    echo "mdreel is not found: name its environment (--environment, --module)" >&2',
+        '    echo "mdreel was not found: name its environment (--environment, --module)" >&2',
         "    exit 1",
         "}",
     ]
@@ -84,16 +84,16 @@ def lookup(job: BatchJob) -> str:
 
 
 def environment(job: BatchJob) -> str:
-    """Return the lines that make the environment, and one thread a rank."""
+    """Return the lines that activate the environment and set one thread for each rank."""
     lines = [
         lookup(job),
         "",
-        "# One rank a core, so one thread a rank, also in the libraries that it uses.",
+        "# There is one rank for each core, so libraries must use one thread.",
         "settings=(",
         *(f"    {name}=1" for name in THREADS),
         ")",
-        "# Where ranks do not find each other, or MPI-IO shall know the file system: the MPI library of the site, of",
-        "# the same MPI as the launcher. It is the libmpi.so beside the mpirun of its module.",
+        "# If ranks do not find each other, or for MPI-IO on a parallel file system, use the MPI library of the site.",
+        "# It must be of the same MPI as the launcher: the libmpi.so of the module of mpirun.",
         "# settings+=(MPI4PY_LIBMPI=/path/to/lib/libmpi.so)",
         'export "${settings[@]}"',
     ]
@@ -101,12 +101,12 @@ def environment(job: BatchJob) -> str:
 
 
 def node_check(job: BatchJob) -> str:
-    """Return a function of bash that looks whether a node can read and write what it must."""
+    """Return a bash function that checks whether a node can read the inputs and write the outputs."""
     return f"""\
-# What every node must be able to do, looked at before anything starts.
+# Check on every node that files can be read and folders written to.
 # shellcheck disable=SC2317 # nodes call it
 check_node() {{
-    # Of several ranks on a node, the first looks.
+    # Only the first rank of a node checks.
     [ "${{OMPI_COMM_WORLD_LOCAL_RANK:-${{MPI_LOCALRANKID:-${{PALS_LOCAL_RANKID:-0}}}}}}" = 0 ] || return 0
     local path probe failed=0
     for path in "$1"{_listed(job.inputs)}; do
@@ -128,19 +128,19 @@ check_node() {{
 
 
 def check(start_on_nodes: str) -> str:
-    """Return the lines that look on every node, and at Lustre."""
+    """Return the lines that run the checks on every node and report Lustre stripes."""
     return f"""\
 {start_on_nodes} \\
     bash -c "$(declare -f check_node); check_node \\"\\$1\\"" check "$mdreel" < /dev/null || {{
-    echo "nothing was started: see what is said above of the nodes" >&2
+    echo "nothing was started: see the messages of the nodes above" >&2
     exit 1
 }}"""
 
 
 def lustre(job: BatchJob) -> str:
-    """Return the lines that say how Lustre stripes the trajectory."""
+    """Return the lines that report how Lustre stripes the trajectory."""
     return f"""\
-# On Lustre: over how many servers each file is striped. One for a large file that many ranks read is slow.
+# On Lustre, print the stripe count of each file. A large file in one stripe is slow for many ranks.
 if command -v lfs > /dev/null; then
     for path in{_listed(job.inputs)}; do
         stripes=$(lfs getstripe -c -- "$path" 2> /dev/null) && echo "$path: Lustre stripes: $stripes"
@@ -149,10 +149,10 @@ fi"""
 
 
 def kept(job: BatchJob) -> str:
-    """Return a function of bash that says how many bytes the checkpoint has."""
+    """Return a bash function that prints the size of the checkpoint in bytes."""
     return f"""\
 checkpoint={_quoted(job.checkpoint)}
-# How much is finished. To queue a job again that finishes nothing would never end.
+# The size of the checkpoint. A job that makes no progress is not requeued.
 bytes_kept() {{
     stat --format=%s -- "$checkpoint" "$checkpoint".rank* 2> /dev/null | awk '{{ sum += $1 }} END {{ print sum + 0 }}'
 }}
@@ -160,26 +160,26 @@ bytes_before=$(bytes_kept)"""
 
 
 def run(job: BatchJob) -> str:
-    """Return the command that has all ranks run the analysis; its input is closed, as it might be this script."""
+    """Return the command that runs the analysis on all ranks, without standard input, which can be this script."""
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
 
 
 def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | None = None) -> str:
-    """Return the lines that run the analysis until it is done, or this script is told (USR1) that its time is over.
+    """Return the lines that run the analysis until it ends or the script receives USR1 near the time limit.
 
     Parameters
     ----------
     job : BatchJob
         The job.
     go_on : str
-        What is done then, so that it goes on in a next job; one line or several.
+        Lines that requeue the job, so that the next job continues.
     clock : str
-        The line that has it told, where the scheduler does not; it may use ``after``.
+        Line that sends USR1, where the scheduler does not. The line may use ``after``.
     command : str, optional
-        What runs; by default the analysis, on all ranks.
+        The command. By default the analysis on all ranks.
     """
     return f"""\
-# after SECONDS COMMAND: unless this script has ended by then.
+# after SECONDS COMMAND: run the command after some seconds, unless this script has ended.
 # shellcheck disable=SC2317 # the trap calls it
 after() {{
     local end=$((SECONDS + $1))
@@ -195,7 +195,7 @@ out_of_time=
 end_of_time() {{
     out_of_time=1
     kill -TERM "$run"
-    after {job.lead_seconds // 3} kill -KILL "$run" > /dev/null 2>&1 & # for a launcher that has not heard
+    after {job.lead_seconds // 3} kill -KILL "$run" > /dev/null 2>&1 & # for a launcher that ignores SIGTERM
 }}
 trap end_of_time USR1
 {clock}{run(job) if command is None else command} &
@@ -206,10 +206,10 @@ if [ -n "$out_of_time" ]; then
     wait "$run" # the signal has ended the first wait
     status=$?
     if [ "$status" -ne 0 ] && [ "$(bytes_kept)" -gt "$bytes_before" ]; then
-        echo "The time is nearly over: queued again, to go on from $checkpoint." >&2
+        echo "The time limit is near: the job is requeued and continues from $checkpoint." >&2
 {textwrap.indent(go_on, "        ")}
     elif [ "$status" -ne 0 ]; then
-        echo "The time is nearly over, and nothing was finished in it: give it more, or more ranks." >&2
+        echo "The time limit is near, and the job made no progress: give it more time or more ranks." >&2
     fi
 fi
 exit "$status"
@@ -221,7 +221,7 @@ def _listed(paths: Iterable[Path]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """Quote a path even where it needs none: by itself in an assignment, mdreel-rmsd could be meant as a difference."""
+    """Quote a path always, because shellcheck takes an unquoted mdreel-rmsd in an assignment for a subtraction."""
     quoted = shlex.quote(str(path))
     return quoted if quoted.startswith("'") else f"'{quoted}'"
 

@@ -14,7 +14,7 @@ _REQUEUE = (
 
 
 class Launcher(StrEnum):
-    """Who starts the ranks: Slurm's srun, which speaks PMIx or PMI-2 with the MPI library, or mpirun."""
+    """Launcher of the ranks: srun with PMIx or PMI-2, or mpirun."""
 
     PMIX = "pmix"
     PMI2 = "pmi2"
@@ -29,9 +29,9 @@ def slurm_script(job: BatchJob, launcher: Launcher, file: str | None = None) -> 
     job : BatchJob
         The job.
     launcher : Launcher
-        Who starts the ranks.
+        Launcher of the ranks.
     file : str, optional
-        What the script is called, as its reader will submit it.
+        File name of the script, for the instructions in its first lines.
 
     Returns
     -------
@@ -71,11 +71,11 @@ def _limits(job: BatchJob) -> list[str]:
 
 def _log_and_signal(job: BatchJob, log: str) -> list[str]:
     return [
-        "# The log; a job that is queued again adds to it.",
+        "# The log. A requeued job appends to it.",
         f"#SBATCH --output={log}",
         "#SBATCH --open-mode=append",
-        "# Queued again when a node fails or the job is preempted. Told before its time is over, which Slurm may do up",
-        "# to a minute earlier than this; see the end of this script.",
+        "# Slurm requeues the job when a node fails or the job is preempted. It sends USR1 before the time limit, up to",
+        "# a minute earlier than stated here; see the end of this script.",
         "#SBATCH --requeue",
         f"#SBATCH --signal=B:USR1@{job.lead_seconds}",
     ]
@@ -84,36 +84,36 @@ def _log_and_signal(job: BatchJob, log: str) -> list[str]:
 def _launch(job: BatchJob, launcher: Launcher) -> str:
     if launcher is Launcher.MPIRUN:
         return (
-            "# mpirun asks Slurm for the nodes. What ranks must know is given to env, as not every MPI hands it on.\n"
+            "# mpirun gets the nodes from Slurm. Not every MPI passes variables on to ranks, so env sets them.\n"
             f'launch=(mpirun -n {job.n_ranks} env "${{settings[@]}}")'
         )
     return (
-        "# How Slurm and the MPI library find each other: `srun --mpi=list` shows what there is here. Open MPI needs\n"
-        "# pmix; MPICH, Intel MPI and the mpich of PyPI take pmi2.\n"
+        "# The interface between Slurm and the MPI library; `srun --mpi=list` shows those of this cluster. Open MPI\n"
+        "# needs pmix; MPICH, Intel MPI and the mpich of PyPI use pmi2.\n"
         f"launch=(srun --mpi={launcher.value} --ntasks={job.n_ranks} --cpus-per-task=1 --cpu-bind=cores"
         " --kill-on-bad-exit=1)"
     )
 
 
 def _run(job: BatchJob) -> str:
-    comment = "# When the time is nearly over the ranks are ended, and the job is queued again."
+    comment = "# Shortly before the time limit, the script ends the ranks and requeues the job."
     return f"{comment}\n{shell.run_until_told(job, _REQUEUE)}"
 
 
 def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None, file: str | None = None) -> str:
-    """Return the script of an array of jobs for Slurm's sbatch, each of which runs a part of an ensemble.
+    """Return the script of a job array for Slurm's sbatch, in which each job runs a part of an ensemble.
 
     Parameters
     ----------
     job : BatchJob
-        One of the jobs, on a node, with as many ranks as it has cores; behind its arguments comes ``--part I/N``. Its
-        checkpoint is the folder in which all is that the ensemble keeps.
+        One of the jobs, on one node, with one rank for each core. The script appends ``--part I/N`` to its arguments.
+        Its checkpoint is the folder of the ensemble.
     n_parts : int
-        How many jobs there are.
+        Number of jobs.
     n_at_once : int, optional
-        How many of them may run at a time.
+        Largest number of jobs that run at the same time.
     file : str, optional
-        What the script is called, as its reader will submit it.
+        File name of the script, for the instructions in its first lines.
 
     Returns
     -------
@@ -124,18 +124,18 @@ def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None
     heading = (
         "#!/bin/bash\n"
         f"# Runs an ensemble in {n_parts} jobs, each with some replicas. Submit it with:  sbatch {file or 'FILE'}\n"
-        "# Whenever a job is queued again, or all are submitted again, they go on where they were."
+        "# A requeued or resubmitted job continues where it stopped."
     )
     kept = (
         f"checkpoint={place}\n"
-        "# How much is there. To queue a job again that gets nowhere would never end.\n"
+        "# The size of the ensemble. A job that makes no progress is not requeued.\n"
         "bytes_kept() {\n"
         '    find "$checkpoint" -type f -printf "%s\\n" 2> /dev/null | awk \'{ sum += $1 } END { print sum + 0 }\'\n'
         "}\n"
         "bytes_before=$(bytes_kept)"
     )
     command = f'"$mdreel" {shlex.join(job.arguments)} --part "$SLURM_ARRAY_TASK_ID/{n_parts}" < /dev/null'
-    told = "# When the time is nearly over the replicas are stopped, with checkpoints, and the job is queued again."
+    told = "# Shortly before the time limit, the replicas write checkpoints and stop, and the script requeues the job."
     run = shell.run_until_told(job, _REQUEUE, command=command)
     sections = [heading, _array_directives(job, n_parts, n_at_once), shell.lookup(job), kept, f"{told}\n{run}"]
     return "\n\n".join(sections)

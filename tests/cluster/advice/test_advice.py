@@ -26,7 +26,7 @@ def test_paper_of_2019_avoids_the_shared_file_on_many_nodes():
     assert advice.plan.must_split
     assert (advice.plan.n_files, advice.plan.n_nodes, advice.plan.executor) == (144, 6, "mpi")
     assert advice.verdict("bound by").choice == "reading"
-    assert "to be avoided" in advice.verdict("file access").reason
+    assert "avoid a single shared file" in advice.verdict("file access").reason
     # And without being told how many workers: one node's worth of Lustre is less than it needs.
     assert advice_of(PAPER, COMET).plan.access == "segments"
 
@@ -99,12 +99,12 @@ def test_predictions_begin_with_one_worker_of_whom_the_efficiency_is_one():
 
 @pytest.mark.parametrize("n_workers", [0, -1, 145])
 def test_workers_that_there_cannot_be_are_refused(n_workers):
-    with pytest.raises(MismatchError, match=f"{n_workers} workers were asked for, of 6 nodes with 24 cores each"):
+    with pytest.raises(MismatchError, match=f"{n_workers} workers were requested of 6 nodes with 24 cores each"):
         advice_of(PAPER, COMET, n_workers)
 
 
 def test_no_more_workers_than_frames():
-    with pytest.raises(MismatchError, match="3 frames; 3 can work"):
+    with pytest.raises(MismatchError, match="at most 3 can work .3 frames."):
         advice_of(replace(PAPER, n_frames=3), COMET, 24)
     assert advice_of(replace(PAPER, n_frames=3), COMET).predictions[-1].plan.n_workers == 3
 
@@ -147,7 +147,7 @@ def test_page_has_the_numbers_and_where_they_come_from():
     assert max(map(len, page.splitlines())) < 220
     here = str(advice_of(HERE, replace(COMPUTER, n_cores=2)))
     assert "2 threads" in here
-    assert "1.09 times as long a frame" in here
+    assert "1.09 times as long as alone" in here
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

@@ -35,7 +35,7 @@ def test_file_access_is_that_of_the_papers(ratio, n_nodes, n_workers, choice, so
 def test_file_access_says_by_which_number_and_what_is_to_be_avoided():
     verdict = guidelines.file_access(0.29, 6, 144)
     assert "R_comp/io = 0.29 < 1 on 6 nodes" in verdict.reason
-    assert "to be avoided" in verdict.reason
+    assert "avoid a single shared file" in verdict.reason
     assert "split it into 144 segments" in verdict.reason
     assert "27 >= 1" in guidelines.file_access(27, 6, 144).reason
 

@@ -69,8 +69,8 @@ def test_stripes_add_up_to_what_all_servers_give():
         ({"n_cores": 0}, "at least 1 node with 1 core"),
         ({"n_cores": -3}, "not 1 with -3"),
         ({"file_system": "floppy"}, "unknown file system 'floppy'; known: local, nfs, lustre, gpfs"),
-        ({"n_nodes": 2}, "2 nodes do not see the files on ext4 of this machine"),
-        ({"n_nodes": 2, "file_system": "local"}, "2 nodes do not see the files on a local file system"),
+        ({"n_nodes": 2}, "2 nodes cannot share ext4 of this machine"),
+        ({"n_nodes": 2, "file_system": "local"}, "2 nodes cannot share a local file system"),
     ],
 )
 def test_machines_that_are_none_are_refused(arguments, message):

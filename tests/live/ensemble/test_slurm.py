@@ -75,7 +75,7 @@ def test_job_whose_time_is_over_is_queued_again_and_goes_on(slurm: Slurm, walks:
     wait_for(lambda: is_standing(walks.status()[2]["process"]), "the last replica", lambda: logs(walks))
     slurm.command("scancel", "--signal=USR1", "--batch", f"{job}_0")  # as when the time is nearly over
     slurm.wait_for_state(f"{job}_0", "PENDING")
-    assert "queued again, to go on from" in logs(walks)
+    assert "the job is requeued and continues from" in logs(walks)
     assert slurm.wait_for_end(f"{job}_0") == "COMPLETED", logs(walks)
     assert slurm.facts(f"{job}_0")["Restarts"] == "1"
     walks.check(["000", "001", "002"], FRAMES)

@@ -1,4 +1,4 @@
-"""Advice: how to run an analysis, from a short sample of it, the guidelines of the literature, and a model."""
+"""Advice on how to run an analysis, based on a short sample, published guidelines and a run-time model."""
 
 from mdreel.cluster.advice.advice import Advice
 from mdreel.cluster.advice.advise import advice_of, advise

@@ -17,24 +17,24 @@ from mdreel.cluster.advice.target import Target
 
 @dataclass(frozen=True)
 class Advice:
-    """How to run an analysis.
+    """Recommended way to run an analysis.
 
     Attributes
     ----------
     sample : Sample
-        What was measured.
+        Measured cost of the analysis.
     target : Target
-        The machine.
+        The target machine.
     cost : FrameCost
-        What a frame costs one worker there.
+        Cost of a frame for one worker on the target.
     verdicts : tuple of Verdict
-        What the guidelines say, with the numbers.
+        Recommendations of the guidelines, with the numbers behind them.
     serial : Prediction
-        What one worker would take.
+        Prediction for one worker.
     chosen : Prediction
-        The plan that is advised, and what it should take.
+        Prediction for the recommended plan.
     predictions : tuple of Prediction
-        The same for 1, 2, 4, ... workers.
+        Predictions for 1, 2, 4, ... workers.
     """
 
     sample: Sample
@@ -47,17 +47,17 @@ class Advice:
 
     @property
     def plan(self) -> Plan:
-        """The plan that is advised."""
+        """The recommended plan."""
         return self.chosen.plan
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io of one worker on the target; inf where nothing is read."""
+        """R_comp/io of one worker on the target; inf if the run reads nothing."""
         return self.cost.ratio_comp_io
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm of the plan; inf where nothing is sent."""
+        """R_comp/comm of the plan; inf if the run sends nothing."""
         return self.chosen.ratio_comp_comm
 
     def verdict(self, subject: str) -> Verdict:
@@ -65,7 +65,7 @@ class Advice:
         return next(one for one in self.verdicts if one.subject == subject)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold: seconds, bytes; None for what is infinite."""
+        """Return all values in a form that JSON can store: seconds and bytes, with None for infinity."""
         found = {
             "sample": {**asdict(self.sample), "slowdown": self.sample.slowdown},
             "target": asdict(self.target),
@@ -81,7 +81,7 @@ class Advice:
 
     @property
     def frames_per_block(self) -> int:
-        """Frames in a block of the plan."""
+        """Number of frames in a block of the plan."""
         return -(-self.sample.n_frames // self.plan.n_blocks)
 
     def _row(self, one: Prediction) -> dict[str, Any]:
@@ -103,21 +103,21 @@ class Advice:
 
 def _measured(advice: Advice) -> Iterator[str]:
     sample, target = advice.sample, advice.target
-    looked_at = f"{sample.n_sampled:,} frames looked at in {sample.seconds:.2g} s; {sample.n_frames:,} are wanted"
+    looked_at = f"{sample.n_sampled:,} of {sample.n_frames:,} frames in {sample.seconds:.2g} s"
     lines = {
         "target": f"{target}, {target.file_system.name} file system" + ("" if target.is_here else " (assumed rates)"),
         "trajectory": _trajectory(sample),
         "sample": looked_at,
-        "a frame": f"{_cost(sample.alone)}; ± {100 * sample.spread:.0f} % from place to place",
+        "a frame": f"{_cost(sample.alone)}; ± {100 * sample.spread:.0f} % between stretches",
     }
     if sample.together is not None:
-        times = f"{sample.slowdown:.2f} times as long a frame" if sample.slowdown > 1 else "as fast as alone"
+        times = f"{sample.slowdown:.2f} times as long as alone" if sample.slowdown > 1 else "as fast as alone"
         lines[f"{sample.n_together} threads"] = f"{_cost(sample.together)}: {times}"
     if not target.is_here:
         lines["on the target"] = _cost(advice.cost)
     lines["R_comp/io"] = _ratio(advice.ratio_comp_io)
     if advice.chosen.communication:
-        lines["R_comp/comm"] = f"{_ratio(advice.ratio_comp_comm)} with {advice.plan.n_workers:,} workers, as expected"
+        lines["R_comp/comm"] = f"{_ratio(advice.ratio_comp_comm)} with {advice.plan.n_workers:,} workers, predicted"
     yield from _aligned(lines.items())
 
 
@@ -184,7 +184,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON cannot hold."""
+    """Replace values that JSON cannot store."""
     if isinstance(value, dict):
         return {name: _finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

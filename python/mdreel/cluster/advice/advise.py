@@ -1,4 +1,4 @@
-"""Sampling an analysis and advising how to run it."""
+"""Advice for an analysis from a short sample of it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from mdreel.execution.available_cores import available_processors
 from mdreel.execution.blocks import Frames, refuse_growing, select_frames
 
 ENOUGH = 1.05
-"""The fewest workers are chosen that take no longer than this times what the best number takes."""
+"""Choose the fewest workers whose run time is at most this multiple of the shortest run time."""
 
 
 def advise(
@@ -47,43 +47,43 @@ def advise(
     opening: float = 0.0,
     most_seconds: float = MOST_SECONDS,
 ) -> Advice:
-    """Say how to run an analysis, or several in one pass, from a short sample of it.
+    """Recommend how to run one or several analyses in one pass, based on a short sample.
 
     Parameters
     ----------
     analyses : Analysis or sequence of Analysis
-        What is to be run; their results stay as they are.
+        The analyses. Their results do not change.
     start, stop, step, frames, on_error, transformations
-        As of `Analysis.run`.
+        See `Analysis.run`.
     n_cores, n_nodes : int, optional
-        The machine: cores of a node, and nodes. By default this one.
+        Number of cores of a node and number of nodes of the target machine. By default this machine.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        Where the trajectory will lie; by default where it lies now.
+        File system that will hold the trajectory. By default its current file system.
     n_workers : int, optional
-        How many workers there shall be; by default as many as help.
+        Number of workers. By default the number that the model recommends.
     opening : float
-        What was done before, s, that a run does as well, such as reading the topology.
+        Time already spent on steps that every run repeats, such as reading the topology, s.
     most_seconds : float
-        How long the sample may take, s.
+        Time limit for the sample, s.
 
     Returns
     -------
     Advice
-        Print it, or look at ``plan``, ``verdicts`` and ``predictions``.
+        The recommendation. Print it, or use its ``plan``, ``verdicts`` and ``predictions``.
 
     Raises
     ------
     MismatchError
-        If the machine is none, or has fewer cores than workers are asked for.
+        If the machine does not exist, or has fewer cores than the requested workers.
     UnsupportedError
-        If the trajectory grows, or the time of an analysis does not grow with the number of frames.
+        If the trajectory grows, or the run time of an analysis does not grow with the number of frames.
     MdreelError, OSError
-        As of `Analysis.run`.
+        See `Analysis.run`.
 
     Notes
     -----
-    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. The model is described in ``docs/advise.md``.
-    Frames are located first, if nobody has done that before; the index is kept, as always.
+    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/advise.md`` describes the model.
+    If the trajectory has no frame index yet, the function builds and saves one first.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def advise(
     """
     several = [analyses] if isinstance(analyses, Analysis) else list(analyses)
     leader = leader_of(several)
-    # What is wrong with the machine is said before anything is read.
+    # Report errors in the machine before reading anything.
     target_of(n_cores, n_nodes, file_system or "nfs")
     begun = perf_counter()
     source = transformed(leader.open().with_on_error(on_error), transformations)
@@ -112,7 +112,7 @@ def advise(
 
 
 def _selected(source: Source, start: int | None, stop: int | None, step: int | None, frames: Frames | None) -> FrameSet:
-    """The frames that are wanted; of a trajectory in which nobody has located them, that is done now."""
+    """Return the selected frames, and build the frame index of the trajectory if it has none."""
     selected = select_frames(source, start, stop, step, frames)
     if selected is None:
         source.check_end()
@@ -122,17 +122,17 @@ def _selected(source: Source, start: int | None, stop: int | None, step: int | N
 
 
 def advice_of(sample: Sample, target: Target, n_workers: int | None = None) -> Advice:
-    """Say how to run what a sample was taken of; see `advise`.
+    """Recommend how to run the sampled analysis; see `advise`.
 
     Raises
     ------
     MismatchError
-        If the machine has fewer cores than workers are asked for, or the trajectory fewer frames.
+        If the machine has fewer cores, or the trajectory fewer frames, than the requested workers.
     """
     most = 1 if sample.needs_order else min(target.n_workers, sample.n_frames)
     if n_workers is not None and not 1 <= n_workers <= most:
-        limit = "each frame needs the one before" if sample.needs_order else f"{sample.n_frames:,} frames"
-        message = f"{n_workers} workers were asked for, of {target}: {limit}; {most} can work"
+        limit = "a transformation needs all frames in order" if sample.needs_order else f"{sample.n_frames:,} frames"
+        message = f"{n_workers} workers were requested of {target}; at most {most} can work ({limit})"
         raise MismatchError(message)
     numbers = numbers_of_workers(target, most, n_workers)
     predictions = tuple(predict(sample, target, plan_of(sample, target, number)) for number in numbers)
@@ -157,7 +157,7 @@ def advice_of(sample: Sample, target: Target, n_workers: int | None = None) -> A
 
 
 def numbers_of_workers(target: Target, most: int, wanted: int | None = None) -> list[int]:
-    """Return the numbers of workers that are looked at: 1, 2, 4, ..., whole nodes, all, and the one that is wanted."""
+    """Return the numbers of workers to compare: 1, 2, 4, ..., whole nodes, all cores, and the requested number."""
     doubled = [2**power for power in range(most.bit_length())]
     of_a_node = [number for number in doubled if number < target.n_cores]
     of_nodes = [target.n_cores * number for number in doubled]
@@ -166,7 +166,7 @@ def numbers_of_workers(target: Target, most: int, wanted: int | None = None) -> 
 
 
 def plan_of(sample: Sample, target: Target, n_workers: int) -> Plan:
-    """Return how so many workers should go about it, as the guidelines say."""
+    """Return the plan of the guidelines for a number of workers."""
     n_nodes = -(-n_workers // target.n_cores)
     executor = _executor(sample, n_nodes, n_workers).choice
     if executor == "serial":

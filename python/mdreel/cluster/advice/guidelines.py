@@ -1,4 +1,4 @@
-"""Guidelines of the papers as functions of measured ratios.
+"""Guidelines of the papers, as functions of measured ratios.
 
 Sources
 -------
@@ -12,10 +12,10 @@ from mdreel.foundation.formatting import digits
 from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
 
 PAYS = 0.5
-"""Another format is worth mentioning where it takes less than this share of the time of a frame."""
+"""Recommend another format if a frame takes less than this share of the current time."""
 
 PLAIN_BYTES_PER_S = 6e9
-"""How fast one core brings plain float32 from the page cache into arrays, bytes/s: DCD of AdK in `lab/benchmarks/`."""
+"""Rate at which one core copies float32 from the page cache into arrays, bytes/s; DCD of AdK in `lab/benchmarks/`."""
 
 PAPER_2019 = "Khoshlessan et al. 2019, section 8"
 BEYOND = "beyond the papers"
@@ -23,20 +23,20 @@ BEYOND = "beyond the papers"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a guideline says, and by which numbers.
+    """Recommendation of a guideline, and the numbers behind it.
 
     Attributes
     ----------
     subject : str
-        What it is about.
+        Subject of the recommendation.
     choice : str
-        What is chosen, in a word.
+        The recommendation, in one word.
     reason : str
-        Why, in a sentence.
+        The reason, in one sentence.
     source : str
-        Who says so.
+        The paper and section of the guideline.
     numbers : dict of str to float
-        What it was decided by.
+        Numbers behind the recommendation.
     """
 
     subject: str
@@ -47,7 +47,7 @@ class Verdict:
 
 
 def workload(ratio_comp_io: float) -> Verdict:
-    """Say what a task is bound by (heuristic 1).
+    """Determine whether reading or computing limits a task (heuristic 1).
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def workload(ratio_comp_io: float) -> Verdict:
     """
     numbers = {"ratio_comp_io": ratio_comp_io}
     if ratio_comp_io >= COMPUTE_BOUND:
-        reason = f"R_comp/io = {digits(ratio_comp_io)} >= 1: more time is computed than read"
+        reason = f"R_comp/io = {digits(ratio_comp_io)} >= 1: computing takes longer than reading"
         return Verdict("bound by", "compute", reason, f"{PAPER_2019}, heuristic 1", numbers)
-    reason = f"R_comp/io = {digits(ratio_comp_io)} < 1: more time is read and decompressed than computed"
+    reason = f"R_comp/io = {digits(ratio_comp_io)} < 1: reading and decompressing take longer than computing"
     return Verdict("bound by", "reading", reason, f"{PAPER_2019}, heuristic 1", numbers)
 
 
@@ -71,25 +71,25 @@ def file_access(
     is_hdf5: bool = False,
     has_parallel_hdf5: bool = False,
 ) -> Verdict:
-    """Say how workers should come to the bytes (heuristics 2 and 3).
+    """Recommend how workers access the trajectory (heuristics 2 and 3).
 
     Parameters
     ----------
     ratio_comp_io : float
         R_comp/io of the serial run.
     n_nodes, n_workers : int
-        Nodes that are used, and workers on all of them.
+        Number of nodes, and number of workers on all nodes.
     n_files : int
-        Files that the trajectory is in.
+        Number of files of the trajectory.
     is_hdf5 : bool
-        Whether it is one file of H5MD.
+        Whether the trajectory is one H5MD file.
     has_parallel_hdf5 : bool
-        Whether it can be read by parallel HDF5.
+        Whether parallel HDF5 can read it.
 
     Returns
     -------
     Verdict
-        The choice is a way of access as `Analysis.run` names it: ``shared``, ``chain``, ``segments``,
+        The choice is a value of the parameter ``access`` of `Analysis.run`: ``shared``, ``chain``, ``segments`` or
         ``hdf5-independent``.
     """
     numbers = {"ratio_comp_io": ratio_comp_io, "n_nodes": float(n_nodes), "n_workers": float(n_workers)}
@@ -97,64 +97,64 @@ def file_access(
     as_it_is = "shared" if n_files == 1 else "chain"
     ratio = f"R_comp/io = {digits(ratio_comp_io)}"
     if ratio_comp_io >= COMPUTE_BOUND:
-        reason = f"{ratio} >= 1: one shared file does no harm"
+        reason = f"{ratio} >= 1: workers can share one file"
         return Verdict("file access", as_it_is, reason, f"{PAPER_2019}, heuristic 2", numbers)
     if n_nodes == 1:
-        reason = f"{ratio} < 1, but on one node: workers open the file once, and read blocks of it, not frames"
+        reason = f"{ratio} < 1, but on one node: workers open the file once and read whole blocks"
         return Verdict("file access", as_it_is, reason, BEYOND, numbers)
-    avoid = f"{ratio} < 1 on {n_nodes} nodes: a single shared file is to be avoided"
+    avoid = f"{ratio} < 1 on {n_nodes} nodes, so avoid a single shared file"
     if is_hdf5 and has_parallel_hdf5:
-        reason = f"{avoid}, and the file is one of HDF5, which ranks can open together"
+        reason = f"{avoid}; ranks can open this HDF5 file together"
         return Verdict("file access", "hdf5-independent", reason, f"{PAPER_2019}, heuristic 3.1", numbers)
-    how = "each rank has segments of its own" if n_files >= n_workers else f"split it into {n_workers} segments first"
+    how = "each rank reads its own segments" if n_files >= n_workers else f"split it into {n_workers} segments first"
     return Verdict("file access", "segments", f"{avoid}: {how}", f"{PAPER_2019}, heuristic 3.2", numbers)
 
 
 def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
-    """Say how results should come to the caller (heuristics 2.1, 2.2 and 3.3).
+    """Recommend how workers send their results (heuristics 2.1, 2.2 and 3.3).
 
     Parameters
     ----------
     ratio_comp_comm : float
-        R_comp/comm, as it is expected.
+        Predicted R_comp/comm.
     n_nodes : int
-        Nodes that are used.
+        Number of nodes.
     executor : str
-        Who works.
+        The executor.
 
     Returns
     -------
     Verdict
-        The choice is ``memory`` or ``pipe`` where nobody has a choice, else a way of communication of MPI.
+        The choice is a communication of the MPI executor; for other executors ``memory`` or ``pipe``.
     """
     numbers = {"ratio_comp_comm": ratio_comp_comm, "n_nodes": float(n_nodes)}
     if executor in ("serial", "threads"):
-        return Verdict("results", "memory", "threads put results where they belong: nothing is sent", BEYOND, numbers)
+        return Verdict("results", "memory", "threads write results in place, without messages", BEYOND, numbers)
     ratio = f"R_comp/comm = {digits(ratio_comp_comm)}"
     if executor != "mpi":
-        reason = f"{ratio}: parts are sent while others are computed"
+        reason = f"{ratio}: workers send results while others compute"
         return Verdict("results", "pipe", reason, BEYOND, numbers)
     if n_nodes == 1:
-        reason = f"{ratio}; on one node ranks write into the memory of rank 0"
+        reason = f"{ratio}: on one node, ranks write into the memory of rank 0"
         return Verdict("results", "window", reason, BEYOND, numbers)
     if ratio_comp_comm > SCALES_AS_IT_IS:
-        reason = f"{ratio} > 1: they may be gathered at the end"
+        reason = f"{ratio} > 1: ranks can gather results at the end"
         return Verdict("results", "gather", reason, f"{PAPER_2019}, heuristic 2.1", numbers)
-    reason = f"{ratio} <= 1: put them into an array as they are made (global-arrays, where that is built)"
+    reason = f"{ratio} <= 1: ranks write results into a shared array (global-arrays, if it is built)"
     return Verdict("results", "window", reason, f"{PAPER_2019}, heuristics 2.2 and 3.3", numbers)
 
 
 def executor(n_nodes: int, n_workers: int, *, runs_python: bool = False, needs_order: bool = False) -> Verdict:
-    """Say who should work.
+    """Recommend an executor.
 
     Parameters
     ----------
     n_nodes, n_workers : int
-        Nodes that are used, and workers on all of them.
+        Number of nodes, and number of workers on all nodes.
     runs_python : bool
-        Whether frames go through Python's interpreter.
+        Whether the Python interpreter processes each frame.
     needs_order : bool
-        Whether a transformation needs each frame after the one before.
+        Whether a transformation needs all frames in order.
     """
     numbers = {"n_nodes": float(n_nodes), "n_workers": float(n_workers)}
 
@@ -162,32 +162,33 @@ def executor(n_nodes: int, n_workers: int, *, runs_python: bool = False, needs_o
         return Verdict("executor", choice, reason, BEYOND, numbers)
 
     if needs_order:
-        return verdict("serial", "a transformation needs each frame after the one before: one worker reads them all")
+        return verdict("serial", "a transformation needs all frames in order, so one worker reads them all")
     if n_workers == 1:
         return verdict("serial", "one worker is enough")
     if n_nodes > 1:
-        return verdict("mpi", "several nodes: ranks of MPI")
+        return verdict("mpi", "several nodes need MPI")
     if runs_python:
-        return verdict("processes", "frames go through Python, in which threads would take turns")
-    return verdict("threads", "one node: threads share its memory, and start at once")
+        return verdict("processes", "Python code processes each frame, so threads would wait for the interpreter lock")
+    return verdict("threads", "on one node, threads share memory and start at once")
 
 
 def schedule(access: str, n_blocks: int, n_workers: int) -> Verdict:
-    """Say who should take which block.
+    """Recommend how to assign blocks to workers.
 
     Parameters
     ----------
     access : str
-        How workers come to the bytes.
+        How workers access the trajectory.
     n_blocks, n_workers : int
-        Blocks and workers.
+        Number of blocks and of workers.
     """
     numbers = {"n_blocks": float(n_blocks), "n_workers": float(n_workers)}
     if access == "segments":
-        reason = "each rank opens the files of its own share, and no other"
+        reason = "each rank opens only the files of its own share"
         return Verdict("schedule", "static", reason, f"{PAPER_2019}, heuristic 3.2", numbers)
-    who = "one worker" if n_workers == 1 else "whoever is free"
-    reason = f"{n_blocks:,} blocks, taken by {who}" + ("; late ones are done twice" if n_workers > 1 else "")
+    reason = f"one worker takes {n_blocks:,} blocks"
+    if n_workers > 1:
+        reason = f"free workers take the next of {n_blocks:,} blocks and repeat late ones"
     return Verdict("schedule", "demand", reason, BEYOND, numbers)
 
 
@@ -199,18 +200,18 @@ def trajectory_format(
     plain_bytes: float,
     bytes_per_s: float = PLAIN_BYTES_PER_S,
 ) -> Verdict:
-    """Say whether plain numbers would be read faster.
+    """Determine whether an uncompressed format would be faster.
 
     Parameters
     ----------
     name : str
-        The format that the trajectory has.
+        Format of the trajectory.
     seconds, decompress, compute : float
-        What a frame takes one worker in all, to decompress, and to compute, s.
+        Total time, decompression time and computing time of a frame for one worker, s.
     plain_bytes : float
-        Bytes of a frame of plain float32: 12 for each atom of the trajectory.
+        Size of an uncompressed frame in bytes: 12 for each atom of the trajectory.
     bytes_per_s : float
-        How fast a worker gets them, bytes/s; never faster than a core turns them into arrays.
+        Rate at which a worker reads, bytes/s. The rate at which a core copies float32 is its upper limit.
 
     Returns
     -------
@@ -219,12 +220,14 @@ def trajectory_format(
     """
     instead = plain_bytes / min(bytes_per_s, PLAIN_BYTES_PER_S) + compute
     numbers = {"seconds": seconds, "decompress": decompress, "seconds_instead": instead}
-    spent = f"{name}: {_microseconds(decompress)} of {_microseconds(seconds)} µs a frame are decompression"
-    plain = f"plain numbers (DCD) would take about {_microseconds(instead)}"
+    spent = f"{name}: {_microseconds(decompress)} of {_microseconds(seconds)} µs a frame is decompression"
+    plain = f"uncompressed frames (DCD) would take about {_microseconds(instead)}"
     if decompress > 0 and instead < PAYS * seconds:
-        reason = f"{spent}, {plain}: convert what is analysed often, if its {plain_bytes / 1e3:,.0f} kB a frame fit"
+        reason = f"{spent}, {plain}: convert files that you analyse often, if {plain_bytes / 1e3:,.0f} kB a frame fit"
         return Verdict("format", "dcd", reason, BEYOND, numbers)
-    return Verdict("format", "keep", f"{spent}, {plain}" if decompress > 0 else f"{name} as it is", BEYOND, numbers)
+    return Verdict(
+        "format", "keep", f"{spent}, {plain}" if decompress > 0 else f"{name} is not compressed", BEYOND, numbers
+    )
 
 
 def _microseconds(seconds: float) -> str:

@@ -1,6 +1,6 @@
 """Model of the run time for a number of workers.
 
-The formulas, with what they leave out, are in ``docs/advise.md``.
+``docs/advise.md`` lists the formulas and their limits.
 """
 
 from dataclasses import dataclass, replace
@@ -11,42 +11,42 @@ from mdreel.cluster.advice.sample import FrameCost, Sample
 from mdreel.cluster.advice.target import Target
 
 START_SECONDS = {"serial": 0.0, "threads": 0.0005, "processes": 0.15, "mpi": 0.15}
-"""Time until workers are there, s: of processes and ranks as `mdreel_lab.bench.contests.startup` measured it."""
+"""Time until workers have started, s. `mdreel_lab.bench.contests.startup` measured the values."""
 
 START_SECONDS_PER_WORKER = {"serial": 0.0, "threads": 0.0001, "processes": 0.003, "mpi": 0.001}
-"""What each worker adds to that, s; assumed."""
+"""Additional start time of each worker, s; assumed."""
 
 MESSAGE_BYTES_PER_S = {"processes": 1e9, "mpi": 5e9}
-"""How fast results come to the caller on one node, bytes/s; assumed. Threads put them where they belong."""
+"""Rate at which workers on one node send results to the caller, bytes/s; assumed. Threads write them in place."""
 
 NETWORK_BYTES_PER_S = 1e9
-"""How fast they come from other nodes, all together, bytes/s: 10 Gbit/s; assumed."""
+"""Rate at which all other nodes together send results, bytes/s; assumed to be 10 Gbit/s."""
 
 MESSAGE_SECONDS = 2e-5
-"""What a message takes besides, s, for each worker; assumed."""
+"""Latency of a message of each worker, s; assumed."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """How long a run is expected to take, and why.
+    """Predicted run time and its parts.
 
     Attributes
     ----------
     plan : Plan
-        How it is run.
+        The plan of the run.
     opening : float
-        Topology, trajectory and reference; then each worker's reader, s.
+        Time to open the topology, the trajectory, the reference and each worker's reader, s.
     start : float
-        Until workers are there, s.
+        Time until the workers have started, s.
     loop : float
-        Until the last worker has done its last block, and it is merged, s.
+        Time until the last worker has finished its last block and the caller has merged it, s.
     end : float
-        Concluding, s.
+        Time to compute the final results, s.
     communication : float
-        Bringing results to the caller, s.
+        Time to send results to the caller, s.
     bound : str
-        What decides the loop: ``decompress``, ``compute`` or ``read`` (the largest part of a worker's time), or
-        ``storage``, where that gives the bytes no faster.
+        Limiting factor of the loop: ``decompress``, ``compute`` or ``read`` (the largest part of a worker's time), or
+        ``storage`` if the file system limits the loop.
     computing : float
         t_comp of a worker, s.
     """
@@ -67,28 +67,28 @@ class Prediction:
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm: t_comp of a worker divided by t_comm; inf where nothing is sent."""
+        """R_comp/comm, the ratio of t_comp of a worker to t_comm; inf if workers send nothing."""
         return self.computing / self.communication if self.communication > 0 else float("inf")
 
     def speedup(self, serial: "Prediction") -> float:
-        """S: t_total of one worker divided by that of this run."""
+        """Speed-up S, the ratio of t_total of one worker to that of this run."""
         return serial.seconds / self.seconds
 
     def efficiency(self, serial: "Prediction") -> float:
-        """E: S for each worker."""
+        """Efficiency E, the ratio of S to the number of workers."""
         return self.speedup(serial) / self.plan.n_workers
 
 
 def cost_on(sample: Sample, target: Target) -> FrameCost:
-    """What a frame costs a worker that is alone on a target.
+    """Return the cost of a frame for a single worker on a target.
 
     Parameters
     ----------
     sample : Sample
-        What was measured here.
+        Measurements on this machine.
     target : Target
-        The machine; its cores are taken to be as fast as those here. Where it is another, or the trajectory lies
-        elsewhere, bytes come at the rate that its file system is taken to have, and no faster than they came here.
+        The target machine. The model assumes that its cores are as fast as those of this machine. If the target is
+        another machine or file system, the model assumes the rate of that file system, at most the rate measured here.
     """
     if target.is_here:
         return sample.alone
@@ -98,25 +98,25 @@ def cost_on(sample: Sample, target: Target) -> FrameCost:
 
 
 def predict(sample: Sample, target: Target, plan: Plan) -> Prediction:
-    """Say how long a run will take.
+    """Predict the run time of a plan.
 
     Parameters
     ----------
     sample : Sample
-        What was measured here.
+        Measurements on this machine.
     target : Target
-        The machine.
+        The target machine.
     plan : Plan
-        The way of running.
+        The plan.
     """
     cost = cost_on(sample, target)
     n_workers, n_blocks, n_frames = plan.n_workers, plan.n_blocks, sample.n_frames
     slowdown = 1 + _contention(sample, target, plan) * (plan.workers_per_node - 1)
     block = n_frames / n_blocks * cost.seconds * slowdown
-    # All end with the last block: that of who has most of them, and those that happen to be slow.
+    # The run ends with the last block: that of the worker with the most blocks, or a slow one.
     rounds = ceil(n_blocks / n_workers)
     work = (rounds + sample.spread * (1 - 1 / n_workers)) * block
-    # The caller merges while others work, on one of their cores.
+    # The caller merges while the workers compute, on one of their cores.
     merging = n_frames * cost.reduce
     storage = _storage_seconds(sample, target, plan)
     return Prediction(
@@ -132,14 +132,14 @@ def predict(sample: Sample, target: Target, plan: Plan) -> Prediction:
 
 
 def _contention(sample: Sample, target: Target, plan: Plan) -> float:
-    """What each further worker of a node adds to the time of a frame."""
+    """Return the time that each further worker of a node adds to the time of a frame."""
     if not target.is_here or (sample.runs_python and plan.executor != "threads"):
-        return 0.0  # it was not measured there, or is of threads that take turns in Python's interpreter
+        return 0.0  # not measured on the target, or threads wait for the interpreter lock
     return sample.contention
 
 
 def _storage_seconds(sample: Sample, target: Target, plan: Plan) -> float:
-    """How long the file system takes to give all bytes; 0 where what was measured has that in it."""
+    """Return the time in which the file system delivers all bytes; 0 if the measurement includes it."""
     if target.is_here:
         return 0.0
     storage = target.file_system
@@ -149,14 +149,14 @@ def _storage_seconds(sample: Sample, target: Target, plan: Plan) -> float:
 
 
 def _opening_seconds(target: Target, plan: Plan) -> float:
-    """How long openings of the same file take, which wait for one another."""
+    """Return the time in which workers open the same file one after another."""
     if target.is_here:
         return 0.0
     return ceil(plan.n_workers / plan.n_files) * target.file_system.open_seconds
 
 
 def _communication_seconds(sample: Sample, plan: Plan) -> float:
-    """How long results take to the caller: its link is the same for all."""
+    """Return the time to send all results to the caller over its one link."""
     if plan.executor not in MESSAGE_BYTES_PER_S:
         return 0.0
     rate = MESSAGE_BYTES_PER_S[plan.executor] if plan.n_nodes == 1 else NETWORK_BYTES_PER_S
@@ -164,5 +164,5 @@ def _communication_seconds(sample: Sample, plan: Plan) -> float:
 
 
 def _largest(cost: FrameCost) -> str:
-    """The kind that takes most of a worker's time."""
+    """Return the kind of work that takes most of a worker's time."""
     return max(("decompress", "compute", "read"), key=lambda kind: float(getattr(cost, kind)))

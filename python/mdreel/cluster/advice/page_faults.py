@@ -9,12 +9,12 @@ _BYTES = 32 << 20
 
 
 def seconds_per_byte() -> float:
-    """Measure it once, with large pages where there are any, as the core asks for them for results, s.
+    """Measure the cost of a page fault, in seconds, with large pages if the kernel provides them.
 
     Notes
     -----
-    It is measured once, and not as the best of several times: what was given back comes at once, and a run gets what it
-    did not have before.
+    The function measures once, because the kernel returns memory that a process has just freed faster than fresh
+    memory, and a run receives fresh memory. The core requests large pages for results in the same way.
     """
     with mmap.mmap(-1, _BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -23,5 +23,5 @@ def seconds_per_byte() -> float:
         begun = perf_counter()
         array[:] = 1
         taken = perf_counter() - begun
-        del array  # the map cannot be closed while somebody looks at it
+        del array  # a map with an exported view cannot be closed
     return taken / _BYTES

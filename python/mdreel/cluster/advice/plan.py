@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 BLOCK_BYTES = 32 << 20
-"""Bytes in a block, as the core's planner has it (`plan.rs`); a test compares."""
+"""Size of a block in bytes, the same as in the planner of the core (`plan.rs`); a test compares the two."""
 
 BLOCKS_PER_WORKER = 8
 MOST_BLOCKS = 100_000
@@ -11,26 +11,26 @@ MOST_BLOCKS = 100_000
 
 @dataclass(frozen=True)
 class Plan:
-    """One way of running an analysis.
+    """Settings of a run.
 
     Attributes
     ----------
     executor : str
-        Who works: ``serial``, ``threads``, ``processes`` or ``mpi``.
+        The executor: ``serial``, ``threads``, ``processes`` or ``mpi``.
     n_workers, n_nodes : int
-        Workers, and the nodes that they are on.
+        Number of workers and of nodes.
     access : str
-        How they come to the bytes, as `Analysis.run` names it.
+        How workers access the trajectory; see `Analysis.run`.
     schedule : str
         ``demand`` or ``static``.
     n_files : int
-        Files that the trajectory is in when it is run.
+        Number of files of the trajectory in this run.
     must_split : bool
-        Whether it has to be split into these first.
+        Whether you must split the trajectory into these files first.
     n_blocks : int
-        Pieces of work.
+        Number of blocks.
     communication : str or None
-        How results come to rank 0; None for the default.
+        How ranks send results to rank 0; None for the default.
     """
 
     executor: str
@@ -45,26 +45,26 @@ class Plan:
 
     @property
     def workers_per_node(self) -> int:
-        """Workers of the fullest node."""
+        """Largest number of workers on a node."""
         return -(-self.n_workers // self.n_nodes)
 
 
 def blocks_of(n_frames: int, n_workers: int, file_bytes: float, row_bytes: int) -> int:
-    """Return how many blocks a run on demand has.
+    """Return the number of blocks of a run with the schedule ``demand``.
 
     Parameters
     ----------
     n_frames : int
-        Frames that are wanted.
+        Number of selected frames.
     n_workers : int
-        Workers.
+        Number of workers.
     file_bytes, row_bytes : float
-        Bytes of file and of result of a frame; the larger decide.
+        Size of a frame in the file and size of its result, bytes. The larger of the two determines the blocks.
 
     Returns
     -------
     int
-        Blocks: of at most 32 MiB, at least 8 a worker, and none without a frame.
+        Number of blocks: each of at most 32 MiB and at least one frame, at least 8 for each worker.
     """
     n_bytes = n_frames * int(max(file_bytes, row_bytes))
     wanted = max(-(-n_bytes // BLOCK_BYTES), BLOCKS_PER_WORKER * n_workers)

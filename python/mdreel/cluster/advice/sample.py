@@ -34,10 +34,10 @@ from mdreel.timing.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
 
 N_STRETCHES = 5
-"""Stretches of one worker, spread over the trajectory, and as many of several."""
+"""Number of stretches for one worker, spread over the trajectory; several workers run as many."""
 
 SHARE = 0.05
-"""Share of the whole run's time that a sample may take, within these limits, s."""
+"""Share of the run time that a sample may take, and its limits, s."""
 
 LEAST_SECONDS, MOST_SECONDS = 1.0, 2.0
 
@@ -49,16 +49,16 @@ _MOST_RESULT_BYTES = 64 << 20  # of a stretch
 
 @dataclass(frozen=True)
 class FrameCost:
-    """What a frame takes of a worker's time.
+    """Mean cost of a frame for a worker.
 
     Attributes
     ----------
     read, decompress, compute : float
-        Time by kind, s.
+        Time of each kind of work, s.
     reduce : float
-        Time of the caller, who merges, s; of all frames with the memory that results take.
+        Time in which the caller merges the results of a frame and touches their memory, s.
     n_bytes : float
-        Bytes brought from storage.
+        Number of bytes read from storage.
     """
 
     read: float
@@ -69,68 +69,68 @@ class FrameCost:
 
     @property
     def io(self) -> float:
-        """t_io of a frame, decompression included, s."""
+        """t_io of a frame, including decompression, s."""
         return self.read + self.decompress
 
     @property
     def seconds(self) -> float:
-        """All that the worker does, s."""
+        """Total time of the worker, s."""
         return self.io + self.compute
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io: compute divided by reading and decompressing; inf where nothing is read."""
+        """R_comp/io, the ratio of compute time to t_io; inf if the run reads nothing."""
         return self.compute / self.io if self.io > 0 else float("inf")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What was measured of an analysis, and what is known of its trajectory.
+    """Measured cost of an analysis, and properties of its trajectory.
 
     Attributes
     ----------
     n_frames : int
-        Frames that are wanted in all.
+        Number of selected frames.
     alone : FrameCost
-        What a frame costs one worker that has the machine for itself.
+        Cost of a frame for one worker that has the machine to itself.
     spread : float
-        Standard deviation between stretches, as a share of the mean.
+        Standard deviation between stretches, divided by the mean.
     together : FrameCost or None
-        What a frame costs each of `n_together` threads; None where that was not measured.
+        Cost of a frame for each of `n_together` threads; None if not measured.
     n_together : int
-        How many worked together.
+        Number of threads that ran at the same time.
     opening : float
-        Opening the trajectory, the reference, the worker's reader, s; with what the caller did before.
+        Time to open the trajectory, the reference and the worker's reader, and time that the caller spent before, s.
     concluding : float
-        Results from what was merged, s a frame.
+        Time to compute the final results, s for each frame.
     row_bytes : int
-        Bytes of result of a frame.
+        Size of the result of a frame, bytes.
     file_bytes : float
-        Bytes of file of a frame.
+        Size of a frame in the file, bytes.
     n_atoms, n_wanted_atoms : int
-        Atoms of the trajectory, and those that are read.
+        Number of atoms of the trajectory, and number of atoms that the analysis reads.
     format : str
-        The format.
+        Format of the trajectory.
     n_files : int
-        Files that it is in.
+        Number of files of the trajectory.
     file_system : str or None
-        Where it lies, as the system calls that.
+        Name that the operating system gives to the file system of the trajectory.
     n_stripes : int
-        Targets of Lustre over which it is spread.
+        Number of Lustre targets (stripe count) of the trajectory.
     cached_share : float or None
-        Share of it that was in the page cache before the sample, if that is known.
+        Share of the trajectory that was in the page cache before the sample; None if unknown.
     runs_python : bool
-        Whether frames go through Python's interpreter, for which threads take turns.
+        Whether the Python interpreter processes each frame, so that threads wait for each other.
     needs_order : bool
-        Whether a transformation needs each frame after the one before.
+        Whether a transformation needs all frames in order.
     is_transformed : bool
-        Whether frames are transformed as they are read.
+        Whether the run transforms frames.
     has_parallel_hdf5 : bool
-        Whether an h5py for MPI is installed.
+        Whether an h5py with MPI is installed.
     n_sampled : int
-        Frames that were looked at.
+        Number of frames in the sample.
     seconds : float
-        How long that took, s.
+        Duration of the sample, s.
     """
 
     n_frames: int
@@ -158,14 +158,14 @@ class Sample:
 
     @property
     def slowdown(self) -> float:
-        """How many times longer a frame takes a worker when `n_together` work; never less than 1."""
+        """Ratio of the time of a frame with `n_together` threads to that with one; at least 1."""
         if self.together is None or self.alone.seconds <= 0:
             return 1.0
         return max(self.together.seconds / self.alone.seconds, 1.0)
 
     @property
     def contention(self) -> float:
-        """What each further worker adds to the time of a frame, as a share of it."""
+        """Relative increase of the time of a frame for each further worker."""
         return (self.slowdown - 1) / (self.n_together - 1) if self.n_together > 1 else 0.0
 
 
@@ -179,46 +179,47 @@ def take_sample(
     opening: float = 0.0,
     most_seconds: float = MOST_SECONDS,
 ) -> Sample:
-    """Run analyses on a few stretches of frames and measure what that costs.
+    """Run analyses on a few stretches of frames and measure the cost.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        The analyses, which keep the results that they have.
+        The analyses. Their results do not change.
     source : Source
-        Their trajectory, opened.
+        The open trajectory.
     selected : FrameSet
-        The frames that are wanted.
+        The selected frames.
     n_together : int
-        How many threads the machine has; with more than one, as many stretches are run by all of them.
+        Number of threads of the machine. If it is more than one, the function also runs stretches with all threads.
     files : sequence of dict
-        What `files_of` said of it before.
+        Result of `files_of` from before the sample.
     opening : float
-        What was done before, s, which a run does as well.
+        Time already spent on steps that every run repeats, s.
     most_seconds : float
-        How long all may take, s; at least one frame is looked at, however long that takes.
+        Time limit, s. The sample contains at least one frame, however long that takes.
 
     Returns
     -------
     Sample
-        What was measured.
+        The measurements.
 
     Raises
     ------
     UnsupportedError
-        If time does not grow with the number of frames.
+        If the run time does not grow with the number of frames.
     MdreelError, OSError
-        As of a run of these frames.
+        See `Analysis.run`.
 
     Notes
     -----
-    What is run first warms up (buffers, imports, large pages) and is not counted. Stretches of one worker begin at even
-    distances; those of several end where the next of one begins, and are of other frames unless there are too few.
-    Together they take 5 % of what the run would take one worker, but at least a second, or the whole run.
+    The first run warms up buffers, imports and large pages, and does not count. The stretches of one worker start at
+    even distances. Each stretch of several workers ends where the next one of a single worker starts, so that the
+    frames differ unless the trajectory is too short. All stretches together take 5 % of the run time of one worker, but
+    at least a second, or the whole run.
     """
     if any(isinstance(one, DistanceMatrix) for one in analyses):
-        message = "compares each frame with each, of which the time of a few frames says nothing"
-        raise UnsupportedError(f"no advice on a DistanceMatrix: it {message}")
+        message = "compares every frame with every other, so a sample of a few frames cannot predict its run time"
+        raise UnsupportedError(f"there is no advice on a DistanceMatrix: it {message}")
     begun = perf_counter()
     job = job_of(analyses, source)
     opening += perf_counter() - begun
@@ -264,7 +265,7 @@ def take_sample(
 
 
 def _warmed_up(job: Job, numbers: NDArray[np.uint64]) -> tuple[Outcome, float]:
-    """Run ever more frames until it takes a while; return the first outcome, and the seconds that a frame takes."""
+    """Run more and more frames until the time is measurable; return the first outcome and the time of a frame, s."""
     first, n_frames = None, 1
     while True:
         outcome = _run(job, numbers, 0, n_frames, Serial())
@@ -278,7 +279,7 @@ def _warmed_up(job: Job, numbers: NDArray[np.uint64]) -> tuple[Outcome, float]:
 def _stretches(
     job: Job, numbers: NDArray[np.uint64], crews: Sequence[Executor], pace: float, most_seconds: float
 ) -> Iterator[tuple[int, Outcome]]:
-    """Run stretches with each crew, in turn, so that all meet the same moods of the machine; say which crew it was."""
+    """Run stretches with each executor in turn, so that noise affects all; yield the executor and the outcome."""
     wanted = min(max(SHARE * len(numbers) * pace, LEAST_SECONDS), most_seconds) / len(crews)
     n_stretches = min(N_STRETCHES, max(int(wanted / pace), 1), len(numbers))
     distance = len(numbers) // n_stretches
@@ -291,13 +292,13 @@ def _stretches(
 
 
 def _run(job: Job, numbers: NDArray[np.uint64], first: int, count: int, crew: Executor) -> Outcome:
-    """Run consecutive ones of the wanted frames."""
+    """Run consecutive selected frames."""
     frames = numbers[first : first + count]
     return run(job, _frame_set(frames), crew, n_parts=min(_BLOCKS_PER_WORKER * crew.n_workers, count))
 
 
 def _frame_set(frames: NDArray[np.uint64]) -> FrameSet:
-    """Say frames as a range where they are one: it is read as such."""
+    """Return evenly spaced frames as a range, which is faster to read."""
     steps = np.unique(np.diff(frames.astype(np.int64)))
     if len(steps) > 1 or (len(steps) and steps[0] < 1):
         return FrameSet.list(frames)
@@ -305,7 +306,7 @@ def _frame_set(frames: NDArray[np.uint64]) -> FrameSet:
 
 
 def _cost(timings: Sequence[Timing]) -> FrameCost:
-    """What a frame cost, on average."""
+    """Return the mean cost of a frame."""
     n_frames = max(sum(timing.n_frames for timing in timings), 1)
     kinds = ("read", "decompress", "compute", "reduce")
     seconds = {kind: sum(timing.seconds(kind) for timing in timings) / n_frames for kind in kinds}
@@ -313,7 +314,7 @@ def _cost(timings: Sequence[Timing]) -> FrameCost:
 
 
 def _settled(spans: NDArray[np.void]) -> NDArray[np.void]:
-    """Leave the first block of each worker out, where it had more: a thread that has just begun is slow for a while."""
+    """Remove the first block of each worker that had several, because a new thread starts slowly."""
     is_first = np.zeros(len(spans), bool)
     for worker in np.unique(spans["worker"]):
         is_own = (spans["worker"] == worker) & (spans["block"] != NO_BLOCK)
@@ -324,14 +325,14 @@ def _settled(spans: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> float:
-    """Conclude copies of the analyses from a stretch; return how long that took, s."""
+    """Compute final results in copies of the analyses from a stretch; return the time, s."""
     begun = perf_counter()
     for analysis, tally in zip(analyses, Tally.of_each(outcome, job.kernel), strict=True):
         if isinstance(analysis, AnalysisBase):
-            continue  # users' code, which may do more than make results
+            continue  # code of users can have side effects
         another = copy(analysis)
         another.results = Results()
-        # From few frames some have no results, or none that numpy likes.
+        # With few frames, some analyses have no results, and NumPy warns.
         with suppress(MdreelError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             another.accept(outcome, tally)
@@ -339,7 +340,7 @@ def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> flo
 
 
 def files_of(source: Source) -> list[dict[str, Any]]:
-    """Return what the environment says of the files of a trajectory; ask before they are read, as that changes it."""
+    """Return the file entries of the environment of a run; call it before reading, which changes the page cache."""
     paths = [Path(str(facts["path"])) for facts in source.describe() if "path" in facts]
     here = [path for path in paths if path.is_file()]
     files: list[dict[str, Any]] = environment_of(here)["files"] if here else []
@@ -347,17 +348,17 @@ def files_of(source: Source) -> list[dict[str, Any]]:
 
 
 def file_system_of(files: Sequence[dict[str, Any]]) -> str | None:
-    """Return the file system of the first of some files, as the system calls it."""
+    """Return the name of the file system of the first file."""
     return files[0]["file_system"] if files else None
 
 
 def stripes_of(files: Sequence[dict[str, Any]]) -> int:
-    """Return over how many targets of Lustre the first of some files is spread."""
+    """Return the Lustre stripe count of the first file."""
     return int((files[0]["stripe"] or {}).get("count", 1)) if files else 1
 
 
 def _cached_share(files: Sequence[dict[str, Any]]) -> float | None:
-    """The share of all files that is in the page cache."""
+    """Return the share of all files that is in the page cache."""
     known = [(one["n_bytes"], one["cached_share"]) for one in files if one["cached_share"] is not None]
     total = sum(n_bytes for n_bytes, _ in known)
     return sum(n_bytes * share for n_bytes, share in known) / total if total else None

@@ -8,22 +8,22 @@ from mdreel.execution.available_cores import available_processors
 
 @dataclass(frozen=True)
 class FileSystem:
-    """What a kind of file system gives; assumed, and stated with the advice, where nothing is measured.
+    """Assumed performance of a kind of file system, used where no measurement exists; the advice states it.
 
     Attributes
     ----------
     name : str
         ``local``, ``nfs``, ``lustre`` or ``gpfs``.
     stream_bytes_per_s : float
-        What one process gets that reads alone, bytes/s.
+        Rate of a single process that reads alone, bytes/s.
     file_bytes_per_s : float
-        What all processes together get that read one file, bytes/s.
+        Total rate of all processes that read one file, bytes/s.
     node_bytes_per_s : float
-        What all processes of a node get, bytes/s.
+        Total rate of all processes of a node, bytes/s.
     total_bytes_per_s : float
-        What all nodes together get from any number of files, bytes/s.
+        Total rate of all nodes for any number of files, bytes/s.
     open_seconds : float
-        An opening of a file; those of the same file are served one after another, s.
+        Time to open a file, s. The file system opens one file for one process after another.
     is_shared : bool
         Whether several nodes see the same files.
     """
@@ -37,7 +37,7 @@ class FileSystem:
     is_shared: bool = True
 
     def striped(self, count: int) -> "FileSystem":
-        """Return the same with files that are spread over so many targets of Lustre; unchanged where it is another."""
+        """Return the performance for files with a Lustre stripe count; other file systems do not change."""
         if self.name != "lustre" or count <= 1:
             return self
         return replace(self, file_bytes_per_s=min(count * self.file_bytes_per_s, self.total_bytes_per_s))
@@ -48,18 +48,18 @@ FILE_SYSTEMS = {
     for one in (
         FileSystem("local", 2e9, 2e9, 2e9, 2e9, 2e-5, is_shared=False),  # an NVMe disk
         FileSystem("nfs", 0.5e9, 1e9, 1e9, 1e9, 1e-3),  # one server behind 10 Gbit/s
-        FileSystem("lustre", 1e9, 1e9, 5e9, 50e9, 1e-3),  # files on one target each, as is the default
-        FileSystem("gpfs", 1e9, 5e9, 5e9, 50e9, 1e-3),  # files are spread over all servers in blocks
+        FileSystem("lustre", 1e9, 1e9, 5e9, 50e9, 1e-3),  # each file on one target, the default
+        FileSystem("gpfs", 1e9, 5e9, 5e9, 50e9, 1e-3),  # blocks of a file are spread over all servers
     )
 }
-"""The kinds of file systems by name, with round figures of clusters of about 2020."""
+"""Kinds of file systems by name, with rounded figures of clusters of about 2020."""
 
-# Served over a network by few machines: nearest to NFS of what is known here.
+# A few machines serve these over a network; NFS is the most similar kind.
 _SERVED = {"9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "mfs", "moosefs", "orangefs", "pvfs2", "smb3", "sshfs"}
 
 
 def kind_of(file_system: str | None) -> str:
-    """Return the name in `FILE_SYSTEMS` of what the system calls ``ext4``, ``nfs4``, ``fuse.sshfs`` and the like."""
+    """Return the kind in `FILE_SYSTEMS` for a name of the operating system, such as ``ext4`` or ``fuse.sshfs``."""
     name = (file_system or "").removeprefix("fuse.")
     if name in ("lustre", "gpfs"):
         return name
@@ -68,18 +68,18 @@ def kind_of(file_system: str | None) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """The machine that advice is for.
+    """Target machine of an advice.
 
     Attributes
     ----------
     n_nodes : int
-        Nodes.
+        Number of nodes.
     n_cores : int
-        Cores of each.
+        Number of cores of each node.
     file_system : FileSystem
-        Where the trajectory lies.
+        File system of the trajectory.
     is_here : bool
-        Whether that is this machine and the file system on which the trajectory lies now: what was measured holds.
+        Whether the target is this machine with the current file system of the trajectory, so that measurements apply.
     """
 
     n_nodes: int
@@ -89,7 +89,7 @@ class Target:
 
     @property
     def n_workers(self) -> int:
-        """One for each core."""
+        """Number of cores on all nodes."""
         return self.n_nodes * self.n_cores
 
     def __str__(self) -> str:
@@ -107,31 +107,31 @@ def target_of(
     found: str | None = None,
     n_stripes: int = 1,
 ) -> Target:
-    """Return the target that is meant.
+    """Return the target machine.
 
     Parameters
     ----------
     n_cores : int, optional
-        Cores of a node; by default those that this process may use.
+        Number of cores of a node. By default the cores that this process may use.
     n_nodes : int, optional
-        Nodes, by default one.
+        Number of nodes, by default one.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        Where the trajectory will lie, by default where it lies now.
+        File system that will hold the trajectory. By default its current file system.
     found : str, optional
-        The file system on which it lies, as the system calls it.
+        Name that the operating system gives to the current file system of the trajectory.
     n_stripes : int
-        Targets of Lustre over which it is spread.
+        Lustre stripe count of the trajectory.
 
     Raises
     ------
     MismatchError
-        If a number is less than 1, the file system is unknown, or several nodes cannot see it.
+        If a number is less than 1, if the file system is unknown, or if several nodes cannot share it.
     """
     available = available_processors()
     n_cores = available if n_cores is None else n_cores
     n_nodes = 1 if n_nodes is None else n_nodes
     if min(n_cores, n_nodes) < 1:
-        raise MismatchError(f"at least 1 node with 1 core is needed, not {n_nodes} with {n_cores}")
+        raise MismatchError(f"the target needs at least 1 node with 1 core, not {n_nodes} with {n_cores}")
     now = kind_of(found)
     name = now if file_system is None else file_system
     if name not in FILE_SYSTEMS:
@@ -140,7 +140,7 @@ def target_of(
     if n_nodes > 1 and not storage.is_shared:
         where = f"{found or name} of this machine" if file_system is None else "a local file system"
         others = ", ".join(one for one, known in FILE_SYSTEMS.items() if known.is_shared)
-        raise MismatchError(f"{n_nodes} nodes do not see the files on {where}: name the file system ({others})")
+        raise MismatchError(f"{n_nodes} nodes cannot share {where}: name a shared file system ({others})")
     is_here = n_nodes == 1 and n_cores <= available and name == now
     return Target(n_nodes, n_cores, storage, is_here)
 
