@@ -193,7 +193,7 @@ def test_script_in_a_folder_that_is_not_there_is_an_error_of_the_output(run):
         (["--nodes", "0"], RMSD, "nodes"),
         (["--ntasks-per-node", "0"], RMSD, "ntasks-per-node"),
         (["--time", "4h"], RMSD, "HH:MM:SS"),
-        (["--time", "00:00:30"], RMSD, "a minute"),
+        (["--time", "00:00:30"], RMSD, "one minute"),
         (["--mem", "lots"], RMSD, "16G"),
         (["--account", "a b"], RMSD, "'a b'"),
         (["--job-name", "two words"], RMSD, "'two words'"),

@@ -74,8 +74,8 @@ def _log_and_signal(job: BatchJob, log: str) -> list[str]:
         "# The log. A requeued job appends to it.",
         f"#SBATCH --output={log}",
         "#SBATCH --open-mode=append",
-        "# Slurm requeues the job when a node fails or the job is preempted. It sends USR1 before the time limit, up to",
-        "# a minute earlier than stated here; see the end of this script.",
+        "# Slurm requeues the job when a node fails or the job is preempted. It sends USR1 before the time limit, up",
+        "# to a minute earlier than stated here; see the end of this script.",
         "#SBATCH --requeue",
         f"#SBATCH --signal=B:USR1@{job.lead_seconds}",
     ]

@@ -46,7 +46,8 @@ class Sender(Side):
         if work.far:
             words = ("--listen", _endpoint(work), "--without-authentication")
             self.stack.callback(_stop, _started("serve", str(self._producer.path), *words))
-        if work.pace != PERIOD:  # there is no pause in which the consumer, or the server, comes
+        # The server joins the channel when it has started, which takes longer than a short period.
+        if work.far or work.pace != PERIOD:
             self._producer.await_consumers(timeout=PATIENCE)
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
