@@ -46,7 +46,8 @@ class Sender(Side):
         if work.far:
             words = ("--listen", _endpoint(work), "--without-authentication")
             self.stack.callback(_stop, _started("serve", str(self._producer.path), *words))
-        # The server joins the channel when it has started, which takes longer than a short period.
+        # A server may start more slowly than the first frames follow one another, and a pace without periods
+        # gives the consumer no pause in which to join: both would miss frames.
         if work.far or work.pace != PERIOD:
             self._producer.await_consumers(timeout=PATIENCE)
 
