@@ -1,13 +1,47 @@
 """Exceptions and warnings of mdreel.
 
-Every message names the place (file, frame or argument), the expected value and the value found. All exceptions take one
-argument, the message, so that they can be pickled. The Rust core raises them too. Errors of the operating system keep
-their own type: a missing file raises ``FileNotFoundError``.
+Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
+these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
 """
+
+import os
 
 
 class MdreelError(Exception):
-    """Base class of all mdreel exceptions."""
+    """Base class of all mdreel exceptions.
+
+    Parameters
+    ----------
+    message : str
+        The expected value, the value found, and the remedy.
+    path : str or os.PathLike, optional
+        The file, channel or directory with the problem. It goes in front of the message.
+    frame : int, optional
+        The frame with the problem, counted from 0.
+
+    Attributes
+    ----------
+    path : str or None
+        The file, channel or directory with the problem, if the error is about one.
+    frame : int or None
+        The frame with the problem, counted from 0, if it is known.
+    byte : int or None
+        The first damaged byte, counted from the start of the file, if it is known.
+    """
+
+    path: str | None = None
+    frame: int | None = None
+    byte: int | None = None
+
+    def __init__(self, message: str, *, path: "str | os.PathLike[str] | None" = None, frame: int | None = None) -> None:
+        place = [os.fspath(path)] if path is not None else []
+        if frame is not None:
+            place.append(f"frame {frame}")
+        super().__init__(f"{', '.join(place)}: {message}" if place else message)
+        if path is not None:
+            self.path = os.fspath(path)
+        if frame is not None:
+            self.frame = frame
 
 
 class FormatError(MdreelError, OSError):

@@ -130,7 +130,7 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
             mdreel.LinearDensity(atoms, **options)
     with pytest.raises(MismatchError, match="bins of 40 Å do not fit into a cell"):
         mdreel.LinearDensity(atoms, binsize=40.0).run()
-    with pytest.raises(MismatchError, match="frame 0 has no periodic cell"):
+    with pytest.raises(MismatchError, match="frame 0: no periodic cell"):
         mdreel.LinearDensity(MDAnalysis.Universe(PSF, adk_dcd).atoms).run()
     with pytest.raises(SelectionError, match="no masses"):
         mdreel.LinearDensity(MDAnalysis.Universe.empty(2, trajectory=True).atoms)
@@ -140,7 +140,7 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
         mdreel.LinearDensity(bare.atoms, "fragments")
     cells = np.array([[9, 9, 9, 90, 90, 90], [0, 0, 0, 90, 90, 90]], np.float32)
     source = Source.memory(np.ones((2, 2, 3), np.float32), np.arange(2.0), cells)
-    with pytest.raises(MismatchError, match="frame 1 has no periodic cell"):
+    with pytest.raises(MismatchError, match="frame 1: no periodic cell"):
         mdreel.LinearDensity(bare.atoms, trajectory=source).run()
 
 

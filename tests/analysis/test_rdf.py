@@ -92,9 +92,9 @@ def test_pairs_outside_a_cell_are_counted_without_images() -> None:
     positions = alpha.positions.astype(np.float64)
     x, y, z = np.moveaxis(positions - positions[:, None], -1, 0)
     np.testing.assert_array_equal(found.count, np.histogram(np.sqrt(x * x + y * y + z * z), found.edges)[0])
-    with pytest.raises(MismatchError, match="frame 0 has no periodic cell"):
+    with pytest.raises(MismatchError, match="frame 0: no periodic cell"):
         mdreel.InterRDF(alpha, alpha).run()
-    with pytest.raises(MismatchError, match="frame 0 has no periodic cell"):
+    with pytest.raises(MismatchError, match="frame 0: no periodic cell"):
         mdreel.InterRDF_s(alpha.universe, [(alpha, alpha)]).run()
 
 

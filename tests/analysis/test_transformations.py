@@ -155,7 +155,7 @@ def test_nojump_refuses_runs_that_are_not_in_order(universe: MDAnalysis.Universe
     ):
         with pytest.raises(UnsupportedError, match=expected):
             rg.run(transformations=[mdreel.transformations.nojump()], **options)
-    with pytest.raises(MismatchError, match="frame 2 comes behind frame 5"):
+    with pytest.raises(MismatchError, match="frame 2: it comes behind frame 5"):
         rg.run(transformations=[mdreel.transformations.nojump()], frames=[5, 2])
 
 

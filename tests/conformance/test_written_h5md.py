@@ -91,7 +91,7 @@ def test_quantities_that_not_all_frames_have_are_left_out_or_refused(tmp_path: P
     assert theirs.velocities is None
     assert theirs.forces is not None
     present = {"velocities": [True, True, False, True], "forces": [False] * 4}
-    with pytest.raises(MismatchError, match=r"b\.trr: frame 2 has no velocities, which H5MD demands"):
+    with pytest.raises(MismatchError, match=r"b\.trr: frame 2: no velocities, which H5MD demands"):
         convert(write_mixed(tmp_path / "b.trr", present), tmp_path / "b.h5md")
     assert not (tmp_path / "b.h5md").exists()
 

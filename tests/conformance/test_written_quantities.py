@@ -83,6 +83,6 @@ def test_netcdf_leaves_out_what_not_all_frames_have(tmp_path: Path) -> None:
 def test_netcdf_refuses_a_frame_without_what_others_have(tmp_path: Path) -> None:
     present = {"velocities": [True, True, False, True], "forces": [False] * 4}
     mixed = write_mixed(tmp_path / "mixed.trr", present)
-    with pytest.raises(MismatchError, match=r"frame 2 has no velocities, which AMBER NetCDF demands"):
+    with pytest.raises(MismatchError, match=r"frame 2: no velocities, which AMBER NetCDF demands"):
         convert(mixed, tmp_path / "a.nc")
     assert not (tmp_path / "a.nc").exists()

@@ -137,7 +137,7 @@ def test_cell_that_comes_later_is_refused_by_dcd(tmp_path: Path) -> None:
     dimensions = np.zeros((3, 6), np.float32)
     dimensions[2] = [10, 10, 10, 90, 90, 90]
     source = Source.memory(np.zeros((3, 3, 3), np.float32), np.arange(3.0), dimensions)
-    with pytest.raises(MismatchError, match="frame 2 has a unit cell, the first frame has none"):
+    with pytest.raises(MismatchError, match="frame 2: a unit cell, which the first frame lacks"):
         convert(source, tmp_path / "a.dcd")
     convert(source, tmp_path / "a.xtc")
     assert everything(tmp_path / "a.xtc").has_cell.tolist() == [False, False, True]

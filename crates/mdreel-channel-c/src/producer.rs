@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_open(
         }
         if cfg!(target_endian = "big") {
             let message = "channels need a processor that stores the lowest byte of a number first";
-            return Err(Error::Unsupported(message.to_owned()).into());
+            return Err(Error::unsupported(message.to_owned()).into());
         }
         // SAFETY: not null; the rest is the caller's promise, here and below.
         unsafe { producer.write(std::ptr::null_mut()) };

@@ -71,7 +71,7 @@ impl Consumer {
             }
         }
         let Some(cursor) = free else {
-            return Err(Error::Stream(format!("{}: the channel has {N_CURSORS} consumers", path.display())));
+            return Err(Error::stream(format!("the channel has {N_CURSORS} consumers")).in_file(path));
         };
         let position = {
             let ring = ring.protocol();
@@ -140,11 +140,11 @@ impl Consumer {
     fn check_room(&self) -> Result<()> {
         let n_slots = self.ring.geometry().n_slots;
         match self.held.first() {
-            Some(oldest) if self.position - oldest >= n_slots => Err(Error::Mismatch(format!(
-                "{}: a frame is still in use that came {n_slots} frames ago, and the ring has no more slots: copy what is \
-                 to be kept",
-                self.path.display()
-            ))),
+            Some(oldest) if self.position - oldest >= n_slots => Err(Error::mismatch(format!(
+                "a frame is still in use that came {n_slots} frames ago, and the ring has no more slots: copy what is \
+                 to be kept"
+            ))
+            .in_file(&self.path)),
             _ => Ok(()),
         }
     }
@@ -338,13 +338,13 @@ impl Consumer {
             if !is_alive {
                 let next = self.position;
                 let message = "the producer was lost: it has died without an end record";
-                return Err(Error::Stream(format!("{}, frame {next}: {message}", self.path.display())));
+                return Err(Error::stream(message).at_frame(next).in_file(&self.path));
             }
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 let next = self.position;
                 let message = format!("nothing came within {at_most:?}, and the producer is running");
-                return Err(Error::StreamTimeout(format!("{}, frame {next}: {message}", self.path.display())));
+                return Err(Error::stream_timeout(message).at_frame(next).in_file(&self.path));
             }
             let places = (self.position, self.held.first().copied());
             let is_over = || End::read(head).is_some() || is_elsewhere();

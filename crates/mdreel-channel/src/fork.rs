@@ -78,7 +78,7 @@ impl Unshared {
             return Ok(());
         }
         let message = "it was opened before this process was forked, and belongs to the parent: open it anew";
-        Err(Error::Stream(format!("{}: {message}", self.path.display())))
+        Err(Error::stream(message).in_file(&self.path))
     }
 }
 
@@ -95,7 +95,7 @@ fn list(path: &Path, descriptor: i32) -> Result<usize> {
     let taken =
         |place: &AtomicI32| place.compare_exchange(NONE, descriptor, Ordering::SeqCst, Ordering::Relaxed).is_ok();
     let place = LISTED.iter().position(taken);
-    place.ok_or_else(|| Error::Unsupported(format!("{}: one process has {MOST} channels open", path.display())))
+    place.ok_or_else(|| Error::unsupported(format!("one process has {MOST} channels open")).in_file(path))
 }
 
 /// Has the handlers called from now on.

@@ -90,12 +90,12 @@ impl Member {
         let locks = Locks::open(&directory, &file::lock_name(group), true)?;
         if !locks.take(member_byte(member))? {
             let message = format!("member {member} of group {group} is there already");
-            return Err(Error::Stream(format!("{}: {message}", channel.display())));
+            return Err(Error::stream(message).in_file(channel));
         }
         let facts = agree(channel, &directory, &locks, membership, is_synced)?;
         if facts.mode != mode {
             let message = format!("group {group}: expected {:?}, got {mode:?}", facts.mode);
-            return Err(Error::Mismatch(format!("{}: {message}", channel.display())));
+            return Err(Error::mismatch(message).in_file(channel));
         }
         let state = file::read_state(&directory, group, member)?.map(|(state, _)| state);
         let is_new = state.is_none();
@@ -180,7 +180,7 @@ impl Member {
         self.locks.check()?;
         if blob.len() > MOST_BLOB {
             let message = format!("a commit: expected a state of at most {MOST_BLOB} bytes, got {}", blob.len());
-            return Err(Error::Mismatch(format!("{}: {message}", self.path.display())));
+            return Err(Error::mismatch(message).in_file(&self.path));
         }
         let mut state = self.state.clone();
         state.blob = blob.to_vec();
@@ -208,8 +208,8 @@ impl Member {
     }
 
     fn not_had(&self, through: Identity) -> Error {
-        let (path, name) = (self.path.display(), &self.name);
-        Error::Mismatch(format!("{path}: a commit through {through:?}, which member {name} was not handed out"))
+        let message = format!("a commit through {through:?}, which member {} was not handed out", self.name);
+        Error::mismatch(message).in_file(&self.path)
     }
 
     /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
@@ -239,7 +239,7 @@ fn agree(
     while !locks.take(FACTS)? {
         if begin.elapsed() > LONG {
             let message = format!("group {group}: another member has been joining for {LONG:?}");
-            return Err(Error::StreamTimeout(format!("{}: {message}", channel.display())));
+            return Err(Error::stream_timeout(message).in_file(channel));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -300,7 +300,7 @@ pub fn remove(channel: &Path, group: &str) -> Result<()> {
     for member in &members {
         if !locks.take(member_byte(member))? {
             let message = format!("group {group} is in use: its member {member} lives");
-            return Err(Error::Stream(format!("{}: {message}", channel.display())));
+            return Err(Error::stream(message).in_file(channel));
         }
     }
     file::remove(&directory, group, &members)

@@ -154,7 +154,7 @@ impl Holder {
     }
 
     fn no_member(&self) -> Error {
-        Error::Mismatch(format!("{}: the consumer is in no group, so that it cannot commit", self.path.display()))
+        Error::mismatch("the consumer is in no group, so that it cannot commit").in_file(&self.path)
     }
 
     /// Gives back what nobody wants any more.

@@ -123,7 +123,7 @@ fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
 
 /// Writes a frame to the start of `target`, in one pass over its sections. Returns how many bytes it has.
 pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> Result<usize> {
-    let refuse = |message: String| Err(Error::Mismatch(format!("frame {}: {message}", header.sequence)));
+    let refuse = |message: String| Err(Error::mismatch(message).at_frame(header.sequence));
     if sections.len() > MOST_SECTIONS {
         return refuse(format!("expected at most {MOST_SECTIONS} sections, got {}", sections.len()));
     }

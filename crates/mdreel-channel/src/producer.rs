@@ -104,7 +104,7 @@ impl Producer {
         let Settings { geometry, manifest, policy, staging, .. } = settings;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(PRODUCER)? {
-            return Err(Error::Stream(format!("{}: the channel has a running producer", path.display())));
+            return Err(Error::stream("the channel has a running producer").in_file(path));
         }
         if !directory.join("ring").exists() {
             manifest.write(&directory)?;
@@ -115,7 +115,7 @@ impl Producer {
         let kept = Manifest::read(&directory)?;
         if kept != manifest || ring.geometry() != geometry {
             let there = format!("expected {kept:?} in {:?}", ring.geometry());
-            return Err(Error::Mismatch(format!("{}: {there}, got {manifest:?} in {geometry:?}", path.display())));
+            return Err(Error::mismatch(format!("{there}, got {manifest:?} in {geometry:?}")).in_file(path));
         }
         StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
         let (path, scratch) = (path.to_owned(), Vec::new());
@@ -151,8 +151,8 @@ impl Producer {
     /// Makes the last of these epochs the present one.
     fn set_epochs(&mut self, steps: &[i64]) -> Result<()> {
         if steps.len() > MOST_EPOCHS {
-            let message = format!("{}: a channel may be opened {MOST_EPOCHS} times", self.path.display());
-            return Err(Error::Unsupported(message));
+            let message = format!("a channel may be opened {MOST_EPOCHS} times");
+            return Err(Error::unsupported(message).in_file(&self.path));
         }
         if let Some(staging) = &self.staging {
             staging.keep_resume_steps(steps)?;
@@ -192,9 +192,9 @@ impl Producer {
             if let Some(frame) = staging.take_last() {
                 let header = FrameView::decode(&self.path, &frame)?.header;
                 if header.stream != self.manifest.stream {
-                    let (path, expected) = (self.path.display(), self.manifest.stream);
-                    let message = format!("{path}: expected staged frames of stream {expected}, got {}", header.stream);
-                    return Err(Error::Mismatch(message));
+                    let expected = self.manifest.stream;
+                    let message = format!("expected staged frames of stream {expected}, got {}", header.stream);
+                    return Err(Error::mismatch(message).in_file(&self.path));
                 }
                 if is_old_ring && header.sequence >= next {
                     unseen = Some((header, frame));
@@ -307,9 +307,9 @@ impl Producer {
             return Ok(None);
         }
         let what = if why == Full::Borrowed { "has borrowed" } else { "has not taken" };
-        let (path, n_slots) = (self.path.display(), self.ring.geometry().n_slots);
+        let n_slots = self.ring.geometry().n_slots;
         let message = format!("a consumer {what} the frame {n_slots} before it within {wait:?}");
-        Err(Error::StreamTimeout(format!("{path}: no room for frame {sequence}: {message}")))
+        Err(Error::stream_timeout(format!("no room for frame {sequence}: {message}")).in_file(&self.path))
     }
 
     /// Frees the cursors of consumers that have died. Their locks are taken meanwhile, so that no new consumer gets one of them.

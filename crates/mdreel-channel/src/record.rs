@@ -22,9 +22,8 @@ pub(crate) fn write(
     value: &impl Serialize,
     is_synced: bool,
 ) -> Result<()> {
-    let refused = |error: postcard::Error| {
-        Error::Mismatch(format!("{}: cannot be written: {error}", directory.join(name).display()))
-    };
+    let refused =
+        |error: postcard::Error| Error::mismatch(format!("cannot be written: {error}")).in_file(&directory.join(name));
     let body = postcard::to_allocvec(value).map_err(refused)?;
     directory.place_file(name, 0, |path, mut file| {
         let pieces: [&[u8]; 3] = [magic, &checksum(&body).to_le_bytes(), &body];

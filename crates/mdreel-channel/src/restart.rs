@@ -49,14 +49,14 @@ mod tests {
 
     #[test]
     fn loss_is_borne_for_so_long_and_counted_anew_after_a_return() {
-        let lost = || Error::Stream("lost".into());
+        let lost = || Error::stream("lost");
         assert!(!Restart::within(Duration::ZERO).bears(&lost()));
         let mut restart = Restart::within(Duration::from_secs(3600));
         assert!(restart.bears(&lost()) && restart.lost.is_some());
-        assert!(restart.bears(&Error::StreamTimeout("late".into())) && restart.lost.is_none());
+        assert!(restart.bears(&Error::stream_timeout("late")) && restart.lost.is_none());
         assert!(restart.bears(&lost()));
         restart.forget();
-        assert!(restart.lost.is_none() && !restart.bears(&Error::Mismatch("something else".into())));
+        assert!(restart.lost.is_none() && !restart.bears(&Error::mismatch("something else")));
         let mut short = Restart::within(Duration::from_millis(1));
         while short.bears(&lost()) {}
         assert!(!short.bears(&lost()));

@@ -106,7 +106,7 @@ impl ChannelSource {
             && let Some(timeout) = timeout
         {
             let message = format!("nothing came for {} s", timeout.as_secs_f64());
-            outcome = Err(Error::StreamTimeout(format!("{}, frame {n_frames}: {message}", self.path.display())));
+            outcome = Err(Error::stream_timeout(message).at_frame(n_frames).in_file(&self.path));
         }
         if let Err(error) = outcome {
             self.change(|known| known.fail(error));
@@ -119,7 +119,7 @@ impl ChannelSource {
             End::Failed(reason) => {
                 let n_frames = known.n_frames();
                 let message = format!("the simulation has failed after {n_frames} frames: {reason}");
-                known.fail(Error::Stream(format!("{}: {message}", self.path.display())));
+                known.fail(Error::stream(message).in_file(&self.path));
             }
         });
     }
@@ -163,6 +163,6 @@ impl Taker {
         }
         let n_frames = channel.lookout.known().n_frames();
         let message = format!("{missed} frames were overwritten before they were taken");
-        Err(Error::Stream(format!("{}, frame {n_frames}: {message}", channel.path.display())))
+        Err(Error::stream(message).at_frame(n_frames).in_file(&channel.path))
     }
 }

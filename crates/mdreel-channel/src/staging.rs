@@ -104,7 +104,7 @@ impl Staging {
         let directory = Directory::create(&path)?;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(0)? {
-            return Err(Error::Stream(format!("{}: another producer writes to this staging", path.display())));
+            return Err(Error::stream("another producer writes to this staging").in_file(&path));
         }
         let (mut segments, mut last) = (VecDeque::new(), None);
         let mut next = 0;
@@ -143,8 +143,8 @@ impl Staging {
             return Ok(Durability::Ring);
         }
         if sequence < self.next {
-            let (path, next) = (self.directory.path().display(), self.next);
-            return Err(Error::Mismatch(format!("{path}: expected frame {next} or a later one, got {sequence}")));
+            let message = format!("expected frame {} or a later one, got {sequence}", self.next);
+            return Err(Error::mismatch(message).in_file(self.directory.path()));
         }
         if let Some(error) = self.trouble.take() {
             return Err(error);
@@ -292,7 +292,7 @@ fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result
     let path = directory.join(&name(first));
     let is_last = last.is_none();
     let Some(mut segment) = Segment::open(directory, first)? else {
-        return Err(Error::Stream(format!("{}: deleted by somebody else", path.display())));
+        return Err(Error::stream("deleted by somebody else").in_file(&path));
     };
     let (mut n_frames, mut frame, mut before) = (0, Vec::new(), Vec::new());
     while (if is_last { segment.read(&mut frame) } else { segment.pass() })?.is_some() {

@@ -129,7 +129,7 @@ fn run_over_a_channel_sees_each_frame_once_for_any_number_of_workers() {
         source.check_end().unwrap();
         // What was read is gone, and nobody waits for it.
         let error = run_all(&source, FrameSet::endless(0, 1), n_workers).unwrap_err();
-        assert!(matches!(&error, Error::Stream(message) if message.contains("has gone by")), "{error}");
+        assert!(matches!(&error, Error::Stream(problem) if problem.message.contains("has gone by")), "{error}");
     }
 }
 
@@ -166,7 +166,7 @@ fn run_fails_with_the_simulation_and_with_its_loss() {
         }
         for n_workers in [1, 2] {
             let error = run_all(&source, FrameSet::endless(0, 1), n_workers).unwrap_err();
-            assert!(matches!(&error, Error::Stream(message) if message.contains(word)), "{error}");
+            assert!(matches!(&error, Error::Stream(problem) if problem.message.contains(word)), "{error}");
         }
         assert!(source.check_end().is_err());
         assert_eq!(read_frames(&source, &AtomSelection::all(N_ATOMS), FrameSet::all(1)).unwrap().len(), 1);
@@ -198,13 +198,19 @@ fn late_and_overwritten_frames_are_errors() {
     let mut producer = open(&place.path, Policy::DropOldest(LONG), 0);
     let short = Settings { timeout: Some(Duration::from_millis(20)), ..SETTINGS };
     let late = run_all(&ChannelSource::join(&place.path, short).unwrap(), FrameSet::endless(0, 1), 1).unwrap_err();
-    assert!(matches!(&late, Error::StreamTimeout(message) if message.contains("nothing came for 0.02 s")), "{late}");
+    assert!(
+        matches!(&late, Error::StreamTimeout(problem) if problem.message.contains("nothing came for 0.02 s")),
+        "{late}"
+    );
     let strict = ChannelSource::join(&place.path, SETTINGS).unwrap();
     let tolerant = ChannelSource::join(&place.path, Settings { bears_missed: true, ..SETTINGS }).unwrap();
     (0..7).for_each(|frame| assert!(publish(&mut producer, frame, false).is_ok()));
     producer.end(&End::Finished).unwrap();
     let missed = run_all(&strict, FrameSet::endless(0, 1), 1).unwrap_err();
-    assert!(matches!(&missed, Error::Stream(message) if message.contains("3 frames were overwritten")), "{missed}");
+    assert!(
+        matches!(&missed, Error::Stream(problem) if problem.message.contains("3 frames were overwritten")),
+        "{missed}"
+    );
     let found = run_all(&tolerant, FrameSet::endless(0, 1), 1).unwrap();
     assert_eq!(found.0, (0..4).map(|i| expected(i, i + 3, &[0, 2, 4])).collect::<Vec<_>>());
 }

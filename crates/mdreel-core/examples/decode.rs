@@ -79,7 +79,7 @@ fn main() -> Result<()> {
     let outcome =
         run(source.as_ref(), &atoms, &Look { n_atoms: atoms.len() }, &blocks.into(), n_workers, &mut Unattended)?;
     let seconds = start.elapsed().as_secs_f64();
-    let Some(outcome) = outcome else { return Err(Error::Worker("the blocks did not join".into())) };
+    let Some(outcome) = outcome else { return Err(Error::worker("the blocks did not join")) };
     let n_frames = outcome.result.n_frames;
     let per_frame = |kind: SpanKind| {
         let spans = outcome.spans.iter().filter(|span| span.kind == kind);

@@ -198,13 +198,13 @@ impl Blocks {
 
     /// Themselves as bytes, for another process or a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        postcard::to_allocvec(self).map_err(|error| Error::Worker(format!("blocks cannot be sent: {error}")))
+        postcard::to_allocvec(self).map_err(|error| Error::worker(format!("blocks cannot be sent: {error}")))
     }
 
     /// The blocks that these bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes)
-            .map_err(|error| Error::Mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
+            .map_err(|error| Error::mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
     }
 }
 

@@ -53,21 +53,50 @@ mod any_path {
     }
 }
 
-/// All that can go wrong in the core. The Python exceptions of `mdreel.errors` mirror the variants.
+/// What is wrong and, where they are known, the file and the frame that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, channel or directory.
+    pub path: Option<PathBuf>,
+    /// The frame, counted from 0.
+    pub frame: Option<u64>,
+    /// What was expected, what was found, and the remedy.
+    pub message: String,
+}
+
+impl<M: Into<String>> From<M> for Problem {
+    fn from(message: M) -> Self {
+        Problem { path: None, frame: None, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.path, self.frame) {
+            (Some(path), Some(frame)) => write!(f, "{}, frame {frame}: ", path.display())?,
+            (Some(path), None) => write!(f, "{}: ", path.display())?,
+            (None, Some(frame)) => write!(f, "frame {frame}: ")?,
+            (None, None) => {}
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// The errors of the core. The Python exceptions of `mdreel.errors` mirror the variants and their fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused; keeps its error number (a missing file stays a missing file).
+    /// The operating system reported an error. Its error number is kept, so a missing file stays a missing file.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// A file is not what its format says: truncated, corrupt, or of another format.
+    /// A file does not follow its format: it is truncated, corrupt, or has another format.
     #[error("{place}: {message}")]
     Format {
-        /// Where.
+        /// The damaged place.
         place: Place,
         /// What was expected and what was found.
         message: String,
@@ -77,36 +106,36 @@ pub enum Error {
     FrameIndex {
         /// The file.
         path: PathBuf,
-        /// The frame asked for.
+        /// The requested frame.
         frame: u64,
-        /// How many there are.
+        /// The number of frames of the trajectory.
         n_frames: u64,
     },
-    /// Two things that must agree do not (atom counts, array lengths).
+    /// Two inputs do not fit each other, for example in their number of atoms or array length.
     #[error("{0}")]
-    Mismatch(String),
-    /// Valid, but not supported.
+    Mismatch(Problem),
+    /// The input is valid, but not supported.
     #[error("{0}")]
-    Unsupported(String),
-    /// What grows while it is read was lost, or ended before it should have.
+    Unsupported(Problem),
+    /// A growing file or a channel was lost, or ended too early.
     #[error("{0}")]
-    Stream(String),
-    /// What grows while it is read kept its reader waiting for too long.
+    Stream(Problem),
+    /// A growing file or a channel gave no frame within the timeout.
     #[error("{0}")]
-    StreamTimeout(String),
-    /// A function of the user has failed.
+    StreamTimeout(Problem),
+    /// A user function failed.
     #[error("{0}")]
-    Function(String),
+    Function(Problem),
     /// A worker was lost.
     #[error("{0}")]
-    Worker(String),
+    Worker(Problem),
     /// The caller asked to stop (Ctrl-C).
     #[error("stopped on request")]
     Interrupted,
 }
 
 impl Clone for Error {
-    /// The same error for somebody else who meets it.
+    /// The same error for another worker; `std::io::Error` cannot be cloned, so its number or its text is.
     fn clone(&self) -> Self {
         match self {
             Error::Io { path, error } => {
@@ -118,12 +147,12 @@ impl Clone for Error {
             Error::FrameIndex { path, frame, n_frames } => {
                 Error::FrameIndex { path: path.clone(), frame: *frame, n_frames: *n_frames }
             }
-            Error::Mismatch(message) => Error::Mismatch(message.clone()),
-            Error::Unsupported(message) => Error::Unsupported(message.clone()),
-            Error::Stream(message) => Error::Stream(message.clone()),
-            Error::StreamTimeout(message) => Error::StreamTimeout(message.clone()),
-            Error::Function(message) => Error::Function(message.clone()),
-            Error::Worker(message) => Error::Worker(message.clone()),
+            Error::Mismatch(problem) => Error::Mismatch(problem.clone()),
+            Error::Unsupported(problem) => Error::Unsupported(problem.clone()),
+            Error::Stream(problem) => Error::Stream(problem.clone()),
+            Error::StreamTimeout(problem) => Error::StreamTimeout(problem.clone()),
+            Error::Function(problem) => Error::Function(problem.clone()),
+            Error::Worker(problem) => Error::Worker(problem.clone()),
             Error::Interrupted => Error::Interrupted,
         }
     }
@@ -138,5 +167,63 @@ impl Error {
     /// A format error at a place of `path`.
     pub fn format(path: &Path, frame: Option<u64>, byte: Option<u64>, message: impl Into<String>) -> Self {
         Error::Format { place: Place { path: path.to_owned(), frame, byte }, message: message.into() }
+    }
+
+    /// An `Error::Mismatch` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn mismatch(problem: impl Into<Problem>) -> Self {
+        Error::Mismatch(problem.into())
+    }
+
+    /// An `Error::Unsupported` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn unsupported(problem: impl Into<Problem>) -> Self {
+        Error::Unsupported(problem.into())
+    }
+
+    /// An `Error::Stream` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn stream(problem: impl Into<Problem>) -> Self {
+        Error::Stream(problem.into())
+    }
+
+    /// An `Error::StreamTimeout` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn stream_timeout(problem: impl Into<Problem>) -> Self {
+        Error::StreamTimeout(problem.into())
+    }
+
+    /// An `Error::Function` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn function(problem: impl Into<Problem>) -> Self {
+        Error::Function(problem.into())
+    }
+
+    /// An `Error::Worker` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    pub fn worker(problem: impl Into<Problem>) -> Self {
+        Error::Worker(problem.into())
+    }
+
+    /// The same error with the path of the file, channel or directory that it is about.
+    pub fn in_file(mut self, path: &Path) -> Self {
+        if let Some(problem) = self.problem() {
+            problem.path = Some(path.to_owned());
+        }
+        self
+    }
+
+    /// The same error with the frame that it is about.
+    pub fn at_frame(mut self, frame: u64) -> Self {
+        if let Some(problem) = self.problem() {
+            problem.frame = Some(frame);
+        }
+        self
+    }
+
+    fn problem(&mut self) -> Option<&mut Problem> {
+        match self {
+            Error::Mismatch(problem)
+            | Error::Unsupported(problem)
+            | Error::Stream(problem)
+            | Error::StreamTimeout(problem)
+            | Error::Function(problem)
+            | Error::Worker(problem) => Some(problem),
+            _ => None,
+        }
     }
 }

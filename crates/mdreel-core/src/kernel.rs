@@ -95,12 +95,13 @@ pub trait Computation: Send + Sync {
 pub(crate) fn not_finite(batch: &FrameBatch, i: usize, what: &str) -> Error {
     let columns = batch.columns(i);
     let positions = columns.x.iter().zip(columns.y).zip(columns.z).map(|((x, y), z)| [*x, *y, *z]);
-    let (frame, n_atoms) = (batch.header(i).index, batch.n_atoms());
+    let n_atoms = batch.n_atoms();
     let found = positions.enumerate().find(|(_, position)| position.iter().any(|value| !value.is_finite()));
-    Error::Mismatch(match found {
-        Some((atom, position)) => format!(
-            "frame {frame}: atom {atom} of the {n_atoms} selected is at {position:?}: expected finite coordinates"
-        ),
-        None => format!("frame {frame}: the {what} of the {n_atoms} selected atoms is too large for a float64"),
-    })
+    let message = match found {
+        Some((atom, position)) => {
+            format!("atom {atom} of the {n_atoms} selected is at {position:?}: expected finite coordinates")
+        }
+        None => format!("the {what} of the {n_atoms} selected atoms is too large for a float64"),
+    };
+    Error::mismatch(message).at_frame(batch.header(i).index)
 }

@@ -48,7 +48,7 @@ pub fn distance_matrix(
 fn frames_of(positions: &[f32], n_atoms: usize) -> Result<FrameBatch> {
     if n_atoms == 0 || !positions.len().is_multiple_of(3 * n_atoms) {
         let got = positions.len();
-        return Err(Error::Mismatch(format!("{got} numbers are no frames of {n_atoms} atoms")));
+        return Err(Error::mismatch(format!("{got} numbers are no frames of {n_atoms} atoms")));
     }
     let mut frames = FrameBatch::with_capacity(n_atoms, positions.len() / (3 * n_atoms));
     for (index, frame) in (0..).zip(positions.chunks_exact(3 * n_atoms)) {
@@ -78,7 +78,7 @@ impl Comparer<'_> {
         let columns = self.frames.columns(i);
         let points = columns.x.iter().zip(columns.y).zip(columns.z);
         let points: Vec<[f64; 3]> = points.map(|((x, y), z)| [*x, *y, *z].map(f64::from)).collect();
-        let named = |error| Error::Mismatch(format!("frame {i} of those compared: {error}"));
+        let named = |error| Error::mismatch(format!("frame {i} of those compared: {error}"));
         if self.superposition {
             Reference::new(&points, self.weights, self.level).map(Row::Superposed).map_err(named)
         } else {
@@ -137,7 +137,7 @@ impl Operation for CompareInto<'_> {
                 };
                 if !value.is_finite() {
                     let message = "is not finite, or too large for a float64";
-                    return Err(Error::Mismatch(format!("frame {other} of those compared {message}")));
+                    return Err(Error::mismatch(format!("frame {other} of those compared {message}")));
                 }
                 row.push(value);
             }

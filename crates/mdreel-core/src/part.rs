@@ -79,12 +79,12 @@ impl<P: Serialize + DeserializeOwned> Part<P> {
     /// Itself as bytes, for another process or a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_extend(self, MAGIC.to_vec())
-            .map_err(|error| Error::Worker(format!("a part could not be turned into bytes: {error}")))
+            .map_err(|error| Error::worker(format!("a part could not be turned into bytes: {error}")))
     }
 
     /// The part that these bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let wrong = |message: String| Error::Mismatch(format!("{} bytes are no part: {message}", bytes.len()));
+        let wrong = |message: String| Error::mismatch(format!("{} bytes are no part: {message}", bytes.len()));
         let content =
             bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("another program or version has made them".into()))?;
         let (part, rest) = postcard::take_from_bytes(content).map_err(|error| wrong(error.to_string()))?;

@@ -30,7 +30,7 @@ impl Periodic {
             return Ok(None);
         }
         if let Some(problem) = cell.problem() {
-            return Err(Error::Mismatch(problem));
+            return Err(Error::mismatch(problem));
         }
         let vectors = cell.vectors().map(|row| row.map(f64::from));
         let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = vectors;
@@ -44,10 +44,10 @@ impl Periodic {
     /// The images in the cell of a frame, as [`Periodic::new`]. Errors name the frame.
     pub(crate) fn of_frame(header: &FrameHeader) -> Result<Option<Self>> {
         Self::new(header.unit_cell.as_ref()).map_err(|error| {
-            Error::Mismatch(format!(
-                "frame {}: {error}. Correct the cell in the trajectory, or leave it out where the system is not periodic",
-                header.index
+            Error::mismatch(format!(
+                "{error}. Correct the cell in the trajectory, or leave it out where the system is not periodic"
             ))
+            .at_frame(header.index)
         })
     }
 

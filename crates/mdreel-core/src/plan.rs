@@ -49,7 +49,7 @@ fn arriving(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes) -> R
     let Wishes { n_parts, row_bytes, .. } = wishes;
     if let Some(n_parts) = n_parts {
         let message = format!("a trajectory that grows cannot be cut into {n_parts} blocks: its length is not known");
-        return Err(Error::Unsupported(message));
+        return Err(Error::unsupported(message));
     }
     let frame_bytes = (12 * source.n_atoms().max(1) as u64).max(row_bytes);
     let block_frames = (ARRIVING_BYTES / frame_bytes).clamp(ARRIVING_FRAMES.0, ARRIVING_FRAMES.1);

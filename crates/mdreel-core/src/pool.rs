@@ -34,7 +34,7 @@ impl Schedule {
         match name {
             "demand" => Ok(Schedule::Demand),
             "static" => Ok(Schedule::Static),
-            _ => Err(Error::Unsupported(format!("unknown schedule {name:?}; known: demand, static"))),
+            _ => Err(Error::unsupported(format!("unknown schedule {name:?}; known: demand, static"))),
         }
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn run_blocks<W: Worker>(
             std::thread::Builder::new()
                 .name(format!("mdreel-{index}"))
                 .spawn_scoped(scope, body)
-                .map_err(|error| Error::Worker(format!("worker thread {index} could not be started: {error}")))
+                .map_err(|error| Error::worker(format!("worker thread {index} could not be started: {error}")))
                 .inspect_err(|_| shared.halt())?;
         }
         drop(sender);
@@ -252,7 +252,7 @@ pub(crate) fn run_blocks<W: Worker>(
         let (merged, wanted) = (merged?, shared.wanted_end(blocks.end));
         if merged < wanted {
             let (n_merged, n_wanted) = (merged - blocks.start, wanted - blocks.start);
-            return Err(Error::Worker(format!("only {n_merged} of {n_wanted} blocks came back")));
+            return Err(Error::worker(format!("only {n_merged} of {n_wanted} blocks came back")));
         }
         Ok(shared.is_ended())
     })

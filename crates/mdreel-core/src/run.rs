@@ -117,7 +117,7 @@ impl<K: Kernel> Job<'_, K> {
         if wanted == selected {
             return Ok(());
         }
-        Err(Error::Mismatch(format!("the kernel wants {wanted} atoms, the selection has {selected}")))
+        Err(Error::mismatch(format!("the kernel wants {wanted} atoms, the selection has {selected}")))
     }
 }
 
@@ -261,5 +261,5 @@ fn check_presence(needs: Quantities, batch: &FrameBatch) -> Result<()> {
     let Some(header) = batch.headers().iter().find(|header| !header.present.contains_all(needs)) else { return Ok(()) };
     let missing = needs.iter().find(|&quantity| !header.present.contains(quantity));
     let name = missing.map_or("quantities", Quantity::name);
-    Err(Error::Mismatch(format!("frame {} has no {name}, which the analysis needs", header.index)))
+    Err(Error::mismatch(format!("no {name}, which the analysis needs")).at_frame(header.index))
 }

@@ -52,7 +52,7 @@ impl AtomSelection {
     pub fn new(indices: Vec<u32>) -> Result<Self> {
         match indices.windows(2).find(|pair| pair[0] >= pair[1]) {
             None => Ok(AtomSelection { indices }),
-            Some(pair) => Err(Error::Mismatch(format!(
+            Some(pair) => Err(Error::mismatch(format!(
                 "atom indices must ascend without repetition: {} comes before {}",
                 pair[0], pair[1]
             ))),
@@ -91,7 +91,7 @@ impl AtomSelection {
     pub fn check(&self, n_atoms: usize) -> Result<()> {
         match self.indices.last() {
             Some(&last) if last as usize >= n_atoms => {
-                Err(Error::Mismatch(format!("atom index {last} was asked for, but the trajectory has {n_atoms} atoms")))
+                Err(Error::mismatch(format!("atom index {last} was asked for, but the trajectory has {n_atoms} atoms")))
             }
             _ => Ok(()),
         }

@@ -47,7 +47,7 @@ pub trait Mover: Send {
 fn cell_of(batch: &FrameBatch, i: usize, what: &str) -> Result<Periodic> {
     let header = batch.header(i);
     Periodic::of_frame(header)?
-        .ok_or_else(|| Error::Mismatch(format!("frame {} has no periodic cell: {what} needs one", header.index)))
+        .ok_or_else(|| Error::mismatch(format!("no periodic cell: {what} needs one")).at_frame(header.index))
 }
 
 fn position(columns: &ColumnsMut<'_>, place: usize) -> [f64; 3] {

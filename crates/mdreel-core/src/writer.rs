@@ -76,13 +76,12 @@ fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
     if batch.n_atoms() == n_atoms {
         return Ok(());
     }
-    Err(Error::Mismatch(format!("frames of {n_atoms} atoms are to be written, got {}", batch.n_atoms())))
+    Err(Error::mismatch(format!("frames of {n_atoms} atoms are to be written, got {}", batch.n_atoms())))
 }
 
 /// A quantity that a format cannot do without, of the `i`-th frame of `batch`.
 fn demanded<'a>(batch: &'a FrameBatch, i: usize, quantity: Quantity, format: &str) -> Result<Columns<'a>> {
     batch.columns_of(i, quantity).ok_or_else(|| {
-        let (frame, name) = (batch.header(i).index, quantity.name());
-        Error::Mismatch(format!("frame {frame} has no {name}, which {format} demands"))
+        Error::mismatch(format!("no {}, which {format} demands", quantity.name())).at_frame(batch.header(i).index)
     })
 }

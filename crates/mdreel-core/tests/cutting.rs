@@ -213,11 +213,11 @@ fn layout() -> ChunkLayout {
 fn frame_without_what_others_have_is_named() {
     let positions_alone = batch_of(40, 3, Quantities::POSITIONS);
     let error = ChunkCutter::new(layout()).add(&positions_alone, &mut || true).unwrap_err().to_string();
-    assert_eq!(error, "frame 40 has no velocities, which H5MD demands");
+    assert_eq!(error, "frame 40: no velocities, which H5MD demands");
     let mut batch = batch_of(5, 2, Quantities::ALL);
     batch.header_mut(1).unit_cell = Some(UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0]));
     let error = ChunkCutter::new(layout()).add(&batch, &mut || true).unwrap_err().to_string();
-    assert_eq!(error, "frame 6 has a unit cell, the first frame has none");
+    assert_eq!(error, "frame 6: a unit cell, which the first frame lacks");
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn test_dcd_refuses_what_it_does_not_have() {
     let dcd = open(&DcdWriter::default().write().bytes).unwrap();
     let beyond = AtomSelection::new(vec![3, 7]).unwrap();
     assert!(
-        matches!(dcd.reader(&beyond, Quantities::POSITIONS).err(), Some(Error::Mismatch(message)) if message.contains("7 atoms"))
+        matches!(dcd.reader(&beyond, Quantities::POSITIONS).err(), Some(Error::Mismatch(problem)) if problem.message.contains("7 atoms"))
     );
     let atoms = AtomSelection::all(7);
     let mut reader = dcd.reader(&atoms, Quantities::POSITIONS).unwrap();

@@ -100,7 +100,7 @@ fn test_dcd_refuses_files_that_are_no_dcd() {
     }
     let mut velocities = DcdWriter::default().write().bytes;
     velocities[4..8].copy_from_slice(b"VELD");
-    assert!(matches!(open(&velocities), Err(Error::Unsupported(message)) if message.contains("velocities")));
+    assert!(matches!(open(&velocities), Err(Error::Unsupported(problem)) if problem.message.contains("velocities")));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn test_dcd_refuses_absurd_headers() {
         refuses(atoms, n_atoms, "free atoms");
     }
     let enormous = open(&with_i32(&written.bytes, atoms, i32::MAX));
-    assert!(matches!(enormous, Err(Error::Unsupported(message)) if message.contains("2147483647 atoms")));
+    assert!(matches!(enormous, Err(Error::Unsupported(problem)) if problem.message.contains("2147483647 atoms")));
     for length in [-1, i32::MAX, 0, 163, 165] {
         refuses(title, length, "title");
     }

@@ -192,7 +192,7 @@ fn test_netcdf3_refuses_variables_where_none_can_be() {
 fn test_netcdf3_refuses_files_of_other_conventions() {
     let says = |writer: NetCdf3Writer, what: &str| {
         let error = open(&writer.write().bytes).expect_err("an error");
-        assert!(matches!(&error, Error::Unsupported(message) if message.contains(what)), "{error}");
+        assert!(matches!(&error, Error::Unsupported(problem) if problem.message.contains(what)), "{error}");
     };
     let default = NetCdf3Writer::default;
     says(NetCdf3Writer { conventions: "CF-1.6", ..default() }, "expected AMBER among its Conventions, got \"CF-1.6\"");

@@ -110,7 +110,7 @@ impl Blocks {
         let n_blocks = self.0.len();
         if let Some((first, end)) = ranges.iter().find(|(first, end)| first > end || *end > n_blocks) {
             let message = format!("there are {n_blocks} blocks, those from {first} to {end} were asked for");
-            return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
+            return Err(to_python(py, mdreel_core::Error::mismatch(message)));
         }
         let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end).collect();
         Ok(self.0.shares(&ranges, n_workers))

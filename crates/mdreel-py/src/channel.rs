@@ -42,7 +42,7 @@ const DATA_TYPES: [(&str, DataType); 4] = [
 pub(crate) fn named<T: Copy>(what: &str, known: &[(&str, T)], name: &str) -> Result<T> {
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    found.ok_or_else(|| Error::Unsupported(format!("unknown {what} {name:?}; known: {}", names())))
+    found.ok_or_else(|| Error::unsupported(format!("unknown {what} {name:?}; known: {}", names())))
 }
 
 fn kind_named(name: &str) -> Result<SectionKind> {
@@ -83,7 +83,7 @@ impl Manifest {
         let Manifest { stream, topology_hash, n_atoms, units, time_step, stride, sections, energies } = self;
         let number = |(name, data_type): (String, String)| -> Result<(u16, u16, String)> {
             let kind = kind_named(&name)?;
-            let number = kind.number().ok_or_else(|| Error::Unsupported(format!("{kind:?} has no number")))?;
+            let number = kind.number().ok_or_else(|| Error::unsupported(format!("{kind:?} has no number")))?;
             Ok((number, data_type_named(&data_type)?.number(), name))
         };
         let sections = sections.into_iter().map(number).collect::<Result<_>>()?;
@@ -126,7 +126,7 @@ pub(crate) fn end_named(name: &str, reason: String) -> Result<End> {
         "finished" => Ok(End::Finished),
         "stopped" => Ok(End::Stopped),
         "failed" => Ok(End::Failed(reason)),
-        _ => Err(Error::Unsupported(format!("unknown end {name:?}; known: finished, stopped, failed"))),
+        _ => Err(Error::unsupported(format!("unknown end {name:?}; known: finished, stopped, failed"))),
     }
 }
 
@@ -145,7 +145,7 @@ impl Begin<'_> {
             ("time", Some(number)) => Ok(Start::Time(number.extract()?)),
             _ => {
                 let known = "earliest, latest, or sequence, step or time with a number";
-                Err(to_python(py, Error::Unsupported(format!("unknown start {word:?}; known: {known}"))))
+                Err(to_python(py, Error::unsupported(format!("unknown start {word:?}; known: {known}"))))
             }
         }
     }
@@ -153,7 +153,7 @@ impl Begin<'_> {
 
 /// A time that a user has given, s.
 pub(crate) fn duration(py: Python<'_>, what: &str, seconds: f64) -> PyResult<Duration> {
-    let wrong = |_| Error::Mismatch(format!("{what} must be a time in seconds, 0 or more, not {seconds}"));
+    let wrong = |_| Error::mismatch(format!("{what} must be a time in seconds, 0 or more, not {seconds}"));
     Duration::try_from_secs_f64(seconds).map_err(|error| to_python(py, wrong(error)))
 }
 

@@ -66,14 +66,14 @@ pub(crate) enum CellItems<'py> {
 }
 
 fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
-    let unknown = |what: String| Error::Unsupported(format!("{}: {what} is not supported", dataset.name));
+    let unknown = |what: String| Error::unsupported(format!("{}: {what} is not supported", dataset.name));
     let filter =
         |&(id, parameter)| Filter::from_hdf5(id, parameter).ok_or_else(|| unknown(format!("the filter {id} of HDF5")));
     let places = dataset.cells.as_array();
     let (offsets, sizes, masks) =
         (dataset.offsets.as_array(), dataset.sizes.as_array(), dataset.filter_masks.as_array());
     if [offsets.len(), sizes.len(), masks.len()] != [places.len(); 3] {
-        return Err(Error::Mismatch(format!("{}: the columns of the table of chunks differ in length", dataset.name)));
+        return Err(Error::mismatch(format!("{}: the columns of the table of chunks differ in length", dataset.name)));
     }
     Ok(core::Description {
         name: dataset.name.clone(),
@@ -138,7 +138,7 @@ pub(crate) fn chunked_source<'py>(
 
 fn named(name: &str) -> Result<Quantity, Error> {
     let set = quantities(&[name.to_owned()])?;
-    set.iter().next().ok_or_else(|| Error::Unsupported(format!("unknown quantity {name:?}")))
+    set.iter().next().ok_or_else(|| Error::unsupported(format!("unknown quantity {name:?}")))
 }
 
 /// Whether a file is one of HDF5.

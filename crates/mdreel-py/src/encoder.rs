@@ -105,7 +105,7 @@ impl FrameEncoder {
             if values.len() != self.n_atoms {
                 let (name, n_atoms) = (quantity.name(), self.n_atoms);
                 let message = format!("expected {name} of {n_atoms} atoms, got {}", values.len());
-                return Err(Error::Mismatch(format!("frame {}: {message}", header.index)));
+                return Err(Error::mismatch(message).at_frame(header.index));
             }
             let Some(columns) = batch.columns_of_mut(0, quantity) else { continue };
             for (((x, y), z), value) in columns.x.iter_mut().zip(columns.y).zip(columns.z).zip(values) {

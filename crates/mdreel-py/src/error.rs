@@ -25,7 +25,36 @@ pub(crate) fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::Function(_) => "FunctionError",
         Error::Worker(_) => "WorkerError",
     };
-    exception(py, name, error.to_string())
+    let exception = exception(py, name, error.to_string());
+    match set_place(exception.value(py), &error) {
+        Ok(()) => exception,
+        Err(error) => error,
+    }
+}
+
+/// Sets the attributes that `MdreelError` documents, as far as `error` has them.
+fn set_place(exception: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
+    let (path, frame, byte) = match error {
+        Error::Io { .. } | Error::Interrupted => (None, None, None),
+        Error::Format { place, .. } => (Some(&place.path), place.frame, place.byte),
+        Error::FrameIndex { path, frame, .. } => (Some(path), Some(*frame), None),
+        Error::Mismatch(problem)
+        | Error::Unsupported(problem)
+        | Error::Stream(problem)
+        | Error::StreamTimeout(problem)
+        | Error::Function(problem)
+        | Error::Worker(problem) => (problem.path.as_ref(), problem.frame, None),
+    };
+    if let Some(path) = path {
+        exception.setattr("path", path.as_os_str())?;
+    }
+    if let Some(frame) = frame {
+        exception.setattr("frame", frame)?;
+    }
+    if let Some(byte) = byte {
+        exception.setattr("byte", byte)?;
+    }
+    Ok(())
 }
 
 /// The exception that stands for a panic, which is a defect of the core.

@@ -49,7 +49,7 @@ pub(crate) fn fold<'py>(
     let kept = given.clone().into_pyarray(py);
     let arguments = (fold.clone_ref(py), n_atoms, kept);
     let checked = match given.iter().find(|&&atom| atom as usize >= n_atoms) {
-        Some(atom) => Err(Error::Mismatch(format!("a fold wants atom {atom} of {n_atoms}"))),
+        Some(atom) => Err(Error::mismatch(format!("a fold wants atom {atom} of {n_atoms}"))),
         None => Ok(Fold { fold: Arc::new(fold), n_atoms, places: Arc::new(given) }),
     };
     Computation::new(py, checked, "fold", arguments)
@@ -79,7 +79,7 @@ impl CoreComputation for Fold {
         let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
         let dimensions = cells(headers, |cell| cell.dimensions().to_vec());
         let folded = slots.own.as_mut().and_then(|own| own.here::<Folded>());
-        let folded = folded.ok_or_else(|| Error::Worker("a fold has no room for its value".into()))?;
+        let folded = folded.ok_or_else(|| Error::worker("a fold has no room for its value"))?;
         Python::attach(|py| {
             let dimensions = dimensions.into_pyarray(py).reshape([headers.len(), 6]);
             let dimensions = dimensions.map_err(|error| failure(py, batch, &error))?;

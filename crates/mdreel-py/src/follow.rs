@@ -62,7 +62,7 @@ pub(crate) fn follow_file(
 }
 
 fn seconds(what: &str, given: Option<f64>) -> Result<Option<Duration>, Error> {
-    let wrong = |given: f64| Error::Mismatch(format!("{what} must be a time in seconds, 0 or more, not {given}"));
+    let wrong = |given: f64| Error::mismatch(format!("{what} must be a time in seconds, 0 or more, not {given}"));
     given.map(|given| Duration::try_from_secs_f64(given).map_err(|_| wrong(given))).transpose()
 }
 

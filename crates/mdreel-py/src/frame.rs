@@ -83,7 +83,7 @@ pub(crate) fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelec
 pub(crate) fn quantities(names: &[String]) -> Result<Quantities, Error> {
     names.iter().try_fold(Quantities::NONE, |set, name| {
         let known = Quantities::ALL.iter().find(|quantity| quantity.name() == name);
-        let unknown = || Error::Unsupported(format!("unknown quantity {name:?}; known: positions, velocities, forces"));
+        let unknown = || Error::unsupported(format!("unknown quantity {name:?}; known: positions, velocities, forces"));
         Ok(set.with(known.ok_or_else(unknown)?, true))
     })
 }
@@ -102,7 +102,7 @@ pub(crate) fn from_arrays(
     times: &PyReadonlyArray1<'_, f64>,
     dimensions: Option<&PyReadonlyArray2<'_, f32>>,
 ) -> PyResult<MemorySource> {
-    let mismatch = |message: String| to_python(py, Error::Mismatch(message));
+    let mismatch = |message: String| to_python(py, Error::mismatch(message));
     let &[n_frames, n_atoms, 3] = positions.shape() else {
         return Err(mismatch(format!("positions need the shape (n_frames, n_atoms, 3), got {:?}", positions.shape())));
     };

@@ -44,7 +44,7 @@ pub(crate) fn function<'py>(
     let function = Function { function: Arc::new(function), n_atoms, places: Arc::new(given), n_columns, is_summed };
     let atom = function.places.iter().find(|&&atom| atom as usize >= n_atoms);
     let checked = match atom {
-        Some(atom) => Err(Error::Mismatch(format!("a function wants atom {atom} of {n_atoms}"))),
+        Some(atom) => Err(Error::mismatch(format!("a function wants atom {atom} of {n_atoms}"))),
         None => Ok(function),
     };
     Computation::new(py, checked, "function", arguments)
@@ -72,7 +72,7 @@ impl CoreComputation for Function {
             let called = self.function.call1(py, (positions.into_pyarray(py),));
             let values = called.map_err(|error| failure(py, batch, &error))?;
             let values = values.into_bound(py).cast_into::<PyArray2<f64>>();
-            let values = values.map_err(|_| Error::Worker("a function has not been checked".into()))?;
+            let values = values.map_err(|_| Error::worker("a function has not been checked"))?;
             let values = values.readonly();
             for (i, row) in values.as_array().rows().into_iter().enumerate() {
                 if !self.is_summed {
@@ -82,8 +82,8 @@ impl CoreComputation for Function {
                 for (k, value) in row.iter().enumerate() {
                     if value.is_nan() || value.abs() > Sum::MOST {
                         let frame = batch.header(i).index;
-                        let message = format!("frame {frame}: value {k} is {value}: it cannot be added up");
-                        return Err(Error::Function(message));
+                        let message = format!("value {k} is {value}: it cannot be added up");
+                        return Err(Error::function(message).at_frame(frame));
                     }
                     slots.sums[k] += Sum::of(*value);
                 }
@@ -112,10 +112,12 @@ pub(crate) fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Erro
         return Error::Interrupted;
     }
     let place = error.value(py).getattr("place").and_then(|place| place.extract::<usize>()).ok();
-    let header = batch.header(place.filter(|&place| place < batch.len()).unwrap_or(0));
-    let frames = match place {
-        Some(_) => format!("frame {}", header.index),
-        None => format!("frames {} to {}", header.index, batch.header(batch.len() - 1).index),
-    };
-    Error::Function(format!("{frames}: {}", error.value(py)))
+    let message = error.value(py).to_string();
+    match place.filter(|&place| place < batch.len()) {
+        Some(place) => Error::function(message).at_frame(batch.header(place).index),
+        None => {
+            let (first, last) = (batch.header(0).index, batch.header(batch.len() - 1).index);
+            Error::function(format!("frames {first} to {last}: {message}"))
+        }
+    }
 }

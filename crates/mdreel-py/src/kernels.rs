@@ -31,7 +31,7 @@ fn rows<T: Element + Copy, const N: usize>(array: &PyReadonlyArray2<'_, T>, expe
     let values = array.as_array();
     if values.ncols() != N {
         let message = format!("{expected}, got {}", values.ncols());
-        return Err(to_python(array.py(), mdreel_core::Error::Mismatch(message)));
+        return Err(to_python(array.py(), mdreel_core::Error::mismatch(message)));
     }
     Ok(values.rows().into_iter().map(|row| std::array::from_fn(|k| row[k])).collect())
 }

@@ -114,7 +114,7 @@ impl LentFile {
         let file = self.state().file.take();
         let finished = py.detach(|| match file {
             Some(file) => file.finish(),
-            None => Err(Error::Mismatch("the file is finished already".into())),
+            None => Err(Error::mismatch("the file is finished already")),
         });
         finished.map_err(|error| to_python(py, error))
     }

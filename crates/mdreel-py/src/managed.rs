@@ -118,8 +118,8 @@ impl DirectoryArrivals {
         match next {
             Next::File(name, _) => Ok(Some(name)),
             Next::End(End::Failed(reason)) => {
-                let message = format!("{}: its producer has failed: {reason}", self.path.display());
-                Err(to_python(py, Error::Stream(message)))
+                let message = format!("its producer has failed: {reason}");
+                Err(to_python(py, Error::stream(message).in_file(&self.path)))
             }
             Next::End(End::Finished | End::Stopped) => Ok(None),
         }
@@ -138,7 +138,7 @@ impl DirectoryProducer {
     fn call<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&ManagedDirectory) -> Result<T> + Send) -> PyResult<T> {
         let outcome = py.detach(|| match &*self.directory.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(directory) => work(directory),
-            None => Err(Error::Mismatch(format!("{}: the producer has left the directory", self.path.display()))),
+            None => Err(Error::mismatch("the producer has left the directory").in_file(&self.path)),
         });
         outcome.map_err(|error| to_python(py, error))
     }
@@ -230,7 +230,7 @@ impl DirectoryWriter {
 
     /// Give the file its name.
     fn publish(&self, py: Python<'_>) -> PyResult<()> {
-        let gone = || Error::Mismatch(format!("{}: it was published or discarded before", self.path.display()));
+        let gone = || Error::mismatch("it was published or discarded before").in_file(&self.path);
         let published = py.detach(|| self.take().ok_or_else(gone)?.publish());
         published.map_err(|error| to_python(py, error))
     }

@@ -41,7 +41,7 @@ impl Origin {
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
             }
             Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
-            Origin::Nowhere(reason) => Err(to_python(py, Error::Unsupported((*reason).into()))),
+            Origin::Nowhere(reason) => Err(to_python(py, Error::unsupported(*reason))),
         }
     }
 }

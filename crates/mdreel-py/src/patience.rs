@@ -47,7 +47,7 @@ pub(crate) fn patiently<T: Send + 'static>(
     thread::Builder::new()
         .name("mdreel-call".into())
         .spawn(body)
-        .map_err(|error| to_python(py, Error::Worker(format!("a thread could not be started: {error}"))))?;
+        .map_err(|error| to_python(py, Error::worker(format!("a thread could not be started: {error}"))))?;
     loop {
         let receiver = &mut receiver;
         match py.detach(move || receiver.recv_timeout(POLL_INTERVAL)) {
@@ -55,7 +55,7 @@ pub(crate) fn patiently<T: Send + 'static>(
             Ok(Err(panic)) => return Err(from_panic(py, panic.as_ref())),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(to_python(py, Error::Worker("a thread of the core was lost".into())));
+                return Err(to_python(py, Error::worker("a thread of the core was lost")));
             }
         }
     }

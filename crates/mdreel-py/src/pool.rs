@@ -46,12 +46,12 @@ pub(crate) fn attended_aside<T: Send>(
                 let _ = sender.send(outcome);
             };
             let started = thread::Builder::new().name("mdreel-sink".into()).spawn_scoped(scope, body);
-            started.map_err(|error| Error::Worker(format!("a thread could not be started: {error}")))?;
+            started.map_err(|error| Error::worker(format!("a thread could not be started: {error}")))?;
             loop {
                 match receiver.recv_timeout(POLL_INTERVAL) {
                     Ok(outcome) => return Ok(outcome),
                     Err(RecvTimeoutError::Disconnected) => {
-                        return Err(Error::Worker("a thread of the core was lost".into()));
+                        return Err(Error::worker("a thread of the core was lost"));
                     }
                     Err(RecvTimeoutError::Timeout) if is_stopped.load(Ordering::Relaxed) => {}
                     Err(RecvTimeoutError::Timeout) => {

@@ -60,7 +60,7 @@ impl FrameReader {
         let frames = frames.0.clone();
         if frames.is_endless() {
             let message = "frames without an end that is known cannot be read into memory";
-            return Err(to_python(py, Error::Unsupported(message.into())));
+            return Err(to_python(py, Error::unsupported(message)));
         }
         if let Some(last) = frames.last() {
             await_frame(py, &*self.wish.source, last)?;

@@ -61,7 +61,7 @@ pub(crate) fn map_blocks<'py>(
     let n_blocks = blocks.0.len();
     if first > end || end > n_blocks {
         let message = format!("there are {n_blocks} blocks, those from {first} to {end} were asked for");
-        return Err(to_python(py, mdreel_core::Error::Mismatch(message)));
+        return Err(to_python(py, mdreel_core::Error::mismatch(message)));
     }
     let crew = crew(py, n_workers, schedule, blocks, first..end)?;
     let (atoms, source) = (selection(&atoms)?, source.shared());

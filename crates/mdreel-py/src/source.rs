@@ -229,7 +229,7 @@ impl Source {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let Some(origin) = &self.origin else {
             let message = "a trajectory in memory stays in its process: write it to a file to share it";
-            return Err(to_python(py, Error::Unsupported(message.into())));
+            return Err(to_python(py, Error::unsupported(message)));
         };
         let method = |name| py.get_type::<Source>().getattr(name);
         if !self.transformations.0.is_empty() {

@@ -220,4 +220,4 @@ def _check_ending(path: Path) -> None:
     try:
         get_writer_for(str(path))
     except (TypeError, ValueError) as error:
-        raise UnsupportedError(f"{path}: MDAnalysis writes no structures with this ending") from error
+        raise UnsupportedError("MDAnalysis writes no structures with this ending", path=path) from error

@@ -155,7 +155,7 @@ class LinearDensity(Analysis):
         first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1])
         lengths = np.diagonal(triclinic_vectors(first.dimensions[0])) if first.has_cell[0] else np.zeros(3)
         if not (lengths > 0).all():
-            raise MismatchError("frame 0 has no periodic cell, which the analysis needs for its bins")
+            raise MismatchError("no periodic cell, which the analysis needs for its bins", frame=0)
         return lengths.astype(np.float32)
 
 

@@ -214,9 +214,9 @@ def parse_recipe(path: Path, content: Mapping[str, Any], form: RecipeFormat, giv
     _check_names(str(path), content, (*form.inputs, "run", "analysis"))
     run, entries = content.get("run", {}), content.get("analysis", [])
     if not isinstance(run, dict) or not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        raise MismatchError(f"{path}: expected a table [run] and tables [[analysis]]")
+        raise MismatchError("expected a table [run] and tables [[analysis]]", path=path)
     if not entries:
-        raise MismatchError(f"{path}: there is no [[analysis]]")
+        raise MismatchError("there is no [[analysis]]", path=path)
     inputs = {name: content[name] for name in form.inputs if name in content}
     needed = {name: one for name, one in form.inputs.items() if one.key not in given or name in inputs}
     return Recipe(

@@ -67,11 +67,11 @@ def select_frames(
         source.check_end()
     selected = range(*slice(start, stop, step).indices(n_frames))
     if n_frames == 0:
-        raise FrameIndexError(f"{source_name(source)}: the trajectory has 0 frames")
+        raise FrameIndexError("the trajectory has 0 frames", path=source_name(source))
     if not selected:
         asked = f"start={start}, stop={stop}, step={step}"
         message = f"no frame is left of {asked}: the trajectory has {n_frames} frames"
-        raise FrameIndexError(f"{source_name(source)}: {message}")
+        raise FrameIndexError(message, path=source_name(source))
     if selected.step > 0:
         return FrameSet.range(selected.start, selected.step, len(selected))
     return FrameSet.list(np.arange(selected.start, selected.stop, selected.step).astype(np.uint64))
@@ -94,7 +94,7 @@ def refuse_growing(source: Source, what: str) -> None:
     """
     if source.is_growing:
         message = f"{what} need the number of frames, which is unknown for a growing trajectory"
-        raise UnsupportedError(f"{source_name(source)}: {message}")
+        raise UnsupportedError(message, path=source_name(source))
 
 
 def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameSet:
@@ -103,7 +103,7 @@ def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameS
     if stop is None:
         return FrameSet.endless(start, step)
     if start >= stop:
-        raise FrameIndexError(f"{source_name(source)}: no frame is left of start={start}, stop={stop}, step={step}")
+        raise FrameIndexError(f"no frame is left of start={start}, stop={stop}, step={step}", path=source_name(source))
     return FrameSet.range(start, step, len(range(start, stop, step)))
 
 
@@ -116,7 +116,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         if len(frames) != n_frames:
             raise MismatchError(f"a mask of {len(frames)} frames was given, but the trajectory has {n_frames} frames")
         if not frames.any():
-            raise FrameIndexError(f"{source_name(source)}: the mask leaves no frame of the {n_frames} frames")
+            raise FrameIndexError(f"the mask leaves no frame of the {n_frames} frames", path=source_name(source))
         return FrameSet.list(np.flatnonzero(frames).astype(np.uint64))
     if not np.issubdtype(frames.dtype, np.integer):
         raise TypeError(f"frame numbers must be integers, got {frames.dtype}")
@@ -127,5 +127,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
     if outside.any():
         wrong = numbers[outside][0]
         message = f"frame {wrong} does not exist: the trajectory has {n_frames} frames"
-        raise FrameIndexError(f"{source_name(source)}: {message}")
+        error = FrameIndexError(message, path=source_name(source))
+        error.frame = int(wrong)
+        raise error
     return FrameSet.list(np.where(numbers < 0, numbers + n_frames, numbers).astype(np.uint64))

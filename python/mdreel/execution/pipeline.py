@@ -126,7 +126,11 @@ def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
     except (MismatchError, FunctionError) as error:
         if is_whole:
             return None  # a block of bytes does not know its frame numbers
-        raise type(error)(f"{source_name(work.job.source)}: {error}") from None
+        if error.path is not None:
+            raise
+        named = type(error)(str(error), path=source_name(work.job.source))
+        named.frame = error.frame
+        raise named from None
 
 
 def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool) -> Blocks:
@@ -142,7 +146,7 @@ def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexE
     if outcome.damage:
         return FormatError(outcome.damage[0].message)
     n_came = source.n_frames
-    return FrameIndexError(f"{source_name(source)}: no frame is left: the trajectory has ended with {n_came} frames")
+    return FrameIndexError(f"no frame is left: the trajectory has ended with {n_came} frames", path=source_name(source))
 
 
 def _raise_with_frame_number(source: Source) -> None:

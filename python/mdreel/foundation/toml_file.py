@@ -38,4 +38,4 @@ def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[
         with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
             return tomllib.load(file)
     except ValueError as error:  # invalid TOML, or bytes that are not UTF-8
-        raise FormatError(f"{path}: no TOML: {error}") from error
+        raise FormatError(f"no TOML: {error}", path=path) from error

@@ -39,7 +39,7 @@ def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_
     # Without O_NONBLOCK, opening a pipe would block.
     flags = (os.O_RDWR | os.O_NOFOLLOW if write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NONBLOCK
     if write and path.is_symlink():
-        raise UnsupportedError(f"{path}: this is a symbolic link: name the file that it points to")
+        raise UnsupportedError("this is a symbolic link: name the file that it points to", path=path)
     descriptor = os.open(path, flags)
     try:
         check_trusted(descriptor, path, root_may_own=root_may_own)
@@ -55,18 +55,18 @@ def check_trusted(descriptor: int, path: Path, *, root_may_own: bool = False) ->
     if stat.S_ISDIR(facts.st_mode):
         raise IsADirectoryError(f"{path}: expected a file, found a directory")
     if not stat.S_ISREG(facts.st_mode):
-        raise UnsupportedError(f"{path}: expected a regular file")
+        raise UnsupportedError("expected a regular file", path=path)
     user = os.geteuid()
     if facts.st_uid != user and not (root_may_own and facts.st_uid == 0):
         owner = _name_of(facts.st_uid)
         message = f"the file belongs to {owner}, and mdreel would run code from it as {_name_of(user)}"
-        raise UnsupportedError(f"{path}: {message}: use a file of your own")
+        raise UnsupportedError(f"{message}: use a file of your own", path=path)
     others = [who for bit, who in ((stat.S_IWGRP, "its group"), (stat.S_IWOTH, "others")) if facts.st_mode & bit]
     if others == ["its group"] and is_alone_in(facts.st_gid, user):
         return
     if others:
         message = f"{' and '.join(others)} may write to the file, and mdreel would run code from it"
-        raise UnsupportedError(f"{path}: {message}: check what is in it, then run chmod go-w {path}")
+        raise UnsupportedError(f"{message}: check what is in it, then run chmod go-w {path}", path=path)
 
 
 def is_alone_in(group: int, user: int) -> bool:

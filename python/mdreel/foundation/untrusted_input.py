@@ -158,7 +158,7 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     with opened(path, most_bytes) as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
-        raise FormatError(f"{path}: expected at most {most_bytes:,} bytes")
+        raise FormatError(f"expected at most {most_bytes:,} bytes", path=path)
     return content
 
 
@@ -169,9 +169,9 @@ def opened(path: Path, most_bytes: int | None = None) -> Iterator[BinaryIO]:
     try:
         facts = os.fstat(number)
         if not stat.S_ISREG(facts.st_mode):
-            raise FormatError(f"{path}: expected a regular file")
+            raise FormatError("expected a regular file", path=path)
         if most_bytes is not None and facts.st_size > most_bytes:
-            raise FormatError(f"{path}: expected at most {most_bytes:,} bytes, got {facts.st_size:,}")
+            raise FormatError(f"expected at most {most_bytes:,} bytes, got {facts.st_size:,}", path=path)
         with os.fdopen(number, "rb", closefd=False) as file:
             yield file
     finally:

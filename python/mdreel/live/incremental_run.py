@@ -75,7 +75,7 @@ class IncrementalRun:
         self._executor = Threads(n_workers)
         opened = transformed(leader_of(analyses).open(), transformations)
         if not opened.is_growing:
-            raise UnsupportedError(f"{source_name(opened)}: the trajectory does not grow; use run() instead")
+            raise UnsupportedError("the trajectory does not grow; use run() instead", path=source_name(opened))
         if any(analysis.writes_file for analysis in analyses):
             raise UnsupportedError("an analysis that writes a file has no results before its end; use run()")
         executor_in_order(opened, self._executor, None, has_checkpoint=False)
@@ -204,6 +204,6 @@ class IncrementalRun:
         if not self.n_frames:
             n_came = self._job.source.n_frames
             message = f"no frame is left: the trajectory has ended with {n_came} frames"
-            raise FrameIndexError(f"{source_name(self._job.source)}: {message}")
+            raise FrameIndexError(message, path=source_name(self._job.source))
         if not self.board.is_over:
             self.show(is_last=True)

@@ -43,7 +43,7 @@ def check_figure(path: Path, force: bool = False) -> None:
     """
     if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of figures: {', '.join(EXTENSIONS)}")
+        raise UnsupportedError(f"the name {found}; known endings of figures: {', '.join(EXTENSIONS)}", path=path)
     check_target(path, force)
 
 

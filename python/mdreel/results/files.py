@@ -76,7 +76,7 @@ def _writer(path: Path) -> Writer:
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of tables: {', '.join(WRITERS)}")
+        raise UnsupportedError(f"the name {found}; known endings of tables: {', '.join(WRITERS)}", path=path)
     if writer is parquet.write and find_spec("pyarrow") is None:
-        raise UnsupportedError(f"{path}: Parquet files need the package pyarrow: pip install 'mdreel[parquet]'")
+        raise UnsupportedError("Parquet files need the package pyarrow: pip install 'mdreel[parquet]'", path=path)
     return writer

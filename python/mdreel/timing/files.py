@@ -108,7 +108,7 @@ def _ending(path: Path, known: Mapping[str, Any]) -> str:
     ending = next((ending for ending in known if path.name.lower().endswith(ending)), None)
     if ending is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of spans: {', '.join(known)}")
+        raise UnsupportedError(f"the name {found}; known endings of spans: {', '.join(known)}", path=path)
     if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise UnsupportedError(f"{path}: Parquet files need the package pyarrow: pip install 'mdreel[parquet]'")
+        raise UnsupportedError("Parquet files need the package pyarrow: pip install 'mdreel[parquet]'", path=path)
     return ending

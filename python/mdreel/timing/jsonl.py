@@ -51,10 +51,12 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
             rows.extend(_row(_json(line)) for line in file)  # one after the other: those before a wrong one are there
         except (ValueError, RecursionError) as error:
             at = 1 if header is None else len(rows) + 2
-            raise FormatError(f"{path}: line {at}: {error}") from error
+            raise FormatError(f"line {at}: {error}", path=path) from error
     n_rows = len(rows)
     if n_rows != header.n_spans:
-        raise FormatError(f"{path}: line {n_rows + 1}: the file has {n_rows} spans, the header says {header.n_spans}")
+        raise FormatError(
+            f"line {n_rows + 1}: the file has {n_rows} spans, the header says {header.n_spans}", path=path
+        )
     return header, np.array(rows, SPAN)
 
 

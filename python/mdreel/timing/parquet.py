@@ -53,9 +53,9 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
             header = header_of_json(json.loads((table.schema.metadata or {}).get(_HEADER, b"null")))
             spans = _spans(table)
         except (pyarrow.ArrowException, OSError, ValueError, RecursionError) as error:
-            raise FormatError(f"{path}: no Parquet file of spans: {' '.join(str(error).split())}") from error
+            raise FormatError(f"no Parquet file of spans: {' '.join(str(error).split())}", path=path) from error
     if len(spans) != header.n_spans:
-        raise FormatError(f"{path}: the file has {len(spans)} spans, the header says {header.n_spans}")
+        raise FormatError(f"the file has {len(spans)} spans, the header says {header.n_spans}", path=path)
     return header, spans
 
 

@@ -62,12 +62,14 @@ def open_h5md(
     particles = file["particles"][name]
     here = [element for element in ELEMENTS if element in particles]
     if not here:
-        raise FormatError(f"{path}: {particles.name}: expected position, velocity or force, found {_names(particles)}")
+        raise FormatError(
+            f"{particles.name}: expected position, velocity or force, found {_names(particles)}", path=path
+        )
     first = particles[here[0]]
     value = _value(first, path)
     check_length(value, path)
     if len(value.shape) != 3:
-        raise FormatError(f"{path}: {value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}")
+        raise FormatError(f"{value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}", path=path)
     n_frames = int(value.shape[0])
     steps = _steps(first, n_frames, path)
     times, has_times = _times(particles, here, n_frames, path)
@@ -109,7 +111,7 @@ def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Datase
     """
     particles = file["particles"][group]
     if "position" not in particles:
-        raise UnsupportedError(f"{path}: {particles.name}: there are no positions, only {_names(particles)}")
+        raise UnsupportedError(f"{particles.name}: there are no positions, only {_names(particles)}", path=path)
     value = _value(particles["position"], path)
     return value, _unit(value, "length", path)
 
@@ -120,13 +122,13 @@ def _names(group: "h5py.Group") -> str:
 
 def _group_name(file: "h5py.File", path: str, group: str | None) -> str:
     if "particles" not in file:
-        raise FormatError(f"{path}: expected H5MD's group /particles, found {_names(file)}")
+        raise FormatError(f"expected H5MD's group /particles, found {_names(file)}", path=path)
     names = [str(name) for name in file["particles"]]
     if group is not None and group in names:
         return group
     if group is not None or not names:
         found = ", ".join(names) or "none"
-        raise FormatError(f"{path}: expected the group of particles {group or ''!r}, found {found}")
+        raise FormatError(f"expected the group of particles {group or ''!r}, found {found}", path=path)
     if len(names) > 1:
         raise UnsupportedError(
             f"{path}: there are several groups of particles: {', '.join(names)}; choose one with group="
@@ -142,12 +144,12 @@ def _version(file: "h5py.File") -> str | None:
 def _value(element: Any, path: str) -> "h5py.Dataset":
     """Return the dataset of a time-dependent element."""
     if not hasattr(element, "keys"):
-        raise UnsupportedError(f"{path}: {element.name} does not depend on time: there are no frames to read")
+        raise UnsupportedError(f"{element.name} does not depend on time: there are no frames to read", path=path)
     if "value" not in element or not hasattr(element["value"], "shape"):
-        raise FormatError(f"{path}: {element.name}: expected a dataset named value, found {_names(element)}")
+        raise FormatError(f"{element.name}: expected a dataset named value, found {_names(element)}", path=path)
     value = element["value"]
     if value.shape is None or len(value.shape) not in (2, 3):
-        raise FormatError(f"{path}: {value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}")
+        raise FormatError(f"{value.name}: expected the shape (n_frames, n_atoms, 3), got {value.shape}", path=path)
     return value
 
 
@@ -155,7 +157,9 @@ def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset 
     """Return the conversion factor from the unit of a dataset to that of mdreel."""
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
-        raise UnsupportedError(f"{path}: {dataset.name} has no attribute unit: what its numbers mean cannot be known")
+        raise UnsupportedError(
+            f"{dataset.name} has no attribute unit: what its numbers mean cannot be known", path=path
+        )
     return conversion_factor(text_of(named.attrs["unit"]), kind, f"{path}: {named.name}")
 
 
@@ -166,7 +170,7 @@ def _axis(dataset: "h5py.Dataset", n_frames: int, path: str) -> NDArray[Any]:
         return np.asarray(offset + np.arange(n_frames) * dataset[()])
     check_length(dataset, path)
     if dataset.shape != (n_frames,):
-        raise FormatError(f"{path}: {dataset.name}: expected the shape ({n_frames},), got {dataset.shape}")
+        raise FormatError(f"{dataset.name}: expected the shape ({n_frames},), got {dataset.shape}", path=path)
     return np.asarray(dataset[:])
 
 
@@ -198,7 +202,7 @@ def _frames(element: "h5py.Group", steps: NDArray[np.int64], path: str) -> NDArr
     place = np.searchsorted(own[order], steps).clip(max=max(n_frames - 1, 0))
     found = np.where(own[order][place] == steps, order[place], -1) if n_frames else np.full(len(steps), -1)
     if np.count_nonzero(found >= 0) != n_frames:
-        raise UnsupportedError(f"{path}: {element.name}: there are steps that the other elements do not have")
+        raise UnsupportedError(f"{element.name}: there are steps that the other elements do not have", path=path)
     return found.astype(np.int64)
 
 
@@ -209,7 +213,7 @@ def _cells(particles: "h5py.Group", here: list[str], steps: NDArray[np.int64], p
     box = particles["box"]
     dimension = box.attrs.get("dimension", 3)
     if dimension != 3:
-        raise UnsupportedError(f"{path}: {box.name} has {dimension} dimensions: three are supported")
+        raise UnsupportedError(f"{box.name} has {dimension} dimensions: three are supported", path=path)
     if "edges" not in box:
         return None
     edges = box["edges"]
@@ -217,7 +221,7 @@ def _cells(particles: "h5py.Group", here: list[str], steps: NDArray[np.int64], p
     if not hasattr(edges, "keys"):
         factor = np.float32(_unit(edges, "length", path, default))
         if edges.shape not in ((3,), (3, 3)):
-            raise FormatError(f"{path}: {edges.name}: expected the shape (3,) or (3, 3), got {edges.shape}")
+            raise FormatError(f"{edges.name}: expected the shape (3,) or (3, 3), got {edges.shape}", path=path)
         fixed = edges[()].astype(np.float32) * factor
         return fixed.tolist() if fixed.ndim == 2 else [*fixed.tolist(), 90.0, 90.0, 90.0]
     value = _value(edges, path)

@@ -108,9 +108,9 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.EACCES, errno.EMFILE):
             raise
-        raise FormatError(f"{path}: HDF5 cannot read the file: {error}") from error
+        raise FormatError(f"HDF5 cannot read the file: {error}", path=path) from error
     except (KeyError, RuntimeError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise FormatError(f"{path}: the structure of the HDF5 file is not as expected: {error}") from error
+        raise FormatError(f"the structure of the HDF5 file is not as expected: {error}", path=path) from error
 
 
 def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
@@ -251,7 +251,7 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
     """
     size = Path(path).stat().st_size
     if dataset.size * dataset.dtype.itemsize > MOST_EXPANSION * size:
-        raise FormatError(f"{path}: {dataset.name}: no file of {size} bytes holds the shape {dataset.shape}")
+        raise FormatError(f"{dataset.name}: no file of {size} bytes holds the shape {dataset.shape}", path=path)
 
 
 def text_of(value: Any) -> str:

@@ -140,8 +140,8 @@ def _reading(path: str, n_atoms: int | None) -> Iterator[None]:
         yield
     except Exception as error:
         if n_atoms is None and "n_atoms" in str(error):
-            raise UnsupportedError(f"{path}: this format needs the number of atoms: give n_atoms=") from error
-        raise FormatError(f"{path}: MDAnalysis cannot read the file: {type(error).__name__}: {error}") from error
+            raise UnsupportedError("this format needs the number of atoms: give n_atoms=", path=path) from error
+        raise FormatError(f"MDAnalysis cannot read the file: {type(error).__name__}: {error}", path=path) from error
 
 
 def source_of_reader(reader: Any, recipe: tuple[Any, Any] | None = None) -> Source:

@@ -74,11 +74,13 @@ def open_netcdf4(
     """
     here = [name for name in VARIABLES if name in file]
     if not here:
-        raise FormatError(f"{path}: expected coordinates, velocities or forces, found {', '.join(file) or 'nothing'}")
+        raise FormatError(
+            f"expected coordinates, velocities or forces, found {', '.join(file) or 'nothing'}", path=path
+        )
     first = file[here[0]]
     check_length(first, path)
     if len(first.shape) != 3:
-        raise FormatError(f"{path}: {first.name}: expected the shape (n_frames, n_atoms, 3), got {first.shape}")
+        raise FormatError(f"{first.name}: expected the shape (n_frames, n_atoms, 3), got {first.shape}", path=path)
     n_frames = int(first.shape[0])
     quantities = []
     for name in here:
@@ -109,7 +111,7 @@ def _check_unit(variable: "h5py.Dataset", expected: str, path: str) -> None:
     # Some programs write the plural of degree.
     unit = text_of(variable.attrs.get("units", expected))
     if unit.removesuffix("s") != expected:
-        raise UnsupportedError(f"{path}: {variable.name}: the unit {unit!r} is not supported, expected {expected!r}")
+        raise UnsupportedError(f"{variable.name}: the unit {unit!r} is not supported, expected {expected!r}", path=path)
 
 
 def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
@@ -137,7 +139,7 @@ def _times(file: "h5py.File", n_frames: int, path: str) -> NDArray[np.float64]:
     _check_unit(variable, "picosecond", path)
     check_length(variable, path)
     if variable.ndim != 1 or len(variable) < n_frames:
-        raise FormatError(f"{path}: {variable.name}: expected the shape ({n_frames},), got {variable.shape}")
+        raise FormatError(f"{variable.name}: expected the shape ({n_frames},), got {variable.shape}", path=path)
     scale, in_double = _scale(variable)
     times = variable[:n_frames]
     if scale != 1:

@@ -46,7 +46,7 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
         n_atoms = len(atoms.universe.atoms)
         if n_atoms != source.n_atoms:
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {n_atoms}"
-            raise MismatchError(f"{source_name(source)}: {message}")
+            raise MismatchError(message, path=source_name(source))
         return Selection.of(atoms, "atoms").atoms
     indices = np.asarray(atoms)
     if indices.ndim != 1 or not len(indices) or not np.issubdtype(indices.dtype, np.integer):
@@ -54,5 +54,7 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
     if indices[0] < 0 or (np.diff(indices.astype(np.int64)) <= 0).any():
         raise SelectionError("atom indices must ascend from 0 without repetition")
     if indices[-1] >= source.n_atoms:
-        raise MismatchError(f"{source_name(source)}: the trajectory has {source.n_atoms} atoms, no atom {indices[-1]}")
+        raise MismatchError(
+            f"the trajectory has {source.n_atoms} atoms, no atom {indices[-1]}", path=source_name(source)
+        )
     return indices.astype(np.uint32)

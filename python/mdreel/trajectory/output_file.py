@@ -60,7 +60,7 @@ def find_format(path: str | PathLike[str]) -> OutputFormat:
         if Path(path).suffix.lower() == known.ending:
             return known
     endings = ", ".join(known.ending for known in formats())
-    raise UnsupportedError(f"{path}: the ending of a trajectory must be one of {endings}")
+    raise UnsupportedError(f"the ending of a trajectory must be one of {endings}", path=path)
 
 
 def find_h5py(path: str | PathLike[str]) -> ModuleType:
@@ -110,7 +110,7 @@ def check_settings(path: str | PathLike[str], precision: float | None) -> None:
     if precision is None:
         return
     if not written.rounds:
-        raise MismatchError(f"{path}: {written.name} does not round: it has no precision to be chosen")
+        raise MismatchError(f"{written.name} does not round: it has no precision to be chosen", path=path)
     if not (np.isfinite(precision) and precision > 0):
         raise MismatchError(f"the precision must be a positive number, not {precision:g}")
 
@@ -179,4 +179,4 @@ def naming(source: Source) -> Iterator[None]:
     try:
         yield
     except MismatchError as error:
-        raise MismatchError(f"{source_name(source)}: {error}") from None
+        raise MismatchError(str(error), path=source_name(source)) from None

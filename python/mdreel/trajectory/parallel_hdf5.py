@@ -83,7 +83,7 @@ class SharedPositions:
         if is_collective and not is_stored:
             # HDF5 fails on some ranks where others wait for them (1.10, MPI_File_set_view: invalid datatype).
             message = f"{name} has chunks that are not stored, which HDF5 does not read collectively"
-            raise UnsupportedError(f"{path}: {message}: use 'hdf5-independent'")
+            raise UnsupportedError(f"{message}: use 'hdf5-independent'", path=path)
         frames = source.read(FrameSet.range(0, 1, source.n_frames), np.empty(0, np.uint32))
         about = (frames.times, frames.steps, frames.dimensions, frames.has_cell)
         return cls(path, int(facts["size"]), name, unit, source.n_atoms, *about)
@@ -102,7 +102,7 @@ class SharedPositions:
         n_bytes = Path(self.path).stat().st_size
         if n_bytes != self.n_bytes:
             there = f"{self.n_bytes} where the run was begun: it is not the same file"
-            raise FormatError(f"{self.path}: {n_bytes} bytes are seen here, {there}")
+            raise FormatError(f"{n_bytes} bytes are seen here, {there}", path=self.path)
 
     def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> "PositionsTogether":
         """Open the file collectively; see `PositionsTogether`."""
@@ -151,7 +151,7 @@ class PositionsTogether:
         about, found = self.described, self._file[self.described.dataset]
         expected = (len(about.times), about.n_atoms, 3)
         if found.shape != expected:
-            raise FormatError(f"{about.path}: {about.dataset}: expected the shape {expected}, got {found.shape}")
+            raise FormatError(f"{about.dataset}: expected the shape {expected}, got {found.shape}", path=about.path)
         self._dataset = found
         # Read whole chunks, so that none is decoded twice.
         chunk = found.chunks[0] if found.chunks else 1
@@ -296,4 +296,4 @@ def _check_h5py(path: str) -> None:
 
 
 def _not_again(path: str) -> None:
-    raise UnsupportedError(f"{path}: a file that ranks have opened together stays with them")
+    raise UnsupportedError("a file that ranks have opened together stays with them", path=path)

@@ -87,7 +87,7 @@ def repack(
     of a chunk, at most 32 MiB unless `chunk` requires more, and up to four times as much of complete chunks.
     """
     if find_format(output).name != H5MD:
-        raise UnsupportedError(f"{output}: repack writes H5MD: the extension must be .h5md or .h5")
+        raise UnsupportedError("repack writes H5MD: the extension must be .h5md or .h5", path=output)
     if access is not None and chunk is not None:
         raise MismatchError("give either access or chunk, not both")
     path = check_trajectory(output, force=force)

@@ -94,7 +94,7 @@ def split(
     n_frames = stop - first
     if n_parts is not None:
         if n_parts > n_frames:
-            raise FrameIndexError(f"{source_name(source)}: {n_frames} frames cannot be split into {n_parts} parts")
+            raise FrameIndexError(f"{n_frames} frames cannot be split into {n_parts} parts", path=source_name(source))
         edges = [first + n_frames * i // n_parts for i in range(n_parts + 1)]
     else:
         assert frames_per_part is not None

@@ -60,13 +60,15 @@ def source_of(universe: "Universe") -> Source:
 def _files(readers: list[Any]) -> Source:
     if any(_is_foreign(reader) for reader in readers):
         if len(readers) > 1:
-            raise UnsupportedError(f"{readers[0].filename}: chains of formats that MDAnalysis reads are not supported")
+            raise UnsupportedError(
+                "chains of formats that MDAnalysis reads are not supported", path=readers[0].filename
+            )
         return source_of_reader(readers[0])
     for reader in readers:
         _check(reader)
     groups = {_group(reader) for reader in readers}
     if len(groups) > 1:
-        raise UnsupportedError(f"{readers[0].filename}: a chain of different groups of particles is not supported")
+        raise UnsupportedError("a chain of different groups of particles is not supported", path=readers[0].filename)
     try:
         source = read([reader.filename for reader in readers], group=groups.pop())
     except UnsupportedError:
@@ -100,11 +102,11 @@ def _group(reader: Any) -> str | None:
 def _check(reader: Any) -> None:
     """Refuse options that change the frames of the file."""
     if not getattr(reader, "convert_units", True):
-        raise UnsupportedError(f"{reader.filename}: convert_units=False is not supported; units are Å and ps")
+        raise UnsupportedError("convert_units=False is not supported; units are Å and ps", path=reader.filename)
     # MDAnalysis stores these options only here.
     options = set(getattr(reader, "_ts_kwargs", {})) - ({"dt"} if reader.format == "DCD" else set())
     if options & {"dt", "time_offset"}:
-        raise UnsupportedError(f"{reader.filename}: {' and '.join(sorted(options))} of a Universe are not supported")
+        raise UnsupportedError(f"{' and '.join(sorted(options))} of a Universe are not supported", path=reader.filename)
 
 
 def _memory(reader: Any) -> Source:

@@ -101,7 +101,7 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     let expected = format!("expected 1 to {MOST_NAME} letters of the ASCII alphabet, digits, - and _");
-    Err(Error::Mismatch(format!("name of a {what}: {expected}, got {name:?}")))
+    Err(Error::mismatch(format!("name of a {what}: {expected}, got {name:?}")))
 }
 
 fn facts_name(group: &str) -> String {

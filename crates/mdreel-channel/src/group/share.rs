@@ -105,7 +105,7 @@ impl Share {
 /// The byte of a step.
 pub(super) fn byte(step: i64) -> Result<u64> {
     if !(-MOST_STEP..=MOST_STEP).contains(&step) {
-        return Err(Error::Unsupported(format!("a group that shares: expected steps up to {MOST_STEP}, got {step}")));
+        return Err(Error::unsupported(format!("a group that shares: expected steps up to {MOST_STEP}, got {step}")));
     }
     let byte = 1 + (step + MOST_STEP).cast_unsigned();
     debug_assert!(byte < FIRST_MEMBER);

@@ -49,7 +49,7 @@ impl Member {
                 let n = self.share.passed.len();
                 let message = format!("nothing to do within {at_most:?}; other members work on {n} frames");
                 let place = format!("{}, member {} of group {}", self.path.display(), self.name, self.group);
-                return Err(Error::StreamTimeout(format!("{place}: {message}")));
+                return Err(Error::stream_timeout(format!("{place}: {message}")));
             }
         }
     }
@@ -73,7 +73,7 @@ impl Member {
         self.share.passed.insert(step, identity);
         if self.share.handed.len() >= MOST_HANDED {
             let message = format!("expected a commit after at most {MOST_HANDED} frames");
-            return Err(Error::Mismatch(format!("{}, step {step}: {message}", self.path.display())));
+            return Err(Error::mismatch(format!("{}, step {step}: {message}", self.path.display())));
         }
         self.try_lock(identity)
     }
@@ -99,13 +99,12 @@ impl Member {
     /// Steps are what is shared: one that comes twice would be done once.
     fn check_order(&self, header: &Header) -> Result<()> {
         match self.share.read {
-            Some(read) if read.epoch == header.epoch && read.step >= header.step => Err(Error::Mismatch(format!(
-                "{}, frame {}: a group can share frames whose steps grow, got step {} behind step {}",
-                self.path.display(),
-                header.sequence,
-                header.step,
-                read.step
-            ))),
+            Some(read) if read.epoch == header.epoch && read.step >= header.step => Err(Error::mismatch(format!(
+                "a group can share frames whose steps grow, got step {} behind step {}",
+                header.step, read.step
+            ))
+            .at_frame(header.sequence)
+            .in_file(&self.path)),
             _ => Ok(()),
         }
     }

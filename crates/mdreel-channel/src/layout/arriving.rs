@@ -70,7 +70,7 @@ impl Arriving {
     /// that ends in them with its checksum: what is there is the frame only if this has never failed. `path` is for messages.
     pub(crate) fn copy(&mut self, path: &Path, piece: &[u8], target: &mut [u8]) -> Result<()> {
         let Head { header, entries, length } = &self.head;
-        let refuse = |message: String| Err(Error::Mismatch(format!("frame {}: {message}", header.sequence)));
+        let refuse = |message: String| Err(Error::mismatch(message).at_frame(header.sequence));
         let (room, left) = (target.len(), length - self.n_there);
         if piece.len() > left {
             return refuse(format!("expected at most {left} bytes more, got {}", piece.len()));

@@ -132,7 +132,7 @@ impl Arrivals {
             None => {
                 let path = directory.join(after);
                 let message = "it is not there: nobody knows which files were published after it";
-                return Err(Error::Mismatch(format!("{}: {message}", path.display())));
+                return Err(Error::mismatch(message).in_file(&path));
             }
         };
         self.list()?;
@@ -145,8 +145,7 @@ impl Arrivals {
     pub fn next(&mut self, patience: &mut Patience<'_>) -> Result<Next> {
         let shared = Arc::clone(&self.shared);
         let mut alarm = self.alarm.take();
-        let what = shared.directory.path().display().to_string();
-        let outcome = wait(&shared.watch, &mut alarm, patience, &what, || self.look());
+        let outcome = wait(&shared.watch, &mut alarm, patience, shared.directory.path(), || self.look());
         self.alarm = alarm;
         let is_over = matches!(outcome, Ok(Outcome::Ended(_)) | Err(Error::Stream(_)));
         if is_over {

@@ -37,8 +37,7 @@ impl ManagedDirectory {
         // A program may go elsewhere before it publishes.
         let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
         if settings.keep == Some(0) {
-            let path = path.display();
-            return Err(Error::Mismatch(format!("{path}: expected to keep at least 1 published file, got 0")));
+            return Err(Error::mismatch("expected to keep at least 1 published file, got 0").in_file(&path));
         }
         let directory = Directory::create(&path)?;
         let locks = Locks::open(&directory, LOCK, true)?;
@@ -82,10 +81,9 @@ impl ManagedDirectory {
     pub fn wait(&self, name: &OsStr, patience: &mut Patience<'_>) -> Result<File> {
         check_name(self.path(), name)?;
         let path = self.path().join(name);
-        let what = path.display().to_string();
         let idle = || self.0.alarm.lock().unwrap_or_else(PoisonError::into_inner);
         let mut alarm = idle().take();
-        let outcome = wait(&self.0.watch, &mut alarm, patience, &what, || open_published(&path));
+        let outcome = wait(&self.0.watch, &mut alarm, patience, &path, || open_published(&path));
         *idle() = alarm;
         match outcome? {
             Outcome::There(file) => Ok(file),
@@ -95,7 +93,8 @@ impl ManagedDirectory {
                     End::Stopped => "was stopped".to_owned(),
                     End::Failed(reason) => format!("has failed: {reason}"),
                 };
-                Err(Error::Stream(format!("{what}: it was not published, and its producer {how}")))
+                let message = format!("it was not published, and its producer {how}");
+                Err(Error::stream(message).in_file(&path))
             }
         }
     }
@@ -174,7 +173,7 @@ fn enter(locks: &Locks, directory: &Directory, is_shared: bool) -> Result<bool> 
         }
         if !is_shared || Instant::now() >= until {
             let message = "another producer is running, and producers share a directory only if all of them are shared";
-            return Err(Error::Stream(format!("{}: {message}", directory.path().display())));
+            return Err(Error::stream(message).in_file(directory.path()));
         }
         std::thread::sleep(Duration::from_millis(1));
     }

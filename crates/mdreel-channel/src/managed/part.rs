@@ -19,9 +19,8 @@ pub(super) fn check_name(directory: &Path, name: &OsStr) -> Result<()> {
     if is_visible(bytes) && bytes.len() <= MOST_NAME {
         return Ok(());
     }
-    let (directory, n_bytes) = (directory.display(), bytes.len());
     let expected = format!("expected a name of 1 to {MOST_NAME} bytes without '/' that does not begin with a dot");
-    Err(Error::Mismatch(format!("{directory}: {expected}, got {name:?} of {n_bytes} bytes")))
+    Err(Error::mismatch(format!("{expected}, got {name:?} of {} bytes", bytes.len())).in_file(directory))
 }
 
 /// Makes the hidden file for what will be called `name`, which was checked. Returns its path and the file.

@@ -54,13 +54,14 @@ impl Shared {
 
     /// What only producers may do, and only as long as they have not ended.
     pub(super) fn producing(&self) -> Result<&Producing> {
-        let path = self.directory.path().display();
         let Some(producing) = &self.producing else {
-            return Err(Error::Stream(format!("{path}: it was opened for reading: a producer creates it")));
+            return Err(
+                Error::stream("it was opened for reading: a producer creates it").in_file(self.directory.path())
+            );
         };
         producing.locks.check()?;
         if producing.is_ended.load(Ordering::Acquire) {
-            return Err(Error::Stream(format!("{path}: this producer has ended")));
+            return Err(Error::stream("this producer has ended").in_file(self.directory.path()));
         }
         Ok(producing)
     }

@@ -144,7 +144,10 @@ fn who_waits_is_woken_by_the_file_the_end_and_the_death_of_the_producer() {
     assert_eq!(one.join().unwrap().unwrap(), "ready");
     assert!(producer.end(&End::Failed("the disk is full".into())).unwrap());
     let error = never.join().unwrap().unwrap_err();
-    assert!(matches!(&error, Error::Stream(message) if message.ends_with("has failed: the disk is full")), "{error}");
+    assert!(
+        matches!(&error, Error::Stream(problem) if problem.message.ends_with("has failed: the disk is full")),
+        "{error}"
+    );
     assert!(matches!(producer.writer(OsStr::new("2")), Err(Error::Stream(_))));
     drop(producer);
     assert_eq!(wait(&ManagedDirectory::open(&place.path).unwrap(), "1", LONG).unwrap(), "ready");
@@ -152,7 +155,7 @@ fn who_waits_is_woken_by_the_file_the_end_and_the_death_of_the_producer() {
     let never = waiting("never");
     drop(producer);
     let error = never.join().unwrap().unwrap_err();
-    assert!(matches!(&error, Error::Stream(message) if message.contains("lost")), "{error}");
+    assert!(matches!(&error, Error::Stream(problem) if problem.message.contains("lost")), "{error}");
     assert!(begin.elapsed() < LONG);
 }
 
@@ -169,7 +172,10 @@ fn reader_may_come_before_the_producer_and_may_be_interrupted() {
     assert!(matches!(reader.writer(OsStr::new("a")), Err(Error::Stream(_))));
     assert!(matches!(reader.end(&End::Finished), Err(Error::Stream(_))));
     let error = wait(&reader, "a", SHORT).unwrap_err();
-    assert!(matches!(&error, Error::StreamTimeout(message) if message.contains("no producer has come")), "{error}");
+    assert!(
+        matches!(&error, Error::StreamTimeout(problem) if problem.message.contains("no producer has come")),
+        "{error}"
+    );
     let mut n_asked = 0;
     let mut keep_waiting = || {
         n_asked += 1;

@@ -1,5 +1,6 @@
 //! Waiting for something in a directory: until it is there, or will never be.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
@@ -28,7 +29,7 @@ pub(super) fn wait<T>(
     watch: &Watch,
     alarm: &mut Option<Alarm>,
     patience: &mut Patience<'_>,
-    what: &str,
+    path: &Path,
     mut look: impl FnMut() -> Result<Option<T>>,
 ) -> Result<Outcome<T>> {
     let began = Instant::now();
@@ -45,7 +46,7 @@ pub(super) fn wait<T>(
             Life::Ended(end) => return Ok(Outcome::Ended(end)),
             Life::Lost => {
                 let message = "the producer was lost: it has died without an end record";
-                return Err(Error::Stream(format!("{what}: {message}")));
+                return Err(Error::stream(message).in_file(path));
             }
             Life::Unborn | Life::Alive => {}
         }
@@ -53,7 +54,8 @@ pub(super) fn wait<T>(
         if left.is_zero() {
             let state = if life == Life::Alive { "the producer is running" } else { "no producer has come" };
             let seconds = patience.at_most.unwrap_or_default().as_secs_f64();
-            return Err(Error::StreamTimeout(format!("{what}: nothing came within {seconds} s, and {state}")));
+            let message = format!("nothing came within {seconds} s, and {state}");
+            return Err(Error::stream_timeout(message).in_file(path));
         }
         if !(patience.keep_waiting)() {
             return Err(Error::Interrupted);

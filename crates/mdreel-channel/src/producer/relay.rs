@@ -22,7 +22,7 @@ impl Producer {
     /// A relay spills nothing.
     pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
         if matches!(settings.policy, Policy::Spill(_)) {
-            return Err(Error::Mismatch(format!("{}: a relay spills nothing", path.display())));
+            return Err(Error::mismatch("a relay spills nothing").in_file(path));
         }
         let mut producer = Self::enter(path, settings)?;
         let n_before = producer.ring.head().n_epochs.load(Ordering::Relaxed);
@@ -43,9 +43,8 @@ impl Producer {
     pub fn advance(&mut self, epoch: u64, resume_step: i64) -> Result<()> {
         self.locks.check()?;
         if epoch <= self.epoch || epoch >= MOST_EPOCHS as u64 {
-            let (path, present) = (self.path.display(), self.epoch);
-            let expected = format!("expected an epoch behind {present}, and one of the first {MOST_EPOCHS}");
-            return Err(Error::Mismatch(format!("{path}: {expected}, got {epoch}")));
+            let expected = format!("expected an epoch behind {}, and one of the first {MOST_EPOCHS}", self.epoch);
+            return Err(Error::mismatch(format!("{expected}, got {epoch}")).in_file(&self.path));
         }
         self.arrival = None;
         let mut steps = self.resume_steps()?;
@@ -93,7 +92,7 @@ impl Producer {
         self.locks.check()?;
         let is_claimed = |arrival: &Arrival| arrival.position == self.ring.head().control.head.load(Ordering::Relaxed);
         let Some(mut arrival) = self.arrival.take().filter(is_claimed) else {
-            return Err(Error::Mismatch(format!("{}: no frame was begun of which this could be", self.path.display())));
+            return Err(Error::mismatch("no frame was begun of which this could be").in_file(&self.path));
         };
         let Arrival { frame, position } = &mut arrival;
         let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());

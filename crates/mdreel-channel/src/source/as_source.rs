@@ -33,7 +33,7 @@ impl Growth for ChannelSource {
         }
         let message = format!("frame {frame} comes when there is no more room for the {n_room} frames before it");
         let advice = "run an analysis, which needs them only once, or give more memory";
-        Err(Error::Unsupported(format!("{}: {message}: {advice}", self.path.display())))
+        Err(Error::unsupported(format!("{message}: {advice}")).in_file(&self.path))
     }
 }
 

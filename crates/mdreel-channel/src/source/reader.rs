@@ -29,7 +29,7 @@ impl Reader for ChannelReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let path = &self.source.path;
         let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported(format!("{}: frames of a channel are found by number", path.display())));
+            return Err(Error::unsupported("frames of a channel are found by number").in_file(path));
         };
         let known = self.source.lookout.known();
         let n_frames = known.n_frames();
@@ -40,7 +40,7 @@ impl Reader for ChannelReader<'_> {
             let frame = frames.get(i);
             let gone = || {
                 let message = "the frame has gone by: a channel is read once, by one run";
-                Error::Stream(format!("{}, frame {frame}: {message}", path.display()))
+                Error::stream(message).at_frame(frame).in_file(path)
             };
             known.get(frame).map(|kept| (frame, kept)).ok_or_else(gone)
         });

@@ -82,7 +82,7 @@ fn failed_spill_leaves_the_number_of_the_frame_to_the_next() {
     let mut fails = true;
     let spill = Policy::Spill(Box::new(move |_| {
         fails = !fails;
-        if fails { Ok(()) } else { Err(Error::Function("no".into())) }
+        if fails { Ok(()) } else { Err(Error::function("no")) }
     }));
     let mut producer = open_staged(&place, spill, 0, ALL);
     let _stuck = Consumer::join(&place.path, Start::Earliest).unwrap();

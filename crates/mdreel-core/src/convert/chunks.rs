@@ -44,7 +44,7 @@ pub fn convert_to_chunks(
     layout.check()?;
     if layout.n_atoms != atoms.len() {
         let n_atoms = atoms.len();
-        return Err(Error::Mismatch(format!("chunks of {} atoms for a selection of {n_atoms}", layout.n_atoms)));
+        return Err(Error::mismatch(format!("chunks of {} atoms for a selection of {n_atoms}", layout.n_atoms)));
     }
     let mut conversion = Conversion::begin();
     let blocks = plan(frames, block_frames(&layout, source.preferred_step()));

@@ -69,5 +69,5 @@ pub(super) fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
     if n_written == n_wanted {
         return Ok(());
     }
-    Err(Error::Mismatch(format!("{n_wanted} frames were to be written, but the trajectory gave {n_written}")))
+    Err(Error::mismatch(format!("{n_wanted} frames were to be written, but the trajectory gave {n_written}")))
 }

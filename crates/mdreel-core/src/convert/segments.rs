@@ -64,7 +64,7 @@ impl Encoder for Verbatim {
     }
 
     fn encode(&self, _batch: &FrameBatch, _out: &mut Vec<u8>) -> Result<()> {
-        Err(Error::Unsupported("frames that are copied as bytes are not encoded".into()))
+        Err(Error::unsupported("frames that are copied as bytes are not encoded"))
     }
 
     fn end(&self, _n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {

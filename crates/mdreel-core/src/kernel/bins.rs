@@ -33,7 +33,7 @@ impl Bins {
         let fits = |(k, edge): (usize, &f64)| (edge - (low + k as f64 * width)).abs() <= NEAR / 4.0 * width;
         if n == 0 || n > 1 << 30 || !width.is_normal() || width < 0.0 || !edges.iter().enumerate().all(fits) {
             let message = format!("{n} bins from {low} to {high} Å: expected ascending edges of bins of one width");
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch(message));
         }
         let mut all = vec![f64::NEG_INFINITY];
         all.extend(edges);

@@ -28,10 +28,10 @@ impl Chosen {
     ) -> Result<Self> {
         let given = atoms.as_ref().map_or(n_atoms, Vec::len);
         if n_wanted != given {
-            return Err(Error::Mismatch(format!("a computation wants {n_wanted} atoms, it is given {given}")));
+            return Err(Error::mismatch(format!("a computation wants {n_wanted} atoms, it is given {given}")));
         }
         if let Some(&atom) = atoms.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a computation wants atom {atom} of {n_atoms}")));
         }
         let some = atoms.map(|atoms| {
             let batch = FrameBatch::for_quantities(atoms.len(), quantities);

@@ -65,10 +65,10 @@ impl NativeContacts {
     pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, shortest: Shortest) -> Result<Self> {
         let mut atoms = references.iter().flatten().flat_map(|contact| contact.atoms);
         if let Some(atom) = atoms.find(|&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a contact needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a contact needs atom {atom} of {n_atoms}")));
         }
         if let Some(empty) = references.iter().position(Vec::is_empty) {
-            return Err(Error::Mismatch(format!("reference {empty} has no contacts: is the radius too short?")));
+            return Err(Error::mismatch(format!("reference {empty} has no contacts: is the radius too short?")));
         }
         Ok(NativeContacts { n_atoms, references: Arc::new(references), measure, shortest })
     }
@@ -241,7 +241,7 @@ pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, 
     let mut neighbours = Neighbours::default();
     let is_finite = first.iter().flatten().all(|value| value.is_finite());
     if !neighbours.place(columns.each_ref().map(|column| &column[..]), images, radius) || !is_finite {
-        return Err(Error::Mismatch("the reference has coordinates that are not finite".into()));
+        return Err(Error::mismatch("the reference has coordinates that are not finite"));
     }
     let mut found = Found { radius, contacts: Vec::new() };
     (0..).zip(first).for_each(|(from, &point)| neighbours.near(from, point, &mut found));
@@ -253,7 +253,7 @@ fn check_radius(radius: f64) -> Result<()> {
     if radius.is_finite() && radius >= 0.0 {
         return Ok(());
     }
-    Err(Error::Mismatch(format!("the radius is {radius} Å: expected a length")))
+    Err(Error::mismatch(format!("the radius is {radius} Å: expected a length")))
 }
 
 struct Found {

@@ -80,7 +80,7 @@ impl Covariance {
         level: Level,
     ) -> Result<Self> {
         if reference.is_empty() {
-            return Err(Error::Mismatch("there are no atoms".into()));
+            return Err(Error::mismatch("there are no atoms"));
         }
         let chosen = Chosen::new(n_atoms, atoms, reference.len(), Quantities::POSITIONS)?;
         let moved = Moved::new(fit, chosen, level);
@@ -162,9 +162,9 @@ fn add_far(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64, sums: &m
         if !d.iter().all(|d| d.abs() <= FAR) {
             let at = columns.map(|column| column[atom]);
             let expected = "expected finite coordinates within 262 144 Å of the reference";
-            return Err(Error::Mismatch(format!(
-                "frame {frame}: atom {atom} of those selected is at {at:?}: {expected}"
-            )));
+            return Err(
+                Error::mismatch(format!("atom {atom} of those selected is at {at:?}: {expected}")).at_frame(frame)
+            );
         }
         steps.extend(d.map(|d| Sum::steps(d, FRACTION)));
     }

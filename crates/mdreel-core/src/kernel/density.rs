@@ -21,7 +21,7 @@ impl Axis {
     fn new(edges: Vec<f64>) -> Result<Self> {
         let is_ascending = edges.windows(2).all(|pair| pair[0] < pair[1]) && edges.iter().all(|edge| edge.is_finite());
         if edges.len() < 2 || !is_ascending {
-            return Err(Error::Mismatch("the edges of bins must ascend, and be two at least".into()));
+            return Err(Error::mismatch("the edges of bins must ascend, and be two at least"));
         }
         let per_bin = (edges.len() - 1) as f64 / (edges[edges.len() - 1] - edges[0]);
         Ok(Axis { edges, per_bin })
@@ -64,7 +64,7 @@ impl Density {
         let n_bins = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.n_bins()));
         if n_bins.is_none_or(|n| n > MOST_BINS) {
             let [x, y, z] = [0, 1, 2].map(|k: usize| axes[k].n_bins());
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "a grid of {x} x {y} x {z} bins is too fine: expected {MOST_BINS} at most"
             )));
         }

@@ -40,10 +40,10 @@ impl Dihedrals {
     /// The same with the vector instructions of `level`. The bits do not depend on it.
     pub(crate) fn at_level(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure, level: Level) -> Result<Self> {
         if quadruples.is_empty() {
-            return Err(Error::Mismatch("there are no dihedral angles".into()));
+            return Err(Error::mismatch("there are no dihedral angles"));
         }
         if let Some(atom) = quadruples.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a dihedral angle needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a dihedral angle needs atom {atom} of {n_atoms}")));
         }
         Ok(Dihedrals { n_atoms, quadruples: Arc::new(quadruples), measure, level })
     }
@@ -85,9 +85,8 @@ impl Dihedrals {
     fn undefined(&self, frame: u64, at: usize, columns: &Columns<'_>) -> Error {
         let atoms = self.quadruples[at / (self.layout().n_columns / self.quadruples.len())];
         let points = atoms.map(|atom| [columns.x, columns.y, columns.z].map(|column| column[atom as usize]));
-        Error::Mismatch(format!(
-            "frame {frame}: atoms {atoms:?} of those selected, at {points:?}, have no dihedral angle"
-        ))
+        Error::mismatch(format!("atoms {atoms:?} of those selected, at {points:?}, have no dihedral angle"))
+            .at_frame(frame)
     }
 }
 

@@ -69,7 +69,7 @@ impl Distances {
             Other::Points(_) => &[],
         };
         if let Some(atom) = from.iter().chain(of_frame).find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a distance needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a distance needs atom {atom} of {n_atoms}")));
         }
         let computation = Distances {
             n_atoms,
@@ -81,7 +81,7 @@ impl Distances {
             memory: Memory::default(),
         };
         if computation.n_pairs() == 0 {
-            return Err(Error::Mismatch("there are no distances: a group has no atoms".into()));
+            return Err(Error::mismatch("there are no distances: a group has no atoms"));
         }
         Ok(computation)
     }
@@ -206,9 +206,9 @@ fn add_far(row: &[f64], frame: u64, first: usize, sums: &mut [Sum]) -> Result<()
     for (pair, distance) in (first..).zip(row) {
         let square = distance * distance;
         if square > Sum::MOST {
-            return Err(Error::Mismatch(format!(
-                "frame {frame}: a distance is {distance} Å: expected 262 144 Å at most"
-            )));
+            return Err(
+                Error::mismatch(format!("a distance is {distance} Å: expected 262 144 Å at most")).at_frame(frame)
+            );
         }
         sums[2 * pair] += Sum::of(*distance);
         sums[2 * pair + 1] += Sum::of(square);

@@ -50,16 +50,16 @@ impl SecondaryStructure {
     /// Of residues of `n_atoms` atoms. Fails where there are none, or an atom is not there, or the longest bond is no length.
     pub fn new(n_atoms: usize, residues: Vec<Residue>, rules: Rules) -> Result<Self> {
         if residues.is_empty() {
-            return Err(Error::Mismatch("there are no residues".into()));
+            return Err(Error::mismatch("there are no residues"));
         }
         for (number, residue) in residues.iter().enumerate() {
             let hydrogen = if let Hydrogen::Atom(atom) = residue.hydrogen { Some(atom) } else { None };
             if let Some(atom) = residue.backbone.into_iter().chain(hydrogen).find(|&atom| atom as usize >= n_atoms) {
-                return Err(Error::Mismatch(format!("residue {number} needs atom {atom} of {n_atoms}")));
+                return Err(Error::mismatch(format!("residue {number} needs atom {atom} of {n_atoms}")));
             }
         }
         if let Some(longest) = rules.longest_bond.filter(|longest| !(longest.is_finite() && *longest > 0.0)) {
-            return Err(Error::Mismatch(format!("the longest peptide bond is {longest} Å: expected a length")));
+            return Err(Error::mismatch(format!("the longest peptide bond is {longest} Å: expected a length")));
         }
         let (residues, level) = (Arc::new(residues), Level::detect());
         Ok(SecondaryStructure { n_atoms, residues, rules, level, memory: Memory::default() })

@@ -21,10 +21,10 @@ impl EndToEnd {
     /// Of chains with these first and last atoms, of `n_atoms`.
     pub fn new(n_atoms: usize, ends: Vec<[u32; 2]>) -> Result<Self> {
         if ends.is_empty() {
-            return Err(Error::Mismatch("there are no chains".into()));
+            return Err(Error::mismatch("there are no chains"));
         }
         if let Some(atom) = ends.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a chain ends with atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a chain ends with atom {atom} of {n_atoms}")));
         }
         Ok(EndToEnd { n_atoms, ends: Arc::new(ends) })
     }

@@ -67,7 +67,7 @@ impl Fluctuation {
 impl Displacements {
     fn new(reference: &[[f64; 3]], level: Level) -> Result<Self> {
         if reference.is_empty() {
-            return Err(Error::Mismatch("there are no atoms".into()));
+            return Err(Error::mismatch("there are no atoms"));
         }
         Ok(Displacements { reference: Arc::new(columns_of(reference)?), steps: Steps::default(), level })
     }
@@ -107,9 +107,9 @@ impl Displacements {
             let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             if !square.is_finite() || square > Sum::MOST {
                 let expected = "expected finite coordinates within 262 144 Å of the reference";
-                return Err(Error::Mismatch(format!(
-                    "frame {frame}: atom {atom} of those selected is at {at:?}: {expected}"
-                )));
+                return Err(
+                    Error::mismatch(format!("atom {atom} of those selected is at {at:?}: {expected}")).at_frame(frame)
+                );
             }
             for (sum, value) in sums.iter_mut().zip([d[0], d[1], d[2], square]) {
                 *sum += Sum::of(value);
@@ -123,7 +123,7 @@ impl Displacements {
 pub(super) fn columns_of(points: &[[f64; 3]]) -> Result<[Vec<f64>; 3]> {
     if let Some(atom) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
         let message = format!("atom {atom} of {} is at {:?}", points.len(), points[atom]);
-        return Err(Error::Mismatch(format!("{message}: expected finite coordinates")));
+        return Err(Error::mismatch(format!("{message}: expected finite coordinates")));
     }
     Ok([0, 1, 2].map(|axis: usize| points.iter().map(|point| point[axis]).collect()))
 }

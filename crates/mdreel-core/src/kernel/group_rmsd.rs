@@ -51,7 +51,7 @@ impl GroupRmsd {
         let relative = |point: &[f64; 3]| std::array::from_fn(|k| point[k] - origin[k]);
         let prepared = groups.iter().enumerate().map(|(i, group)| {
             let points = group.reference.iter().map(relative).collect::<Vec<_>>();
-            let named = |error| Error::Mismatch(format!("group {i}: {error}"));
+            let named = |error| Error::mismatch(format!("group {i}: {error}"));
             let points = WeightedPoints::new(&points, group.weights.as_deref()).map_err(named)?;
             let atoms = Some(group.atoms.clone());
             let chosen = Chosen::new(n_atoms, atoms, points.n_points(), Quantities::POSITIONS).map_err(named)?;

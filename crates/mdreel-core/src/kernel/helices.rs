@@ -44,14 +44,14 @@ impl HelixEigenvalues {
     pub fn new(n_atoms: usize, segments: Vec<Vec<u32>>, of: Of, is_squared: bool) -> Result<Self> {
         let least = if of == Of::Pairs { 2 } else { 1 };
         if segments.len() < least {
-            return Err(Error::Mismatch(format!("expected {least} segments at least, got {}", segments.len())));
+            return Err(Error::mismatch(format!("expected {least} segments at least, got {}", segments.len())));
         }
         if let Some(short) = segments.iter().position(|segment| segment.len() < 2) {
             let n = segments[short].len();
-            return Err(Error::Mismatch(format!("segment {short} has {n} atoms: expected two at least")));
+            return Err(Error::mismatch(format!("segment {short} has {n} atoms: expected two at least")));
         }
         if let Some(atom) = segments.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a segment needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a segment needs atom {atom} of {n_atoms}")));
         }
         Ok(HelixEigenvalues { n_atoms, segments: Arc::new(segments), of, is_squared, memory: Memory::default() })
     }

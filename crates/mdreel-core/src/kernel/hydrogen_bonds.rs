@@ -56,14 +56,14 @@ impl HydrogenBonds {
         if !(distance.is_finite() && distance > 0.0 && angle.is_finite()) {
             let message =
                 format!("a hydrogen bond of {distance} Å and {angle} degrees: expected a distance and an angle");
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch(message));
         }
         if let Some([_, hydrogen]) = donors.iter().find(|[_, hydrogen]| *hydrogen as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a hydrogen bond needs atom {hydrogen} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a hydrogen bond needs atom {hydrogen} of {n_atoms}")));
         }
         let pairs = Pairs::new(n_atoms, donors.iter().map(|[donor, _]| *donor).collect(), acceptors.clone())?;
         if masks.as_ref().is_some_and(|masks| masks.each_ref().map(Vec::len) != pairs.n_atoms()) {
-            return Err(Error::Mismatch("there are masks: expected one for each donor and acceptor".into()));
+            return Err(Error::mismatch("there are masks: expected one for each donor and acceptor"));
         }
         let (donors, acceptors, masks) = (Arc::new(donors), Arc::new(acceptors), masks.map(Arc::new));
         Ok(HydrogenBonds {
@@ -103,13 +103,9 @@ impl Computation for HydrogenBonds {
         for i in 0..batch.len() {
             let images = Periodic::of_frame(batch.header(i))?;
             if let Some(radius) = exceeded_radius(images.as_ref(), self.criteria.distance) {
-                return Err(Error::Mismatch(format!(
-                    "frame {}: donors and acceptors may be {} Å apart, more than half the shortest lattice vector of the cell, \
+                return Err(Error::mismatch(format!("donors and acceptors may be {} Å apart, more than half the shortest lattice vector of the cell, \
                      {radius:.3} Å: several images of an acceptor would be bonded. Shorten the distance, or repeat the cell in \
-                     the trajectory",
-                    batch.header(i).index,
-                    self.criteria.distance
-                )));
+                     the trajectory", self.criteria.distance)).at_frame(batch.header(i).index));
             }
             let level = self.level;
             level.run(FindNear { bonds: self, batch, i, images })?;

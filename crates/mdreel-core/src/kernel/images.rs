@@ -24,8 +24,7 @@ impl Shortest {
         let header = batch.header(i);
         let images = Periodic::of_frame(header)?;
         if images.is_none() && self == Shortest::Always {
-            let message = format!("frame {} has no periodic cell: there are no shortest images", header.index);
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch("no periodic cell: there are no shortest images").at_frame(header.index));
         }
         Ok(images)
     }
@@ -69,7 +68,7 @@ mod tests {
         let zeros = UnitCell::Dimensions([0.0; 6]);
         for cell in [None, Some(zeros)] {
             let message = of(Some(true), cell).unwrap_err().to_string();
-            assert!(message.contains("frame 7 has no periodic cell"), "{message}");
+            assert!(message.contains("frame 7: no periodic cell"), "{message}");
             assert!(of(None, cell).unwrap().is_none());
         }
     }

@@ -55,7 +55,7 @@ impl LinearDensity {
         per_volume: [f64; 3],
     ) -> Result<Self> {
         if !per_volume.iter().all(|factor| factor.is_normal() && *factor > 0.0) {
-            return Err(Error::Mismatch(format!("slabs have no volume: {per_volume:?}")));
+            return Err(Error::mismatch(format!("slabs have no volume: {per_volume:?}")));
         }
         let compounds = Arc::new(Compounds::new(masses, charges, labels)?);
         Ok(LinearDensity {
@@ -85,9 +85,9 @@ impl LinearDensity {
             for (density, sums) in densities.into_iter().zip(sums.as_chunks_mut::<2>().0) {
                 let square = density * density;
                 if square > Sum::MOST {
-                    return Err(Error::Mismatch(format!(
-                        "frame {frame}: a density is {density}: expected 262 144 at most"
-                    )));
+                    return Err(
+                        Error::mismatch(format!("a density is {density}: expected 262 144 at most")).at_frame(frame)
+                    );
                 }
                 sums[0] += Sum::of(density);
                 sums[1] += Sum::of(square);
@@ -99,7 +99,7 @@ impl LinearDensity {
 
 impl Compounds {
     fn new(masses: &[f64], charges: &[f64], labels: Option<&[u32]>) -> Result<Self> {
-        let mismatch = |message: String| Err(Error::Mismatch(message));
+        let mismatch = |message: String| Err(Error::mismatch(message));
         let n_atoms = masses.len();
         if n_atoms == 0 || charges.len() != n_atoms || labels.is_some_and(|labels| labels.len() != n_atoms) {
             let message = format!("{n_atoms} atoms have {} charges, or other labels", charges.len());
@@ -174,9 +174,7 @@ impl Computation for LinearDensity {
         for i in 0..batch.len() {
             let frame = batch.header(i).index;
             let Some(cell) = Periodic::of_frame(batch.header(i))? else {
-                return Err(Error::Mismatch(format!(
-                    "frame {frame} has no periodic cell: there are no slabs across it"
-                )));
+                return Err(Error::mismatch("no periodic cell: there are no slabs across it").at_frame(frame));
             };
             let level = self.level;
             if !level.run(FillSlabs { density: self, columns: batch.columns(i), vectors: cell.vectors() }) {

@@ -29,10 +29,10 @@ impl Pairs {
     /// Of two groups among `n_atoms` atoms. Fails where a group has none, or an atom is not there.
     pub(crate) fn new(n_atoms: usize, from: Vec<u32>, to: Vec<u32>) -> Result<Self> {
         if let Some(atom) = from.iter().chain(&to).find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
         }
         if from.is_empty() || to.is_empty() {
-            return Err(Error::Mismatch("there are no pairs: a group has no atoms".into()));
+            return Err(Error::mismatch("there are no pairs: a group has no atoms"));
         }
         let mut times = vec![0; n_atoms];
         to.iter().for_each(|&atom| times[atom as usize] += 1);

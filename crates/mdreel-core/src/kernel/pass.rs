@@ -130,7 +130,7 @@ impl Kernel for Pass {
     fn map(&mut self, batch: &FrameBatch, tally: &mut Tally) -> Result<()> {
         if batch.n_atoms() != self.n_atoms {
             let (expected, got) = (self.n_atoms, batch.n_atoms());
-            return Err(Error::Mismatch(format!("the pass has {expected} atoms, the frames have {got}")));
+            return Err(Error::mismatch(format!("the pass has {expected} atoms, the frames have {got}")));
         }
         let width = tally.rows.width();
         let rows = tally.rows.add(batch.headers());

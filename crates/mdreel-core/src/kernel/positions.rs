@@ -27,7 +27,7 @@ impl Positions {
     /// Of `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Result<Self> {
         if n_atoms == 0 {
-            return Err(Error::Mismatch("there are no atoms".into()));
+            return Err(Error::mismatch("there are no atoms"));
         }
         Ok(Positions { n_atoms })
     }
@@ -77,7 +77,7 @@ fn pair(first: f32, second: f32) -> f64 {
 pub fn paths(frames: &[&[f32]], n_atoms: usize, atoms: Range<usize>, scheme: Option<Scheme>) -> Result<Vec<f64>> {
     let (n_frames, n_numbers) = (frames.len(), 3 * n_atoms + CELL);
     if atoms.end > n_atoms || frames.iter().any(|frame| frame.len() < n_numbers) {
-        return Err(Error::Mismatch(format!("expected positions of {n_atoms} atoms, {} of them wanted", atoms.end)));
+        return Err(Error::mismatch(format!("expected positions of {n_atoms} atoms, {} of them wanted", atoms.end)));
     }
     let cells = match scheme {
         None => Vec::new(),
@@ -111,9 +111,9 @@ fn cell_of(frame: &[f32], i: usize, n_atoms: usize) -> Result<Periodic> {
     let mut dimensions = [0.0; CELL];
     dimensions.copy_from_slice(&frame[3 * n_atoms..][..CELL]);
     let cell = Periodic::new(Some(&UnitCell::Dimensions(dimensions)))
-        .map_err(|error| Error::Mismatch(format!("frame {i} of those read: {error}: to undo jumps needs a cell")))?;
+        .map_err(|error| Error::mismatch(format!("frame {i} of those read: {error}: to undo jumps needs a cell")))?;
     cell.ok_or_else(|| {
-        Error::Mismatch(format!("frame {i} of those read has no periodic cell: to undo jumps needs one"))
+        Error::mismatch(format!("frame {i} of those read has no periodic cell: to undo jumps needs one"))
     })
 }
 

@@ -57,11 +57,11 @@ impl Projection {
         level: Level,
     ) -> Result<Self> {
         if origin.is_empty() {
-            return Err(Error::Mismatch("there are no atoms".into()));
+            return Err(Error::mismatch("there are no atoms"));
         }
         if let Some(wrong) = directions.iter().find(|direction| direction.len() != origin.len()) {
             let (expected, got) = (origin.len(), wrong.len());
-            return Err(Error::Mismatch(format!("a direction has {got} atoms, expected {expected}")));
+            return Err(Error::mismatch(format!("a direction has {got} atoms, expected {expected}")));
         }
         let chosen = Chosen::new(n_atoms, atoms, origin.len(), Quantities::POSITIONS)?;
         let directions = directions.iter().map(|direction| octets_of(direction)).collect::<Result<Vec<_>>>()?;

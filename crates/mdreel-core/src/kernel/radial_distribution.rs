@@ -42,7 +42,7 @@ impl RadialDistribution {
         if n_labels.is_some_and(|n| n != pairs.n_atoms()) {
             let message =
                 format!("there are {n_labels:?} labels: expected one for each of {:?} atoms", pairs.n_atoms());
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch(message));
         }
         let bins = Arc::new(bins);
         let (labels, level, histogram) = (labels.map(Arc::new), Level::detect(), Histogram::new(bins.clone()));
@@ -64,11 +64,11 @@ pub(super) fn add_volume(frame: u64, images: Option<Periodic>, needs_cell: bool,
             *sum += Sum::of(volume);
             return Ok(());
         }
-        Some(volume) => format!("frame {frame}: the cell has {volume:e} Å³: expected {:e} at most", Sum::MOST),
-        None if needs_cell => format!("frame {frame} has no periodic cell: there is no density to compare with"),
+        Some(volume) => format!("the cell has {volume:e} Å³: expected {:e} at most", Sum::MOST),
+        None if needs_cell => "no periodic cell: there is no density to compare with".to_owned(),
         None => return Ok(()),
     };
-    Err(Error::Mismatch(problem))
+    Err(Error::mismatch(problem).at_frame(frame))
 }
 
 impl Computation for RadialDistribution {

@@ -26,10 +26,10 @@ impl SiteDistribution {
     /// or an atom is not there.
     pub fn new(n_atoms: usize, pairs: Vec<[u32; 2]>, bins: Bins, needs_cell: bool) -> Result<Self> {
         if let Some(atom) = pairs.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
-            return Err(Error::Mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
+            return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
         }
         if pairs.is_empty() {
-            return Err(Error::Mismatch("there are no pairs: a group has no atoms".into()));
+            return Err(Error::mismatch("there are no pairs: a group has no atoms"));
         }
         Ok(SiteDistribution { n_atoms, pairs: Arc::new(pairs), bins: Arc::new(bins), needs_cell })
     }
@@ -115,7 +115,7 @@ mod tests {
         assert!(new(vec![], true).unwrap_err().to_string().contains("no atoms"));
         assert!(new(vec![[0, 2]], true).unwrap_err().to_string().contains("atom 2 of 2"));
         for (points, needs_cell, expected) in [
-            (vec![[0.0; 3]; 2], true, "frame 3 has no periodic cell"),
+            (vec![[0.0; 3]; 2], true, "frame 3: no periodic cell"),
             (vec![[0.0; 3], [f32::NAN, 0.0, 0.0]], false, "frame 3: atom 1 of the 2"),
         ] {
             let frames = [batch(3, &[points], None)];

@@ -41,7 +41,7 @@ impl Keep {
             "total" => Ok(Keep::Total),
             "all" => Ok(Keep::All),
             "statistics" => Ok(Keep::Statistics),
-            _ => Err(Error::Unsupported(format!("unknown what to keep: {name:?}; known: total, all, statistics"))),
+            _ => Err(Error::unsupported(format!("unknown what to keep: {name:?}; known: total, all, statistics"))),
         }
     }
 }
@@ -90,7 +90,7 @@ impl SurfaceArea {
         is_periodic: bool,
         keep: Keep,
     ) -> Result<Self> {
-        let mismatch = |message: String| Err(Error::Mismatch(message));
+        let mismatch = |message: String| Err(Error::mismatch(message));
         if !(1..=MOST_POINTS).contains(&n_points) {
             return mismatch(format!("a sphere has {n_points} points: expected 1 to {MOST_POINTS}"));
         }
@@ -127,14 +127,15 @@ impl SurfaceArea {
         if !self.is_periodic {
             return Ok(None);
         }
-        let (frame, reach) = (header.index, self.spheres.reach());
+        let reach = self.spheres.reach();
         match Periodic::of_frame(header)? {
-            None => Err(Error::Mismatch(format!("frame {frame} has no periodic cell: there are no images"))),
-            Some(cell) if cell.unique_radius() < reach => Err(Error::Mismatch(format!(
-                "frame {frame}: half the shortest lattice vector of the cell is {} Å, below the reach of an atom, {reach} Å: \
+            None => Err(Error::mismatch("no periodic cell: there are no images").at_frame(header.index)),
+            Some(cell) if cell.unique_radius() < reach => Err(Error::mismatch(format!(
+                "half the shortest lattice vector of the cell is {} Å, below the reach of an atom, {reach} Å: \
                  several images of an atom would be its neighbours",
                 cell.unique_radius()
-            ))),
+            ))
+            .at_frame(header.index)),
             cell => Ok(cell),
         }
     }
@@ -177,9 +178,8 @@ impl SurfaceArea {
                     let square = area * area;
                     if square > Sum::MOST {
                         let frame = batch.header(i).index;
-                        return Err(Error::Mismatch(format!(
-                            "frame {frame}: an area is {area} Å²: expected 262 144 Å² at most"
-                        )));
+                        return Err(Error::mismatch(format!("an area is {area} Å²: expected 262 144 Å² at most"))
+                            .at_frame(frame));
                     }
                     *sum += Sum::of(*area);
                     *sum_of_squares += Sum::of(square);

@@ -120,7 +120,7 @@ fn pool_ends_when_a_worker_panics() {
 fn pool_ends_when_merging_fails() {
     let done = AtomicUsize::new(0);
     let make = |_| Ok(Numbers { done: &done, n_others: 0, panics: None });
-    let fail = |_| Err(Error::Mismatch("on purpose".into()));
+    let fail = |_| Err(Error::mismatch("on purpose"));
     let error = run_blocks(0..100 * USUALLY_AHEAD, Crew::on_demand(3), make, &mut Unattended, fail).unwrap_err();
     assert_eq!(error.to_string(), "on purpose");
 }

@@ -168,12 +168,11 @@ impl FileBytes {
     /// opened.
     fn check(&self, range: &Range<u64>) -> Result<()> {
         if range.start > range.end {
-            return Err(Error::Mismatch(format!(
-                "{}: a range of bytes ends ({}) before it starts ({})",
-                self.path().display(),
-                range.end,
-                range.start
-            )));
+            return Err(Error::mismatch(format!(
+                "a range of bytes ends ({}) before it starts ({})",
+                range.end, range.start
+            ))
+            .in_file(self.path()));
         }
         if range.end > self.len() && range.end > self.size_now()? {
             return Err(self.ends_early(range.start, range.end));

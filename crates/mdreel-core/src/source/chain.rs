@@ -50,11 +50,11 @@ impl ChainSource {
     /// Chains sources that have the same number of atoms. The paths name them in errors.
     pub(crate) fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
         let Some((first_path, first)) = segments.first() else {
-            return Err(Error::Mismatch("a chain needs at least one trajectory".into()));
+            return Err(Error::mismatch("a chain needs at least one trajectory"));
         };
         let n_atoms = first.n_atoms();
         if let Some((path, other)) = segments.iter().find(|(_, source)| source.n_atoms() != n_atoms) {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "{} has {n_atoms} atoms, {} has {}: a chain needs the same atoms in every trajectory",
                 first_path.display(),
                 path.display(),
@@ -138,12 +138,12 @@ impl ChainSource {
         let times = source.times()?;
         match times.windows(2).position(|pair| pair[0] > pair[1]) {
             None => Ok(times),
-            Some(frame) => Err(Error::Mismatch(format!(
-                "{}: time goes back from {} ps in frame {frame} to {} ps: where segments overlap cannot be told",
-                path.display(),
+            Some(frame) => Err(Error::mismatch(format!(
+                "time goes back from {} ps in frame {frame} to {} ps: where segments overlap cannot be told",
                 times[frame],
                 times[frame + 1]
-            ))),
+            ))
+            .in_file(path)),
         }
     }
 }

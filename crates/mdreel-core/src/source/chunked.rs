@@ -52,7 +52,7 @@ impl Chunked {
     /// Holds a layout against its file.
     pub fn open(file: FileBytes, layout: Layout) -> Result<Self> {
         let Layout { times, steps, quantities, cells } = layout;
-        let mismatch = |message: String| Error::Mismatch(format!("{}: {message}", file.path().display()));
+        let mismatch = |message: String| Error::mismatch(message).in_file(file.path());
         if times.len() != steps.len() {
             return Err(mismatch(format!("{} times, but {} steps", times.len(), steps.len())));
         }

@@ -23,7 +23,7 @@ impl OnError {
             "raise" => Ok(OnError::Raise),
             "stop" => Ok(OnError::Stop),
             "skip" => Ok(OnError::Skip),
-            _ => Err(Error::Unsupported(format!("unknown on_error {name:?}; known: raise, stop, skip"))),
+            _ => Err(Error::unsupported(format!("unknown on_error {name:?}; known: raise, stop, skip"))),
         }
     }
 

@@ -90,7 +90,7 @@ impl<K: Known, L> Lookout<K, L> {
                 // Under the lock from the question to the waiting, so that no answer is missed.
                 Err(TryLockError::WouldBlock) => self.wait(known, left),
                 Err(TryLockError::Poisoned(_)) => {
-                    return Err(Error::Worker(format!("{}: who followed it was lost", path.display())));
+                    return Err(Error::worker("who followed it was lost").in_file(path));
                 }
             }
         }

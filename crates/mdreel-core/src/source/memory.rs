@@ -33,7 +33,7 @@ impl MemorySource {
         unit_cells: Vec<Option<UnitCell>>,
     ) -> Result<Self> {
         if times.len().checked_mul(3 * n_atoms) != Some(positions.len()) {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "{} frames of {n_atoms} atoms need {} coordinates, got {}",
                 times.len(),
                 times.len() as u128 * 3 * n_atoms as u128,
@@ -41,7 +41,7 @@ impl MemorySource {
             )));
         }
         if !unit_cells.is_empty() && unit_cells.len() != times.len() {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "{} frames need as many unit cells, got {}",
                 times.len(),
                 unit_cells.len()
@@ -92,7 +92,7 @@ struct MemoryReader<'a> {
 impl Reader for MemoryReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported("frames in memory are addressed by number, not by byte".into()));
+            return Err(Error::unsupported("frames in memory are addressed by number, not by byte"));
         };
         let n_frames = self.source.times.len() as u64;
         match frames.last() {

@@ -23,10 +23,10 @@ impl NumberedFrames {
     /// Goes to the beginning of an extent of a `format` file of `n_frames` frames.
     pub(crate) fn start(&mut self, extent: &Extent, file: &FileBytes, format: &str, n_frames: u64) -> Result<()> {
         let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported(format!(
-                "{}: frames of a {format} trajectory are found by number, not by bytes",
-                file.path().display()
-            )));
+            return Err(Error::unsupported(format!(
+                "frames of a {format} trajectory are found by number, not by bytes"
+            ))
+            .in_file(file.path()));
         };
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
             return Err(Error::FrameIndex { path: file.path().to_owned(), frame, n_frames });

@@ -50,7 +50,7 @@ impl Format {
     pub(crate) fn from_name(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             let known = Self::ALL.map(Format::name).join(", ");
-            Error::Unsupported(format!("unknown trajectory format {name:?}; known: {known}"))
+            Error::unsupported(format!("unknown trajectory format {name:?}; known: {known}"))
         })
     }
 
@@ -93,14 +93,14 @@ impl Options {
             "auto" => Access::Auto,
             "map" => Access::Map,
             "read" => Access::Read,
-            _ => return Err(Error::Unsupported(format!("unknown access {access:?}; known: auto, map, read"))),
+            _ => return Err(Error::unsupported(format!("unknown access {access:?}; known: auto, map, read"))),
         };
         let keep = match index {
             "cache" => Keep::Cache,
             "beside" => Keep::Beside,
             "none" => Keep::Nowhere,
             _ => {
-                return Err(Error::Unsupported(format!(
+                return Err(Error::unsupported(format!(
                     "unknown place of the index {index:?}; known: cache, beside, none"
                 )));
             }
@@ -108,7 +108,7 @@ impl Options {
         let overlaps = match overlaps {
             "keep" => Overlaps::Keep,
             "drop" => Overlaps::Drop,
-            _ => return Err(Error::Unsupported(format!("unknown overlaps {overlaps:?}; known: keep, drop"))),
+            _ => return Err(Error::unsupported(format!("unknown overlaps {overlaps:?}; known: keep, drop"))),
         };
         Ok(Options { format, access, keep, overlaps })
     }
@@ -152,7 +152,7 @@ impl Opened {
         let name = on_error.name();
         if on_error != OnError::Raise && self.source().growth().is_some() {
             let message = format!("on_error={name:?} is for trajectories that are there: this one still grows");
-            return Err(Error::Unsupported(message));
+            return Err(Error::unsupported(message));
         }
         Ok(match on_error {
             OnError::Raise => self.source(),

@@ -39,7 +39,7 @@ impl Places {
     pub(crate) fn located(self) -> Result<Option<Located>> {
         let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
         if !index.is_whole() {
-            return Err(Error::Mismatch(format!("what is said of {} frames is not whole", index.len())));
+            return Err(Error::mismatch(format!("what is said of {} frames is not whole", index.len())));
         }
         Ok(Some(Located { index, rest, gaps }))
     }
@@ -56,12 +56,12 @@ impl Places {
 
     /// Itself and others as bytes, for another process.
     pub fn to_bytes(all: &[Places]) -> Result<Vec<u8>> {
-        postcard::to_allocvec(all).map_err(|error| Error::Worker(format!("frames' places cannot be sent: {error}")))
+        postcard::to_allocvec(all).map_err(|error| Error::worker(format!("frames' places cannot be sent: {error}")))
     }
 
     /// What these bytes say.
     pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Places>> {
-        let wrong = |error| Error::Mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
+        let wrong = |error| Error::mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)
     }
 }

@@ -95,7 +95,7 @@ impl<'a> ArrayReader<'a> {
             fits
         };
         if !self.wanted.iter().all(&mut fits) {
-            return Err(Error::Unsupported(format!(
+            return Err(Error::unsupported(format!(
                 "{} frames of {} atoms do not fit into memory: read fewer at a time",
                 frames.len(),
                 self.n_atoms

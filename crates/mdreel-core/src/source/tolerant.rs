@@ -173,7 +173,7 @@ impl TolerantReader<'_> {
 impl Reader for TolerantReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported("a damaged trajectory is read by frames, not by bytes".into()));
+            return Err(Error::unsupported("a damaged trajectory is read by frames, not by bytes"));
         };
         let is_behind = |i: &u64| self.end.as_ref().is_some_and(|end| frames.get(*i) >= end.frame);
         self.n_readable = (0..frames.len()).find(is_behind).unwrap_or(frames.len());
@@ -191,7 +191,7 @@ impl Reader for TolerantReader<'_> {
             let frame = self.extent.get(self.next);
             match self.read_next(batch, recorder) {
                 Ok(()) if batch.is_empty() => {
-                    return Err(Error::Worker(format!("frame {frame} was expected, but the trajectory gave no more")));
+                    return Err(Error::worker(format!("frame {frame} was expected, but the trajectory gave no more")));
                 }
                 Ok(()) => {
                     self.next += batch.len() as u64;

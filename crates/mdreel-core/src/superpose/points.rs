@@ -22,11 +22,11 @@ impl WeightedPoints {
     /// Points in Å; `None` weighs all alike.
     pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if points.is_empty() {
-            return Err(Error::Mismatch("the reference has no atoms: expected at least one".into()));
+            return Err(Error::mismatch("the reference has no atoms: expected at least one"));
         }
         if let Some(i) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
             let message = format!("the reference is not finite: atom {i} of {} is at {:?}", points.len(), points[i]);
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch(message));
         }
         let relative = match weights {
             None => vec![1.0; points.len()],
@@ -125,16 +125,16 @@ impl WeightedPoints {
 
 fn relative_weights(weights: &[f64], n_points: usize) -> Result<Vec<f64>> {
     if weights.len() != n_points {
-        return Err(Error::Mismatch(format!("expected {n_points} weights, one for each atom, got {}", weights.len())));
+        return Err(Error::mismatch(format!("expected {n_points} weights, one for each atom, got {}", weights.len())));
     }
     // NaN is neither: the comparison is written so that it is refused.
     if let Some(i) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-        return Err(Error::Mismatch(format!("weight {i} is {}: expected a finite number, 0 or more", weights[i])));
+        return Err(Error::mismatch(format!("weight {i} is {}: expected a finite number, 0 or more", weights[i])));
     }
     // By the largest first: the sum of huge weights would overflow.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
-        return Err(Error::Mismatch(format!("all {n_points} weights are 0: expected at least one above 0")));
+        return Err(Error::mismatch(format!("all {n_points} weights are 0: expected at least one above 0")));
     }
     let scaled: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
     let mean = scaled.iter().sum::<f64>() / n_points as f64;

@@ -48,7 +48,7 @@ impl Reference {
             }
         }
         if !f64::is_finite(second_moment) {
-            return Err(Error::Mismatch("the reference is too large: its square distances overflow".into()));
+            return Err(Error::mismatch("the reference is too large: its square distances overflow"));
         }
         Ok(Reference { points, weighted, centre, second_moment, level })
     }
@@ -98,13 +98,13 @@ impl Reference {
     pub(crate) fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
         let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
         if got != [expected; 3] {
-            return Err(Error::Mismatch(format!("the reference has {expected} atoms, the columns have {got:?}")));
+            return Err(Error::mismatch(format!("the reference has {expected} atoms, the columns have {got:?}")));
         }
         let padded = [columns.x, columns.y, columns.z].map(padded);
         let frame = [&padded[0][..], &padded[1], &padded[2]];
         self.level
             .run(Fit { reference: self, frame })
-            .ok_or_else(|| Error::Mismatch("the coordinates to be superposed are not finite".into()))
+            .ok_or_else(|| Error::mismatch("the coordinates to be superposed are not finite"))
     }
 
     /// Half the sum of both second moments: what the largest eigenvalue is when the structures are the same.

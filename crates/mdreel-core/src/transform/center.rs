@@ -28,11 +28,11 @@ impl Center {
     /// Of a group, which is one compound. Where `is_wrapped`, its centre is that of its atoms as they are in the cell.
     pub fn new(group: Compounds, target: Target, is_wrapped: bool) -> Result<Self> {
         if group.ranges().count() != 1 {
-            return Err(Error::Mismatch("one group is centred, not several".into()));
+            return Err(Error::mismatch("one group is centred, not several"));
         }
         match target {
             Target::Point(point) if point.iter().any(|value| !value.is_finite()) => {
-                Err(Error::Mismatch(format!("cannot centre on {point:?}: expected finite coordinates")))
+                Err(Error::mismatch(format!("cannot centre on {point:?}: expected finite coordinates")))
             }
             _ => Ok(Center { group: Arc::new(group), target, is_wrapped }),
         }

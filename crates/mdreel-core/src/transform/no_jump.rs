@@ -23,7 +23,7 @@ impl Scheme {
         match name {
             "lattice" => Ok(Scheme::Lattice),
             "toroidal" => Ok(Scheme::Toroidal),
-            _ => Err(Error::Unsupported(format!("unknown scheme {name:?}; known: lattice, toroidal"))),
+            _ => Err(Error::unsupported(format!("unknown scheme {name:?}; known: lattice, toroidal"))),
         }
     }
 }
@@ -96,9 +96,8 @@ impl Mover for NoJumpMover {
         for i in 0..batch.len() {
             let (cell, frame) = (cell_of(batch, i, "to undo jumps")?, batch.header(i).index);
             if let Some(last) = self.last.filter(|last| *last >= frame) {
-                return Err(Error::Mismatch(format!(
-                    "frame {frame} comes behind frame {last}: to undo jumps needs frames in order"
-                )));
+                let message = format!("it comes behind frame {last}: to undo jumps needs frames in order");
+                return Err(Error::mismatch(message).at_frame(frame));
             }
             let is_first = self.last.replace(frame).is_none();
             let mut columns = batch.columns_mut(i);

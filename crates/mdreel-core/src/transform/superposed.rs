@@ -21,7 +21,7 @@ impl Superposed {
     pub fn new(atoms: Vec<u32>, reference: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if atoms.len() != reference.len() {
             let message = format!("the reference has {} atoms, {} are superposed on it", reference.len(), atoms.len());
-            return Err(Error::Mismatch(message));
+            return Err(Error::mismatch(message));
         }
         let reference = Reference::new(reference, weights, Level::detect())?;
         Ok(Superposed { atoms: Arc::new(atoms), reference: Arc::new(reference) })
@@ -59,7 +59,7 @@ impl Mover for SuperposedMover {
             let motion = self
                 .reference
                 .superpose(self.fitted.columns(i))
-                .map_err(|error| Error::Mismatch(format!("frame {}: {error}", header.index)))?;
+                .map_err(|error| Error::mismatch(format!("{error}")).at_frame(header.index))?;
             let mut columns = batch.columns_mut(i);
             for place in 0..columns.x.len() {
                 let moved = motion.apply(position(&columns, place));

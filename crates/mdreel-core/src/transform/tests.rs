@@ -211,7 +211,7 @@ fn center_goes_to_the_middle_or_a_point() {
     assert_eq!(to(Target::Cell, true, cell).unwrap()[0][1], [5.0, 10.0, 15.0]);
     assert_eq!(to(Target::Point([0.0; 3]), false, None).unwrap()[0][1], [-5.0, 0.0, 0.0]);
     let message = to(Target::Cell, false, None).unwrap_err().to_string();
-    assert!(message.contains("frame 0 has no periodic cell"), "{message}");
+    assert!(message.contains("frame 0: no periodic cell"), "{message}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn frames_out_of_order_are_refused() {
     let mut frames = batch(&[vec![[0.0; 3]]], &[cell]);
     mover.apply(&mut frames).unwrap();
     let message = mover.apply(&mut frames).unwrap_err().to_string();
-    assert!(message.contains("frame 0 comes behind frame 0"), "{message}");
+    assert!(message.contains("frame 0: it comes behind frame 0"), "{message}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Whole {
     /// `is_centered`, a whole compound is moved so that its centre is in the cell.
     pub fn new(compounds: Compounds, parents: Vec<usize>, is_centered: bool) -> Result<Self> {
         if parents.len() != compounds.atoms().len() {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "there must be a parent for each of {} atoms",
                 compounds.atoms().len()
             )));
@@ -31,7 +31,7 @@ impl Whole {
             let start = range.start;
             if let Some(atom) = range.skip(1).find(|&atom| !(start..atom).contains(&parents[atom])) {
                 let message = format!("the parent of atom {} does not come before it", compounds.atoms()[atom]);
-                return Err(Error::Mismatch(message));
+                return Err(Error::mismatch(message));
             }
         }
         Ok(Whole { compounds: Arc::new(compounds), parents: Arc::new(parents), is_centered })

@@ -39,7 +39,7 @@ pub struct ChunkLayout {
 impl ChunkLayout {
     /// Checks that there are chunks, and that HDF5 can hold them.
     pub fn check(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::Mismatch(message));
+        let wrong = |message: String| Err(Error::mismatch(message));
         let (frames, atoms) = (self.chunk_frames, self.chunk_atoms);
         if frames == 0 || atoms == 0 || self.n_atoms == 0 {
             return wrong(format!("chunks of {frames} frames x {atoms} atoms of {} hold nothing", self.n_atoms));
@@ -139,8 +139,7 @@ impl ChunkCutter {
                 let vectors = header.unit_cell.map_or([[0.0; 3]; 3], |cell| cell.vectors());
                 self.cut.cells.extend(vectors.as_flattened());
             } else if header.unit_cell.is_some() {
-                let frame = header.index;
-                return Err(Error::Mismatch(format!("frame {frame} has a unit cell, the first frame has none")));
+                return Err(Error::mismatch("a unit cell, which the first frame lacks").at_frame(header.index));
             }
             Ok(())
         })
@@ -226,7 +225,7 @@ fn deflate(deflater: &mut Compress, bytes: &[u8]) -> Result<Vec<u8>> {
         match deflater.compress_vec(rest, &mut deflated, FlushCompress::Finish) {
             Ok(Status::StreamEnd) => break,
             Ok(_) => deflated.reserve(bytes.len() / 8 + 64),
-            Err(error) => return Err(Error::Worker(format!("a chunk could not be deflated: {error}"))),
+            Err(error) => return Err(Error::worker(format!("a chunk could not be deflated: {error}"))),
         }
     }
     deflated.shrink_to_fit();

@@ -31,7 +31,7 @@ impl DcdEncoder {
     pub(crate) fn new(outline: &Outline) -> Result<Self> {
         if outline.n_atoms == 0 || 4 * outline.n_atoms > MAX_RECORD {
             let most = MAX_RECORD / 4;
-            return Err(Error::Mismatch(format!("a DCD frame holds 1 to {most} atoms, got {}", outline.n_atoms)));
+            return Err(Error::mismatch(format!("a DCD frame holds 1 to {most} atoms, got {}", outline.n_atoms)));
         }
         Ok(DcdEncoder { n_atoms: outline.n_atoms, has_unit_cell: outline.has_unit_cell, clock: Clock::new(outline) })
     }
@@ -40,10 +40,10 @@ impl DcdEncoder {
         if !self.has_unit_cell {
             return match header.unit_cell {
                 None => Ok(()),
-                Some(_) => Err(Error::Mismatch(format!(
-                    "frame {} has a unit cell, the first frame has none: a DCD file has one in every frame or in none",
-                    header.index
-                ))),
+                Some(_) => Err(Error::mismatch(
+                    "a unit cell, which the first frame lacks: a DCD file has one in every frame or in none",
+                )
+                .at_frame(header.index)),
             };
         }
         // Zeros are what programs take for no cell.
@@ -91,7 +91,7 @@ impl Encoder for DcdEncoder {
 
     fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {
         let Ok(n_frames) = i32::try_from(n_frames) else {
-            return Err(Error::Unsupported(format!("a DCD file counts up to {} frames, got {n_frames}", i32::MAX)));
+            return Err(Error::unsupported(format!("a DCD file counts up to {} frames, got {n_frames}", i32::MAX)));
         };
         Ok(vec![(COUNT_AT, n_frames.to_le_bytes().to_vec())])
     }

@@ -82,7 +82,7 @@ mod tests {
 
         fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
             if self.fails {
-                return Err(Error::Mismatch("on purpose".into()));
+                return Err(Error::mismatch("on purpose"));
             }
             (0..batch.len()).for_each(|i| out.extend(batch.columns(i).x.iter().flat_map(|x| x.to_le_bytes())));
             Ok(())

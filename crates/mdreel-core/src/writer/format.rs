@@ -83,14 +83,14 @@ impl OutputFormat {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         FORMATS.iter().find(|format| ending.as_deref() == Some(format.ending)).ok_or_else(|| {
             let known: Vec<String> = FORMATS.iter().map(|format| format!(".{}", format.ending)).collect();
-            Error::Unsupported(format!("{}: the ending must be one of {}", path.display(), known.join(", ")))
+            Error::unsupported(format!("the ending must be one of {}", known.join(", "))).in_file(path)
         })
     }
 
     /// An encoder of this format.
     pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Arc<dyn Encoder>> {
         if settings.precision.is_some() && !self.rounds {
-            return Err(Error::Mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));
+            return Err(Error::mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));
         }
         (self.encoder)(outline, settings)
     }

@@ -96,7 +96,7 @@ impl LentFile {
     pub fn finish(mut self) -> Result<()> {
         self.check()?;
         if self.is_given_up {
-            return Err(Error::Mismatch(format!("{}: the file was given up", self.file.path().display())));
+            return Err(Error::mismatch("the file was given up").in_file(self.file.path()));
         }
         self.file.finish()
     }

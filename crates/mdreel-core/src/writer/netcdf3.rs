@@ -38,13 +38,13 @@ impl NetCdf3Encoder {
     pub fn new(outline: &Outline) -> Result<Self> {
         let Outline { n_atoms, quantities, has_unit_cell, .. } = *outline;
         if !quantities.contains(Quantity::Positions) {
-            return Err(Error::Unsupported("AMBER NetCDF trajectories have positions: write these, too".into()));
+            return Err(Error::unsupported("AMBER NetCDF trajectories have positions: write these, too"));
         }
         if n_atoms == 0 {
-            return Err(Error::Unsupported("AMBER NetCDF trajectories have at least one atom".into()));
+            return Err(Error::unsupported("AMBER NetCDF trajectories have at least one atom"));
         }
         if 12 * n_atoms as u64 > MOST_RECORD_BYTES {
-            return Err(Error::Unsupported(format!(
+            return Err(Error::unsupported(format!(
                 "{n_atoms} atoms are too many for AMBER NetCDF: at most {} fit into a record",
                 MOST_RECORD_BYTES / 12
             )));
@@ -58,8 +58,8 @@ impl NetCdf3Encoder {
         self.encode_atoms(batch, i, Quantity::Positions, out)?;
         if self.has_unit_cell {
             let cell = header.unit_cell.ok_or_else(|| {
-                let frame = header.index;
-                Error::Mismatch(format!("frame {frame} has no unit cell: in {NAME} all frames have one, or none"))
+                let message = format!("no unit cell: in {NAME} all frames have one, or none");
+                Error::mismatch(message).at_frame(header.index)
             })?;
             out.extend(cell.dimensions().iter().flat_map(|&value| f64::from(value).to_be_bytes()));
         }
@@ -95,7 +95,7 @@ impl Encoder for NetCdf3Encoder {
 
     fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>> {
         let n_records = i32::try_from(n_frames).map_err(|_| {
-            Error::Unsupported(format!(
+            Error::unsupported(format!(
                 "{n_frames} frames are too many for AMBER NetCDF: at most {} are counted",
                 i32::MAX
             ))

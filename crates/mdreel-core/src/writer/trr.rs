@@ -40,7 +40,7 @@ impl TrrEncoder {
         let most = i32::MAX as usize / (3 * encoder.real() as usize);
         if !(1..=most).contains(&outline.n_atoms) {
             let message = format!("a TRR file of this precision holds 1 to {most} atoms, not {}", outline.n_atoms);
-            return Err(Error::Unsupported(message));
+            return Err(Error::unsupported(message));
         }
         Ok(encoder)
     }

@@ -52,11 +52,11 @@ impl XtcEncoder {
     /// For frames of the atoms of `outline`, rounded to `precision` integers per nm.
     pub fn new(outline: &Outline, precision: f32) -> Result<Self> {
         if !(precision.is_finite() && precision > 0.0) {
-            return Err(Error::Mismatch(format!("the precision must be a positive number, got {precision}")));
+            return Err(Error::mismatch(format!("the precision must be a positive number, got {precision}")));
         }
         let n_atoms = outline.n_atoms;
         if n_atoms == 0 || n_atoms > i32::MAX as usize {
-            return Err(Error::Mismatch(format!("an XTC frame holds 1 to {} atoms, got {n_atoms}", i32::MAX)));
+            return Err(Error::mismatch(format!("an XTC frame holds 1 to {} atoms, got {n_atoms}", i32::MAX)));
         }
         let magic = if n_atoms > MAX_ATOMS_OF_1995 { MAGIC_2023 } else { MAGIC_1995 };
         Ok(XtcEncoder { n_atoms, precision, magic })
@@ -75,7 +75,7 @@ impl XtcEncoder {
         push_floats(out, box_vectors(header.unit_cell).as_flattened());
         push_words(out, &[self.n_atoms as u32]);
         let refuse =
-            |(atom, fault): (usize, String)| Error::Mismatch(format!("frame {}, atom {atom}: {fault}", header.index));
+            |(atom, fault): (usize, String)| Error::mismatch(format!("atom {atom}: {fault}")).at_frame(header.index);
         if self.n_atoms <= MAX_PLAIN_ATOMS {
             integers::check_numbers(positions).map_err(refuse)?;
             let rows = positions.x.iter().zip(positions.y).zip(positions.z);

@@ -60,7 +60,7 @@ fn read_tolerantly(bytes: &[u8], atoms: &AtomSelection) -> Vec<Result<Seen>> {
     let n_frames = source.n_frames().expect("frames");
     let read = |i: u64| {
         let mut seen = read_frames(&source, atoms, FrameSet::List([i].as_slice().into()))?;
-        seen.pop().ok_or_else(|| Error::Mismatch("left out".into()))
+        seen.pop().ok_or_else(|| Error::mismatch("left out"))
     };
     (0..n_frames).map(read).collect()
 }

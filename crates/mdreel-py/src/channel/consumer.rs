@@ -36,7 +36,7 @@ impl ChannelConsumer {
     }
 
     fn holder(&self, py: Python<'_>) -> PyResult<Arc<Holder>> {
-        let closed = || Error::Mismatch(format!("{}: the consumer is closed", self.path.display()));
+        let closed = || Error::mismatch("the consumer is closed").in_file(&self.path);
         self.state().holder.clone().ok_or_else(|| to_python(py, closed()))
     }
 }
@@ -76,9 +76,9 @@ impl ChannelConsumer {
                     return Ok(Some(ChannelFrame(frame)));
                 }
                 Ok(HeldNext::End(End::Failed(reason))) => {
-                    let message = format!("{}: the simulation has failed: {reason}", self.path.display());
+                    let error = Error::stream(format!("the simulation has failed: {reason}")).in_file(&self.path);
                     self.state().end = Some(End::Failed(reason));
-                    return Err(to_python(py, Error::Stream(message)));
+                    return Err(to_python(py, error));
                 }
                 Ok(HeldNext::End(end)) => {
                     self.state().end = Some(end);
@@ -94,8 +94,8 @@ impl ChannelConsumer {
                 return Err(to_python(py, error));
             }
             if until.is_over() {
-                let message = format!("{}: no frame came {}", self.path.display(), until.said());
-                return Err(to_python(py, Error::StreamTimeout(message)));
+                let message = format!("no frame came {}", until.said());
+                return Err(to_python(py, Error::stream_timeout(message).in_file(&self.path)));
             }
             py.check_signals()?;
         }

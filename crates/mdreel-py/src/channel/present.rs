@@ -31,7 +31,7 @@ impl Present {
     ) -> Result<T> {
         py.detach(|| match &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(producer) => work(producer),
-            None => Err(Error::Mismatch(format!("{}: the {} has left the channel", self.path.display(), self.who))),
+            None => Err(Error::mismatch(format!("the {} has left the channel", self.who)).in_file(&self.path)),
         })
     }
 

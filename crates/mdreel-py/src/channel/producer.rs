@@ -33,7 +33,7 @@ pub(crate) struct Place {
 impl Place {
     pub(super) fn open(self) -> Result<Staging> {
         let level = super::named("level", &LEVELS, &self.level)?;
-        let wrong = |_| Error::Mismatch(format!("expected a time in seconds, 0 or more, got {:?}", self.seconds));
+        let wrong = |_| Error::mismatch(format!("expected a time in seconds, 0 or more, got {:?}", self.seconds));
         let age = self.seconds.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
         let retention = Retention { count: self.n_frames, bytes: self.n_bytes, age, segment: self.segment_bytes };
         Staging::open(&self.path, level, retention)
@@ -113,9 +113,9 @@ impl ChannelProducer {
                     let level = LEVELS.iter().find(|(_, level)| *level == published.level);
                     return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
                 }
-                Err(Error::StreamTimeout(message)) if until.is_over() => {
-                    let message = format!("{message}, nor {}", until.said());
-                    return Err(to_python(py, Error::StreamTimeout(message)));
+                Err(Error::StreamTimeout(mut problem)) if until.is_over() => {
+                    problem.message = format!("{}, nor {}", problem.message, until.said());
+                    return Err(to_python(py, Error::StreamTimeout(problem)));
                 }
                 // There was no room for a moment, and the frame was not taken.
                 Err(Error::StreamTimeout(_)) => py.check_signals()?,
@@ -170,5 +170,5 @@ impl ChannelProducer {
 #[pyfunction]
 pub(crate) fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
     let length = frame_len(sections.into_iter());
-    length.ok_or_else(|| to_python(py, Error::Mismatch("a frame of more bytes than there can be".into())))
+    length.ok_or_else(|| to_python(py, Error::mismatch("a frame of more bytes than there can be")))
 }

@@ -51,7 +51,7 @@ impl<'a> ForeignReader<'a> {
         for array in arrays.iter().filter_map(|(_, array)| array.as_ref()) {
             if array.shape() != [self.source.n_atoms, 3] {
                 let message = format!("{} atoms were expected, the frame has {:?}", self.source.n_atoms, array.shape());
-                return Err(to_python(py, Error::Mismatch(message)));
+                return Err(to_python(py, Error::mismatch(message)));
             }
         }
         let dimensions = cell.map(|cell| cell.as_array().iter().copied().collect::<Vec<_>>());
@@ -76,7 +76,7 @@ impl<'a> ForeignReader<'a> {
 impl Reader for ForeignReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let Extent::Frames(frames) = extent else {
-            return Err(Error::Unsupported("frames that Python reads are found by number, not by bytes".into()));
+            return Err(Error::unsupported("frames that Python reads are found by number, not by bytes"));
         };
         let n_frames = self.source.n_frames;
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {

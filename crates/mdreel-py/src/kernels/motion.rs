@@ -39,10 +39,10 @@ pub(crate) fn paths<'py>(
     let found = py.detach(|| -> Result<Array3<f64>> {
         let scheme = scheme.map(Scheme::from_name).transpose()?;
         let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
-        let rows = rows.ok_or_else(|| Error::Mismatch("the numbers of a frame must lie side by side".into()))?;
+        let rows = rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))?;
         let values = positions::paths(&rows, n_atoms, first..end, scheme)?;
         let shape = (end - first, 3, rows.len());
-        Array3::from_shape_vec(shape, values).map_err(|error| Error::Mismatch(error.to_string()))
+        Array3::from_shape_vec(shape, values).map_err(|error| Error::mismatch(error.to_string()))
     });
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
 }
@@ -58,7 +58,7 @@ pub(crate) fn mean_squares<'py>(
     let found = py.detach(|| -> Result<Array2<f64>> {
         let mut found = Array2::zeros((particles.dim().0, n_lags));
         if n_lags > n_frames {
-            return Err(Error::Mismatch(format!("{n_frames} frames have no {n_lags} lags")));
+            return Err(Error::mismatch(format!("{n_frames} frames have no {n_lags} lags")));
         }
         for (path, mut lags) in particles.outer_iter().zip(found.outer_iter_mut()) {
             let (path, Some(lags)) = (path.as_standard_layout(), lags.as_slice_mut()) else { continue };
@@ -92,7 +92,7 @@ pub(crate) fn end_to_end<'py>(
     let rows = ends.as_array();
     if rows.ncols() != 2 {
         let message = format!("a chain has 2 ends, got {}", rows.ncols());
-        return Err(to_python(py, Error::Mismatch(message)));
+        return Err(to_python(py, Error::mismatch(message)));
     }
     let given = rows.rows().into_iter().map(|row| [row[0], row[1]]).collect();
     Computation::new(py, EndToEnd::new(n_atoms, given), "end_to_end", (n_atoms, copied(ends)))

@@ -306,7 +306,7 @@ class Analysis:
             source = read(self._trajectory)
         if source.n_atoms != len(universe.atoms):
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
-            raise MismatchError(f"{source_name(source)}: {message}")
+            raise MismatchError(message, path=source_name(source))
         return source
 
     def _done(self) -> Outcome:

@@ -35,7 +35,7 @@ def open_topology(path: str | PathLike[str]) -> "Universe":
     try:
         return MDAnalysis.Universe(str(path))
     except Exception as error:
-        raise FormatError(f"{path}: cannot be read as a topology: {_first_words(error)}") from error
+        raise FormatError(f"cannot be read as a topology: {_first_words(error)}", path=path) from error
 
 
 def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]) -> "AtomGroup":

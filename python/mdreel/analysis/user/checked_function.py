@@ -48,7 +48,7 @@ class Checked:
         try:
             found = self._called(first if self.takes_blocks else first[0])
         except Exception as error:
-            raise FunctionError(f"frame 0: {describe_error(error)}") from error
+            raise FunctionError(describe_error(error), frame=0) from error
         if not self.takes_blocks:
             return found.shape
         if found.ndim == 0 or len(found) != 1:

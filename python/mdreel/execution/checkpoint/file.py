@@ -96,7 +96,7 @@ class Checkpoint:
         """Check that the file of a rank has the blocks of its checkpoint."""
         if self.blocks.to_bytes() != blocks.to_bytes():
             message = "expected the blocks of the checkpoint beside it, found those of another run"
-            raise MismatchError(f"{self.path}: {message}: remove it")
+            raise MismatchError(f"{message}: remove it", path=self.path)
 
     def parts(self) -> Iterator[Part]:
         """Yield all parts, and move to the end of the file, where `add` appends."""
@@ -139,14 +139,14 @@ class Checkpoint:
         magic = self._file.read(len(_MAGIC))
         if magic == _EARLIER:
             message = "an earlier version of mdreel wrote this checkpoint without authentication"
-            raise FormatError(f"{self.path}: {message}: remove it")
+            raise FormatError(f"{message}: remove it", path=self.path)
         if magic != _MAGIC:
-            raise FormatError(f"{self.path}: byte 0: expected a checkpoint of mdreel")
+            raise FormatError("byte 0: expected a checkpoint of mdreel", path=self.path)
         self._records = Records(self._file, self._key, self.path)
         head = self._records.first(self._named_key)
         blocks = None if head is None else self._records.read()
         if head is None or blocks is None:
-            raise FormatError(f"{self.path}: the checkpoint is torn within its header")
+            raise FormatError("the checkpoint is torn within its header", path=self.path)
         self._records.begin_here()
         found = json.loads(head)["identity"]
         changes = [
@@ -156,7 +156,7 @@ class Checkpoint:
         ]
         if changes:
             remedy = "to start again, remove the file or name another; to continue, undo the change"
-            raise MismatchError(f"{self.path}: the checkpoint is of another run: {'; '.join(changes)}: {remedy}")
+            raise MismatchError(f"the checkpoint is of another run: {'; '.join(changes)}: {remedy}", path=self.path)
         return Blocks.from_bytes(blocks)
 
     def _named_key(self, head: bytes) -> None:
@@ -164,10 +164,10 @@ class Checkpoint:
         try:
             key = json.loads(head)["key"]
         except (ValueError, KeyError, TypeError):
-            raise FormatError(f"{self.path}: byte {len(_MAGIC)}: expected the header of a checkpoint") from None
+            raise FormatError(f"byte {len(_MAGIC)}: expected the header of a checkpoint", path=self.path) from None
         if key != name_of_key(self._key):
             message = f"another user wrote this checkpoint, or you with another key ({key})"
-            raise FormatError(f"{self.path}: {message}: remove it, or name its key with MDREEL_KEY_FILE")
+            raise FormatError(f"{message}: remove it, or name its key with MDREEL_KEY_FILE", path=self.path)
 
 
 def remove_checkpoint(path: Path) -> None:

@@ -58,12 +58,14 @@ def _read(path: Path) -> bytes:
         check_trusted(descriptor, path)
         if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
             message = "other users may read the secret key: remove it; its checkpoints are then invalid"
-            raise UnsupportedError(f"{path}: {message}")
+            raise UnsupportedError(message, path=path)
         key = os.read(descriptor, _N_BYTES + 1)
     finally:
         os.close(descriptor)
     if len(key) != _N_BYTES:
-        raise UnsupportedError(f"{path}: expected a key of {_N_BYTES} bytes: remove the file, mdreel creates another")
+        raise UnsupportedError(
+            f"expected a key of {_N_BYTES} bytes: remove the file, mdreel creates another", path=path
+        )
     return key
 
 
@@ -87,4 +89,4 @@ def _make(path: Path) -> None:
 
 def _unusable(path: Path, error: OSError) -> UnsupportedError:
     message = f"cannot store the key that protects your checkpoints: {error.strerror or error}"
-    return UnsupportedError(f"{path}: {message}: set {KEY_VARIABLE} to a file that all nodes of the run can read")
+    return UnsupportedError(f"{message}: set {KEY_VARIABLE} to a file that all nodes of the run can read", path=path)

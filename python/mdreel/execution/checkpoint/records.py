@@ -91,7 +91,7 @@ class Records:
             check(content)
         if not hmac.compare_digest(code, self._code(content)):
             message = f"record {self._n_read} is not authenticated with your key for this place: do not use this file"
-            raise FormatError(f"{self._path}: byte {begin}: {message}: remove it")
+            raise FormatError(f"byte {begin}: {message}: remove it", path=self._path)
         self._passed(content)
         return content
 

@@ -127,7 +127,7 @@ class Archiver:
         """Complete the file and give it its final name. Raise StreamError if the file contains no frame."""
         path = self._consumer.path
         if not self.n_frames:
-            raise StreamError(f"{path}: the channel has ended without a new frame; no file is written")
+            raise StreamError("the channel has ended without a new frame; no file is written", path=path)
         assert self._last is not None
         self._coder.complete()
         self._commit(_CommitPoint(self._last, self._part.n_bytes, self._coder.n_frames), is_whole=True)
@@ -197,7 +197,7 @@ class Archiver:
             except StreamTimeoutError:
                 self._commit(self._commit_point)
                 if timeout is not None and monotonic() - began >= timeout:
-                    raise StreamTimeoutError(f"{self._consumer.path}: no frame within {timeout:g} s") from None
+                    raise StreamTimeoutError(f"no frame within {timeout:g} s", path=self._consumer.path) from None
             except StreamError as error:
                 if self._options.finishes:
                     return None
@@ -256,7 +256,7 @@ class Archiver:
             message = f"{self._new.file} was begun with precision {before.precision}, not {self._new.precision}"
         else:
             return
-        raise MismatchError(f"{self._consumer.path}: {message}; continue that archive or choose another group")
+        raise MismatchError(f"{message}; continue that archive or choose another group", path=self._consumer.path)
 
     def _check_free(self) -> None:
         if self._part.path.exists() and not self._options.force:

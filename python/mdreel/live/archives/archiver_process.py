@@ -62,7 +62,7 @@ class ArchiverProcess:
             code = self._wait_for_exit()
             if said:
                 raise pickle.loads(said)  # noqa: S301 (sent by our own process)
-            raise StreamError(f"{self._path}: the archive could not be started: {self._failure_reason(code)}")
+            raise StreamError(f"the archive could not be started: {self._failure_reason(code)}", path=self._path)
 
     def check(self) -> None:
         """Warn once if the process has ended while the simulation is running."""

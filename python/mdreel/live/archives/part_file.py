@@ -55,7 +55,7 @@ class PartFile:
         """Truncate the file to its committed length. Raise FormatError if the file is shorter."""
         if self.n_bytes < n_bytes:
             message = f"expected {n_bytes:,} committed bytes, got {self.n_bytes:,}: the file was changed"
-            raise FormatError(f"{self.hidden}: {message}; use another group to start a new archive")
+            raise FormatError(f"{message}; use another group to start a new archive", path=self.hidden)
         self._call(os.ftruncate, self._file, n_bytes)
         self.n_bytes = n_bytes
 
@@ -77,7 +77,7 @@ class PartFile:
         while n_bytes:
             part = self._call(os.pread, self._file, n_bytes, at)
             if not part:
-                raise FormatError(f"{self.hidden}: expected {n_bytes:,} bytes more at byte {at:,}")
+                raise FormatError(f"expected {n_bytes:,} bytes more at byte {at:,}", path=self.hidden)
             parts.append(part)
             at, n_bytes = at + len(part), n_bytes - len(part)
         return b"".join(parts)
@@ -136,7 +136,7 @@ def _open_locked(hidden: Path, wait: float) -> int:
         except BlockingIOError:
             if monotonic() >= until:
                 os.close(file)
-                raise StreamTimeoutError(f"{hidden}: another process writes this archive") from None
+                raise StreamTimeoutError("another process writes this archive", path=hidden) from None
         except BaseException:
             os.close(file)
             raise

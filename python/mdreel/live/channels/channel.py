@@ -161,7 +161,7 @@ class Channel:
             If it has a running producer.
         """
         if self.status().state == "running":
-            raise StreamError(f"{self.path}: the channel has a running producer; end the simulation first")
+            raise StreamError("the channel has a running producer; end the simulation first", path=self.path)
         for n_left in reversed(range(_MOST_TRIES)):
             try:
                 shutil.rmtree(self.path)

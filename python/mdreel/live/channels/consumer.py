@@ -222,7 +222,7 @@ class Consumer:
 
     def _require_open(self) -> ChannelConsumer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the consumer has not joined the channel; use `with` or call open()")
+            raise MismatchError("the consumer has not joined the channel; use `with` or call open()", path=self.path)
         return self._core
 
     def __iter__(self) -> Iterator[Frame]:

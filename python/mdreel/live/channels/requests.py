@@ -161,7 +161,7 @@ def _read_request(path: Path) -> Request:
             raise FormatError(f"expected an object of arguments, got {shown(arguments)}")
         return Request(text(asked, "kind", _MOST_KIND), arguments, path, whole(asked, "epoch"))
     except FormatError as error:
-        raise FormatError(f"{path}: invalid request: {error}") from None
+        raise FormatError(f"invalid request: {error}", path=path) from None
 
 
 def send_request(
@@ -265,7 +265,7 @@ def read_answer(path: Path) -> Answer:
         if not isinstance(facts, dict) or not isinstance(said.get("done"), bool):
             raise FormatError(f"expected the keys done and facts, got {shown(said)}")
     except FormatError as error:
-        raise FormatError(f"{path}: invalid answer: {error}") from None
+        raise FormatError(f"invalid answer: {error}", path=path) from None
     if not said["done"]:
         raise StreamError(f"the simulation refused the request: {message}")
     return Answer(message, facts)

@@ -72,10 +72,10 @@ class EngineCommands:
         checkpoint_frames: int | None,
     ) -> None:
         if interval < 1:
-            raise MismatchError(f"{producer.path}: expected 1 step or more between two frames, got {interval}")
+            raise MismatchError(f"expected 1 step or more between two frames, got {interval}", path=producer.path)
         if checkpoint_frames is not None and checkpoint_frames < 1:
             message = f"expected 1 frame or more between two checkpoints, got {checkpoint_frames}"
-            raise MismatchError(f"{producer.path}: {message}")
+            raise MismatchError(message, path=producer.path)
         self.interval = int(interval)
         self.is_stopped = False
         self._producer = producer

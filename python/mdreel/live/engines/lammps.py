@@ -191,4 +191,4 @@ def _check(producer: Producer, lmp: Any, checkpoint: Path) -> None:
     tricky = sorted(set(str(checkpoint)).intersection(_TRICKY))
     if tricky:
         message = f"LAMMPS interprets {' '.join(tricky)} in a path; choose a path without"
-        raise MismatchError(f"{checkpoint}: {message}")
+        raise MismatchError(message, path=checkpoint)

@@ -72,7 +72,7 @@ class OpenMMReporter(EngineReporter):
         unknown = [name for name in producer.manifest.energies if name not in _ENERGIES]
         if unknown:
             message = f"OpenMM has the energies {' and '.join(_ENERGIES)}, not {', '.join(unknown)}"
-            raise MismatchError(f"{producer.path}: {message}")
+            raise MismatchError(message, path=producer.path)
         self._producer = producer
         self._wrap = wrap
         sections = [name for name, _ in producer.manifest.sections]

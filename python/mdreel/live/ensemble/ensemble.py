@@ -141,7 +141,7 @@ class Ensemble:
                 temporary.write_text(json.dumps(self._identity), encoding="utf-8")
             return
         except FormatError as error:
-            raise FormatError(f"{path}: invalid identity of an ensemble: {error}") from None
+            raise FormatError(f"invalid identity of an ensemble: {error}", path=path) from None
         now = json.loads(json.dumps(self._identity))
         for name in {**was, **now}:
             if was.get(name) != now.get(name):

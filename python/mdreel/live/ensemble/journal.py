@@ -103,7 +103,7 @@ class Journal(JsonLinesLog):
         try:
             super().__init__(path, exclusive=True)
         except BlockingIOError:
-            raise StreamError(f"{path}: another `mdreel ensemble run` runs this replica") from None
+            raise StreamError("another `mdreel ensemble run` runs this replica", path=path) from None
         try:
             self.history = self.recover(lambda content: _parse_history(path, content))
         except BaseException:

@@ -305,7 +305,7 @@ class Replica:
     def _check_new(self) -> None:
         if self.directory.exists() and any(self.directory.iterdir()):
             message = "a new replica needs an empty directory; empty it or choose another one"
-            raise MismatchError(f"{self.directory}: {message}")
+            raise MismatchError(message, path=self.directory)
         if self._state_of_channel() == "running":
             raise MismatchError(f"{self.channel}: a producer outside this ensemble runs on the channel")
 

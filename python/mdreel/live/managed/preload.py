@@ -143,7 +143,7 @@ def _create_directory(directory: Path) -> Path:
     """Create a directory that only the user may enter, and return its absolute path."""
     path = directory.absolute()
     if ":" in str(path):
-        raise UnsupportedError(f"{path}: the path of a managed directory must not contain a colon")
+        raise UnsupportedError("the path of a managed directory must not contain a colon", path=path)
     path.mkdir(mode=0o700, exist_ok=True)
     DirectoryReader(path)  # checks the permissions
     return path
@@ -159,7 +159,7 @@ def _library() -> Path:
     # The name contains the hash of the library, so that each version has its own file.
     path = folder / f"libmdreel_preload-{sha256(contents).hexdigest()[:16]}.so"
     if any(letter in str(path) for letter in ": "):
-        raise UnsupportedError(f"{path}: {_LOADED} allows no colon or space in a path; set MDREEL_CACHE_DIR")
+        raise UnsupportedError(f"{_LOADED} allows no colon or space in a path; set MDREEL_CACHE_DIR", path=path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Never load a library that other users could have changed, or that is incomplete.
     DirectoryReader(folder)

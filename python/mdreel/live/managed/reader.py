@@ -103,7 +103,7 @@ class ManagedDirectory:
             If the mode is invalid.
         """
         if mode not in ("r", "rt", "rb"):
-            raise MismatchError(f"{self.path / name}: expected the mode 'r' or 'rb', got {mode!r}")
+            raise MismatchError(f"expected the mode 'r' or 'rb', got {mode!r}", path=self.path / name)
         return os.fdopen(self._core.open(name, timeout), mode, **how)
 
     def arrivals(

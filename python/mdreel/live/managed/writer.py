@@ -51,7 +51,7 @@ class ManagedProducer:
     ) -> None:
         self.path = Path(path).absolute()
         if keep is not None and keep < 1:
-            raise MismatchError(f"{self.path}: expected to keep 1 file or more, got {keep}")
+            raise MismatchError(f"expected to keep 1 file or more, got {keep}", path=self.path)
         self._fsync = fsync
         self._keep = keep
         self._shared = shared
@@ -102,7 +102,7 @@ class ManagedProducer:
             If the file cannot be created.
         """
         if set(mode) - set("wbt+") or "w" not in mode:
-            raise MismatchError(f"{self.path / name}: expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}")
+            raise MismatchError(f"expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}", path=self.path / name)
         writer = self._require_open().begin(name)
         try:
             return ManagedFile(writer, writer.part.open(mode, **how))
@@ -199,7 +199,9 @@ class ManagedProducer:
 
     def _require_open(self) -> DirectoryProducer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the producer has not opened the directory; use `with` or call create()")
+            raise MismatchError(
+                "the producer has not opened the directory; use `with` or call create()", path=self.path
+            )
         return self._core
 
     def __enter__(self) -> Self:

@@ -88,15 +88,15 @@ class LocalChannel:
         """
         if self._identity is not None and answer.identity != self._identity:
             message = "the remote channel was created again, and this channel has frames of the earlier one"
-            raise MismatchError(f"{self.path}: {message}; remove it (mdreel channels {self.path.name} --remove)")
+            raise MismatchError(f"{message}; remove it (mdreel channels {self.path.name} --remove)", path=self.path)
         if answer.slot_bytes < 1 or answer.manifest.n_atoms < 1:
             found = f"{answer.manifest.n_atoms:,} atoms and {answer.slot_bytes:,} bytes"
-            raise MismatchError(f"{self.path}: expected frames of 1 atom and 1 byte or more, got {found}")
+            raise MismatchError(f"expected frames of 1 atom and 1 byte or more, got {found}", path=self.path)
         self.answer = answer
         n_bytes = self.n_slots * answer.slot_bytes
         if n_bytes > self._most_bytes:
             message = f"{self.n_slots} frames of {answer.slot_bytes:,} bytes take more than {self._most_bytes:,} bytes"
-            raise MismatchError(f"{self.path}: {message}; allow more memory or fewer slots")
+            raise MismatchError(f"{message}; allow more memory or fewer slots", path=self.path)
 
     def open(self) -> None:
         """Open the channel, if it is not open yet, so that consumers can join; see `Producer.open` for the errors."""
@@ -134,7 +134,7 @@ class LocalChannel:
         found, sequence, step = channel_frame_identity(first, n_bytes)
         if found != epoch or found < core.epoch:
             expected = f"expected epoch {epoch}, not before {core.epoch}"
-            raise FormatError(f"{self.path}: frame {sequence}: {expected}, got {found}")
+            raise FormatError(f"frame {sequence}: {expected}, got {found}", path=self.path)
         if epoch > core.epoch:
             self._advance(core, epoch, resume_step)
         is_seen = self._last is not None and epoch > self._last[0] and step < core.first_step
@@ -155,7 +155,7 @@ class LocalChannel:
             return
         core, epoch, sequence, step = self._current
         if core is not self._core:
-            raise FormatError(f"{self.path}: frame {sequence}: the channel was left before the frame was complete")
+            raise FormatError(f"frame {sequence}: the channel was left before the frame was complete", path=self.path)
         if core.relay(piece) is None:
             return
         if self._last is not None and epoch == self._last[0]:
@@ -184,7 +184,7 @@ class LocalChannel:
 
     def _require_open(self) -> ChannelRelay:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the relay has not opened the channel")
+            raise MismatchError("the relay has not opened the channel", path=self.path)
         return self._core
 
     def _read_source(self) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Relay:
         self._security.check(endpoint)
         self._wait = wait
         if n_slots is not None and n_slots < 2:
-            raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
+            raise MismatchError(f"expected 2 slots or more, got {n_slots}", path=self.path)
         self._local = LocalChannel(self.path, n_slots, staging, parse_memory(memory))
         rejects = RejectionReporter(report or (lambda line: None))
         self._stops = threading.Event()
@@ -163,7 +163,7 @@ class Relay:
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():
-                raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout} s")
+                raise StreamTimeoutError(f"the channel did not end within {timeout} s", path=self.path)
         if self._error is not None:
             raise self._error
 

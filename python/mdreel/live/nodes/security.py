@@ -77,5 +77,5 @@ class Security:
         token = Path(self.token_file).read_text(encoding="utf-8").strip()
         if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or ":" in token:
             expected = f"{_LEAST_TOKEN} or more printable ASCII characters without a colon, in one line"
-            raise MismatchError(f"{self.token_file}: expected a token of {expected}")
+            raise MismatchError(f"expected a token of {expected}", path=self.token_file)
         return token

@@ -79,7 +79,7 @@ class NoticeReader:
                 rows=np.empty((0, len(columns))),
             )
         except FormatError as error:
-            raise FormatError(f"{self._path}: invalid head of a notice: {error}") from None
+            raise FormatError(f"invalid head of a notice: {error}", path=self._path) from None
 
 
 def list_notices(channel: Path) -> list[Path]:

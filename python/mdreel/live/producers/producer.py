@@ -135,11 +135,11 @@ class Producer:
     ) -> None:
         self.path = channel_path(channel)
         if n_atoms < 1:
-            raise MismatchError(f"{self.path}: expected 1 atom or more, got {n_atoms}")
+            raise MismatchError(f"expected 1 atom or more, got {n_atoms}", path=self.path)
         if not 0 < precision < float("inf"):
-            raise MismatchError(f"{self.path}: the precision must be a positive number, not {precision!r}")
+            raise MismatchError(f"the precision must be a positive number, not {precision!r}", path=self.path)
         if topology_hash is not None and len(topology_hash) != 32:
-            raise MismatchError(f"{self.path}: expected a topology hash of 32 bytes, got {len(topology_hash)}")
+            raise MismatchError(f"expected a topology hash of 32 bytes, got {len(topology_hash)}", path=self.path)
         sections = declared_sections(dtype, velocities, forces)
         self.manifest = Manifest(
             n_atoms=int(n_atoms),
@@ -155,7 +155,7 @@ class Producer:
         least, most = _SLOTS
         self._n_slots = max(least, min(most, RING_BYTES // self._slot_bytes)) if n_slots is None else int(n_slots)
         if self._n_slots < 2:
-            raise MismatchError(f"{self.path}: expected 2 slots or more, got {n_slots}")
+            raise MismatchError(f"expected 2 slots or more, got {n_slots}", path=self.path)
         if full == "spill" and staging is None:
             raise MismatchError(f'{self.path}: full="spill" requires staging; set staging=')
         self._full = full
@@ -226,7 +226,7 @@ class Producer:
         while (n_there := self.open().n_consumers) < n_consumers:
             if until is not None and monotonic() >= until:
                 message = f"{n_there} of {n_consumers} consumers joined within {timeout:g} s"
-                raise StreamTimeoutError(f"{self.path}: {message}")
+                raise StreamTimeoutError(message, path=self.path)
             sleep(_POLL_SECONDS)
 
     def publish(
@@ -341,7 +341,7 @@ class Producer:
 
     def _require_open(self) -> ChannelProducer:
         if self._core is None:
-            raise MismatchError(f"{self.path}: the producer has not opened the channel; use `with` or call open()")
+            raise MismatchError("the producer has not opened the channel; use `with` or call open()", path=self.path)
         return self._core
 
     def _first_step(self) -> int:
@@ -355,7 +355,7 @@ class Producer:
         if not status["has_producer"] and status["end"] is None:
             message = f"its producer died after {status['sequence']} frames"
             advice = "set resume_step= to the first step to publish, or remove the channel"
-            raise MismatchError(f"{self.path}: {message}; {advice}")
+            raise MismatchError(f"{message}; {advice}", path=self.path)
         return _NEW_RUN
 
     def __enter__(self) -> Self:

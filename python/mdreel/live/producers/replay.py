@@ -108,7 +108,7 @@ def replay(
     frames = range(source.n_frames)[slice(start, stop, step)]
     if not frames or min(start, stop or 0) < 0 or step < 1:
         message = f"no frame is left of start={start}, stop={stop}, step={step}"
-        raise MismatchError(f"{source_name(source)}: {message}; the trajectory has {source.n_frames} frames")
+        raise MismatchError(f"{message}; the trajectory has {source.n_frames} frames", path=source_name(source))
     has = source.quantities
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), has)
     first = reader.read(FrameSet.range(frames[0], 1, 1))
@@ -146,7 +146,7 @@ def _each(reader: FrameReader, frames: range, n_atoms: int) -> Iterator[_Read]:
         read = reader.read(FrameSet.range(some[0], some.step, len(some)))
         for i, frame in enumerate(some):
             if not read.has_positions[i]:
-                raise MismatchError(f"frame {frame} has no positions and cannot be published")
+                raise MismatchError("no positions: the frame cannot be published", frame=frame)
             velocities = read.velocities[i] if read.velocities is not None and read.has_velocities[i] else None
             forces = read.forces[i] if read.forces is not None and read.has_forces[i] else None
             box = read.vectors[i] if read.has_cell[i] else None

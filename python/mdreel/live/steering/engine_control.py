@@ -137,7 +137,7 @@ class SignalControl:
         if self._checkpoint is None:
             return ActionResult(message)
         if self._checkpoint_time() in (None, before):
-            raise StreamError(f"{self._checkpoint}: {message} without writing this checkpoint")
+            raise StreamError(f"{message} without writing this checkpoint", path=self._checkpoint)
         return ActionResult(f"{message} with the checkpoint {self._checkpoint}", str(self._checkpoint))
 
     def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:

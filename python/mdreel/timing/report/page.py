@@ -44,7 +44,7 @@ def check_report(path: Path, force: bool = False) -> None:
     """
     if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise UnsupportedError(f"{path}: the name {found}; known endings of reports: {', '.join(EXTENSIONS)}")
+        raise UnsupportedError(f"the name {found}; known endings of reports: {', '.join(EXTENSIONS)}", path=path)
     check_target(path, force)
 
 

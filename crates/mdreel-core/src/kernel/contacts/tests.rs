@@ -115,7 +115,7 @@ fn what_has_no_contacts_is_refused_or_named() {
     let frames = [batch(7, &[vec![[0.0; 3], [0.0, f32::INFINITY, 0.0]]], None)];
     for (shortest, expected) in [
         (Shortest::WherePossible, "frame 7: atom 1 of the 2 selected"),
-        (Shortest::Always, "frame 7 has no periodic cell"),
+        (Shortest::Always, "frame 7: no periodic cell"),
     ] {
         let native = NativeContacts::new(2, vec![vec![contact]], Measure::Hard, shortest).unwrap();
         let count = ContactCount::new(2, [vec![0], vec![1]], 3.0, shortest, true).unwrap();

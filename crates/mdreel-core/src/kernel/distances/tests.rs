@@ -95,7 +95,7 @@ fn frame_without_a_cell_that_must_have_one_is_named() {
     for keep in [Keep::All, Keep::Statistics(1.0)] {
         let distances = Distances::new(2, vec![0], Other::Atoms(vec![1]), Shortest::Always, keep).unwrap();
         let message = of_parts(&distances, &[&[vec![[0.0; 3]; 2]]], None).unwrap_err().to_string();
-        assert!(message.contains("frame 0 has no periodic cell"), "{message}");
+        assert!(message.contains("frame 0: no periodic cell"), "{message}");
     }
 }
 

@@ -135,7 +135,7 @@ fn frame_that_has_no_density_is_named() {
     };
     let usual = || made(None, (4, 20.0), Level::detect());
     let message = refused(usual(), &frame, None);
-    assert!(message.contains("frame 4 has no periodic cell"), "{message}");
+    assert!(message.contains("frame 4: no periodic cell"), "{message}");
     let dense = LinearDensity { per_volume: [1e6; 3], ..usual() };
     let message = refused(dense, &frame, cell);
     assert!(message.contains("frame 4: a density is"), "{message}");

@@ -85,7 +85,7 @@ fn distance_of_an_atom_and_itself_counts_unless_it_is_left_out() {
 fn frame_that_cannot_be_counted_is_named() {
     let new = || distribution(2, [vec![0], vec![1]], None);
     let message = mapped(new(), &[batch(4, &[vec![[0.0; 3]; 2]], None)]).unwrap_err().to_string();
-    assert!(message.contains("frame 4 has no periodic cell"), "{message}");
+    assert!(message.contains("frame 4: no periodic cell"), "{message}");
     let cell = Some(UnitCell::Dimensions([9000.0, 9000.0, 9000.0, 90.0, 90.0, 90.0]));
     let message = mapped(new(), &[batch(5, &[vec![[0.0; 3]; 2]], cell)]).unwrap_err().to_string();
     assert!(message.contains("frame 5: the cell has"), "{message}");

@@ -210,7 +210,7 @@ fn frame_that_cannot_be_measured_is_named() {
     let atom = [(1.0, [0.0f32; 3])];
     for (message, expected) in [
         (refused(&[(1.0, [f32::NAN; 3])], Keep::All, None, false), "frame 5: atom 0 of the 1 selected"),
-        (refused(&atom, Keep::All, None, true), "frame 5 has no periodic cell"),
+        (refused(&atom, Keep::All, None, true), "frame 5: no periodic cell"),
         (refused(&atom, Keep::All, small, true), "frame 5: half the shortest lattice vector of the cell is 3 Å, below"),
         (refused(&[(900.0, [0.0; 3])], Keep::Statistics, None, false), "frame 5: an area is"),
     ] {

@@ -75,7 +75,7 @@ impl Handle {
         let kind = std::fs::metadata(path).map_err(|error| Error::io(path, error))?.file_type();
         if !kind.is_file() && !kind.is_dir() {
             let message = "not a regular file; trajectories are read by position, not from pipes or devices";
-            return Err(Error::Unsupported(format!("{}: {message}", path.display())));
+            return Err(Error::unsupported(message).in_file(path));
         }
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         let metadata = file.metadata().map_err(|error| Error::io(path, error))?;

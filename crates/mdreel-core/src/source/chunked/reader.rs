@@ -129,8 +129,7 @@ impl Reader for ChunkedReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let path = self.source.file.path();
         let Extent::Frames(frames) = extent else {
-            let message = format!("{}: its frames are found by number, not by bytes", path.display());
-            return Err(Error::Unsupported(message));
+            return Err(Error::unsupported("its frames are found by number, not by bytes").in_file(path));
         };
         let n_frames = self.source.times.len() as u64;
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
@@ -145,7 +144,7 @@ impl Reader for ChunkedReader<'_> {
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         if (batch.n_atoms(), batch.wanted()) != (self.n_atoms, self.staged.wanted()) {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "a batch for {} atoms was given, but {} atoms are read",
                 batch.n_atoms(),
                 self.n_atoms

@@ -75,10 +75,10 @@ impl Header {
         }
         let column_bytes = 4 * n_atoms as u64;
         if format.marker_bytes == 4 && column_bytes > i32::MAX as u64 {
-            return Err(Error::Unsupported(format!(
-                "{}: {n_atoms} atoms need records of {column_bytes} bytes, more than 32-bit record markers can say",
-                file.path().display()
-            )));
+            return Err(Error::unsupported(format!(
+                "{n_atoms} atoms need records of {column_bytes} bytes, more than 32-bit record markers can say"
+            ))
+            .in_file(file.path()));
         }
         let free_atoms = match icntrl(9) {
             0 => None,
@@ -126,10 +126,9 @@ fn detect(file: &FileBytes) -> Result<RecordFormat> {
             return Ok(format);
         }
         if head.starts_with(&beginning(b"VELD")) {
-            return Err(Error::Unsupported(format!(
-                "{}: the file holds velocities (VELD), not coordinates (CORD)",
-                file.path().display()
-            )));
+            return Err(
+                Error::unsupported("the file holds velocities (VELD), not coordinates (CORD)").in_file(file.path())
+            );
         }
         if head.len() < 12 && beginning(b"CORD").starts_with(&head) {
             return error(format!("expected a DCD header, but the file has only {} bytes", head.len()));

@@ -168,7 +168,7 @@ impl Reader for DcdReader<'_> {
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         if batch.n_atoms() != self.n_atoms {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "a batch for {} atoms was given, but {} atoms are read",
                 batch.n_atoms(),
                 self.n_atoms

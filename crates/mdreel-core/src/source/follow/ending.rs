@@ -27,15 +27,14 @@ pub struct Ending {
 impl Ending {
     /// Refuses to follow without an end.
     pub(crate) fn check(&self, path: &Path) -> Result<()> {
-        let name = path.display();
         if *self == Ending::default() {
-            return Err(Error::Mismatch(format!(
-                "{name}: following would never end: give a number of frames, a time without growth, a stop file or a \
-                 process"
-            )));
+            return Err(Error::mismatch(
+                "following would never end: give a number of frames, a time without growth, a stop file or a process",
+            )
+            .in_file(path));
         }
         if self.n_frames == Some(0) {
-            return Err(Error::Mismatch(format!("{name}: a file is followed to 1 frame or more, not to 0")));
+            return Err(Error::mismatch("a file is followed to 1 frame or more, not to 0").in_file(path));
         }
         Ok(())
     }
@@ -94,7 +93,7 @@ struct Process {
 impl Process {
     fn new(number: u32) -> Result<Self> {
         let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| Error::Mismatch(format!("{number} is no number of a process")))?;
+        let pid = pid.ok_or_else(|| Error::mismatch(format!("{number} is no number of a process")))?;
         let descriptor = open_process(pid);
         let was_there = descriptor.as_ref().err() != Some(&Errno::SRCH);
         Ok(Process { number, pid, descriptor: descriptor.ok(), was_there })

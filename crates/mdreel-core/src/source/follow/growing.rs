@@ -79,10 +79,12 @@ impl Growing {
                 .and_then(|()| Trr::open(file, Keep::Nowhere).map_err(Refusal::Wrong))
                 .map(Growing::Trr),
             Format::Dcd => Dcd::growing(file).map(Growing::Dcd).map_err(|error| torn_header(error, size)),
-            Format::Ncdf => Err(Refusal::Wrong(Error::Unsupported(format!(
-                "{}: a NetCDF file cannot be followed, as it is not written from front to back; XTC, TRR and DCD can",
-                path.display()
-            )))),
+            Format::Ncdf => Err(Refusal::Wrong(
+                Error::unsupported(
+                    "a NetCDF file cannot be followed, as it is not written from front to back; XTC, TRR and DCD can",
+                )
+                .in_file(path),
+            )),
         };
         length.store(0, Ordering::Release);
         let opened = opened?;

@@ -78,8 +78,8 @@ pub(super) fn await_file(
             }
         }
         if let Some(timeout) = settings.timeout.filter(|&timeout| began.elapsed() >= timeout) {
-            let message = format!("{}: no frame came within {} s", path.display(), timeout.as_secs_f64());
-            return Err(Error::StreamTimeout(message));
+            let message = format!("no frame came within {} s", timeout.as_secs_f64());
+            return Err(Error::stream_timeout(message).in_file(path));
         }
         while !alarm.wait(SLICE) {
             if !keep_waiting() {
@@ -97,7 +97,7 @@ fn size_to_come(path: &Path) -> Result<u64> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(metadata.len()),
         Ok(metadata) if metadata.is_dir() => Err(Error::io(path, std::io::ErrorKind::IsADirectory.into())),
-        Ok(_) => Err(Error::Unsupported(format!("{}: only regular files can be followed", path.display()))),
+        Ok(_) => Err(Error::unsupported("only regular files can be followed").in_file(path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(Error::io(path, error)),
     }

@@ -85,10 +85,10 @@ impl Look {
             (Behind::Wrong(_), None) => Ok(()),
             (Behind::Torn(fault), Some(reason)) => Err(error(fault, &because(reason))),
             (Behind::Nothing, Some(reason)) => match self.conditions.n_frames() {
-                Some(wanted) => Err(Error::Stream(format!(
-                    "{}: {wanted} frames were expected, but only {n_frames} came: {reason}",
-                    follow.path.display()
-                ))),
+                Some(wanted) => {
+                    Err(Error::stream(format!("{wanted} frames were expected, but only {n_frames} came: {reason}"))
+                        .in_file(&follow.path))
+                }
                 None => {
                     follow.end();
                     Ok(())
@@ -131,8 +131,8 @@ fn size_of(follow: &Follow) -> Result<u64> {
 
     let lost = |what: &str| {
         let n_frames = follow.known().index.len();
-        let path = follow.path.display();
-        Error::Stream(format!("{path}: the file was {what} while it was followed; {n_frames} frames had come"))
+        Error::stream(format!("the file was {what} while it was followed; {n_frames} frames had come"))
+            .in_file(&follow.path)
     };
     match std::fs::metadata(&follow.path) {
         Ok(metadata) if follow.growing.file().identity() == Some((metadata.dev(), metadata.ino())) => {

@@ -66,8 +66,9 @@ impl<'a> FollowReader<'a> {
 impl Reader for FollowReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let Extent::Frames(frames) = extent else {
-            let path = self.follow.path.display();
-            return Err(Error::Unsupported(format!("{path}: frames of a file that grows are found by number")));
+            return Err(
+                Error::unsupported("frames of a file that grows are found by number").in_file(&self.follow.path)
+            );
         };
         let n_frames = self.follow.n_frames()?;
         if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {

@@ -71,7 +71,7 @@ impl FrameIndex {
         let Some(path) = place_of(file, keep) else { return Ok(()) };
         let Some([modified, changed]) = version(file) else { return Ok(()) };
         let content = postcard::to_allocvec(self)
-            .map_err(|error| Error::Worker(format!("a frame index cannot be turned into bytes: {error}")))?;
+            .map_err(|error| Error::worker(format!("a frame index cannot be turned into bytes: {error}")))?;
         let mut head = MAGIC.to_vec();
         for word in [file.len(), modified, changed, self.end, ends_checksum(file, self.end)?, content.len() as u64] {
             head.extend(word.to_le_bytes());

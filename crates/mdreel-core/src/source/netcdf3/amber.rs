@@ -60,8 +60,8 @@ impl Trajectory {
     /// Finds the trajectory in a file, or says what is missing.
     pub(crate) fn new(file: &FileBytes, header: &Header) -> Result<Self> {
         let no_trajectory = |what: String| {
-            let path = file.path().display();
-            Error::Unsupported(format!("{path}: a NetCDF file, but no trajectory of AMBER's convention: {what}"))
+            Error::unsupported(format!("a NetCDF file, but no trajectory of AMBER's convention: {what}"))
+                .in_file(file.path())
         };
         let Some(conventions) = header.text("Conventions") else {
             return Err(no_trajectory("it has no attribute Conventions".into()));

@@ -62,7 +62,7 @@ impl EndCheck for Broken {
 
 impl Reader for BrokenReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else { return Err(Error::Unsupported("bytes".into())) };
+        let Extent::Frames(frames) = extent else { return Err(Error::unsupported("bytes")) };
         (self.extent, self.next) = (frames.clone(), 0);
         Ok(())
     }
@@ -153,7 +153,7 @@ fn failing_storage_is_not_damage() {
     let errors = [
         Error::io("a".as_ref(), std::io::Error::other("gone")),
         Error::format("a".as_ref(), None, Some(3), "the file was cut while being read"),
-        Error::Mismatch("not finite".into()),
+        Error::mismatch("not finite"),
     ];
     for error in errors {
         let text = error.to_string();

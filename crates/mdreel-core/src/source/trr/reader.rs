@@ -268,7 +268,7 @@ impl Reader for TrrReader<'_> {
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         if batch.n_atoms() != self.places.len() {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::mismatch(format!(
                 "a batch for {} atoms was given, but {} atoms are read",
                 batch.n_atoms(),
                 self.places.len()

@@ -293,7 +293,7 @@ impl<'a> XtcReader<'a> {
                 let byte = frame.header.header_len as u64 + fault.byte;
                 Err(self.error(frame, &Fault { byte, message: fault.message }))
             }
-            Some(Decoded::NeedsMore) | None => Err(Error::Worker("a whole frame cannot need more bytes".into())),
+            Some(Decoded::NeedsMore) | None => Err(Error::worker("a whole frame cannot need more bytes")),
         }
     }
 }

@@ -84,7 +84,7 @@ fn encoder_leaves_the_number_of_records_open_until_the_end() {
     assert_eq!(out[..8], *b"CDF\x02\xff\xff\xff\xff");
     assert_eq!(encoder.end(7).unwrap(), [(4, vec![0, 0, 0, 7])]);
     let error = encoder.end(1 << 31).unwrap_err();
-    assert!(matches!(&error, Error::Unsupported(message) if message.contains("2147483648")), "{error}");
+    assert!(matches!(&error, Error::Unsupported(problem) if problem.message.contains("2147483648")), "{error}");
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn encoder_refuses_frames_of_other_atoms_or_without_a_quantity_or_a_cell() {
     let present = Quantities::POSITIONS.with(Quantity::Velocities, true);
     batch.push(FrameHeader { index: 41, step: 0, time: 0.0, unit_cell: None, lambda: None, present });
     let error = encoder.encode(&batch, &mut Vec::new()).unwrap_err().to_string();
-    assert!(error.contains("frame 41 has no unit cell"), "{error}");
+    assert!(error.contains("frame 41: no unit cell"), "{error}");
     let encoder = NetCdf3Encoder::new(&outline(Quantities::ALL, false)).unwrap();
     let error = encoder.encode(&batch, &mut Vec::new()).unwrap_err().to_string();
-    assert!(error.contains("frame 41 has no forces"), "{error}");
+    assert!(error.contains("frame 41: no forces"), "{error}");
     let error = encoder.encode(&FrameBatch::for_atoms(9), &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("10 atoms") && error.contains("got 9"), "{error}");
 }

@@ -224,7 +224,7 @@ class Feed(threading.Thread):
         is_lost = _is_lost(self.path)
         if is_lost and not engine.resumes:
             message = "the hub of this channel has died; continue it (resumes, --resume) or remove the channel"
-            raise MismatchError(f"{self.path}: {message}")
+            raise MismatchError(message, path=self.path)
         producer = Producer(
             self.path,
             len(frame.positions),

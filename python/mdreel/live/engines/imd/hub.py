@@ -253,7 +253,7 @@ class Hub:
                 if rest >= 0 and not is_awaited:
                     break
             if until is not None and now >= until:
-                raise StreamTimeoutError(f"{self.path}: the channel did not end within {timeout:g} s")
+                raise StreamTimeoutError(f"the channel did not end within {timeout:g} s", path=self.path)
             self._stops.wait(_POLL_SECONDS)  # wake up regularly, so that signals are handled
         if self._feed is not None and self._feed.error is not None:
             raise self._feed.error

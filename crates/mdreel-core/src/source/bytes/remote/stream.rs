@@ -86,7 +86,7 @@ impl Stream {
         }
         while self.end() < run.end {
             let part = match self.on_the_way.pop_front() {
-                Some(chunk) => chunk.receiver.recv().map_err(|_| Error::Worker("a request was lost".into()))??,
+                Some(chunk) => chunk.receiver.recv().map_err(|_| Error::worker("a request was lost"))??,
                 None => {
                     let wanted = self.end()..run.end.max(self.until.min(self.end() + CHUNK));
                     file.fetch(std::slice::from_ref(&wanted))?.swap_remove(0)
@@ -121,7 +121,7 @@ impl Stream {
             std::thread::Builder::new()
                 .name("mdreel-fetch".into())
                 .spawn(ask)
-                .map_err(|error| Error::Worker(format!("a thread could not be started: {error}")))?;
+                .map_err(|error| Error::worker(format!("a thread could not be started: {error}")))?;
         }
         Ok(())
     }
