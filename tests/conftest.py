@@ -49,7 +49,7 @@ def workers_start_at_once() -> Iterator[None]:
         multiprocessing.set_executable(forked_python())
         yield
         multiprocessing.set_executable(interpreter)
-    assert fork_server().process.poll() is None, "the server of forked processes has ended"
+    assert fork_server(sys.executable).process.poll() is None, "the server of forked processes has ended"
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -37,6 +38,7 @@ def _digest(analysis: Analysis) -> str:
 
 
 def main() -> None:
+    warnings.simplefilter("ignore")
     place = launched()
     assert place is not None
     folder, *segments = map(Path, sys.argv[1:])

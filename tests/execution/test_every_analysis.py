@@ -37,7 +37,7 @@ def test_dask_gives_the_bits_of_one(segments: list[Path], cluster: Dask, schedul
 @EVERY_MPI
 @pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
 def test_ranks_give_the_bits_of_one(mpi: Launcher, n_ranks: int, segments: list[Path], tmp_path: Path) -> None:
-    words = ["-W", "ignore", every_analysis_on_ranks.__file__, str(tmp_path), *map(str, segments)]
+    words = [every_analysis_on_ranks.__file__, str(tmp_path), *map(str, segments)]
     done = subprocess.run(
         mpi.command(n_ranks, *words), capture_output=True, text=True, env=mpi.environment, timeout=600
     )

@@ -65,7 +65,7 @@ def test_rank_that_is_stopped_for_a_while_does_not_decide_the_time(
     tmp_path: Path, mpi: Launcher, long: Wanted, expected_of_long: bytes
 ) -> None:
     """Its tasks are done by others; the result is the same."""
-    with subprocess.Popen(command(mpi, 3, tmp_path, [long]), env=mpi.environment) as process:
+    with subprocess.Popen(command(mpi.unforked(), 3, tmp_path, [long]), env=mpi.environment) as process:
         victim = None
         while process.poll() is None:
             victim = victim or mpi.process_of(2, process.pid)
@@ -99,7 +99,7 @@ def test_run_of_which_a_rank_was_killed_goes_on_where_it_was(
         # A tenth at most are the numbers of the frames, which stand at the beginning of both files.
         wanted = chance.uniform(0.2, 0.8) * N_LONG * 24
         with subprocess.Popen(
-            command(mpi, 2, tmp_path, runs),
+            command(mpi.unforked(), 2, tmp_path, runs),
             env=mpi.environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -67,7 +67,7 @@ def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
         variables = {"PRTE_MCA_plm_ssh_agent": shell, "PRTE_MCA_prte_if_include": "eth0"}
     program, *entrance = hosts[0].command(*IN_TIME, mpi.program)
     return replace(
-        mpi,
+        mpi.unforked(),  # a server would fork them on its own host
         program=Path(program),
         options=(*entrance, *mpi.options, *options),
         variables={

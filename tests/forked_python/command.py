@@ -36,24 +36,24 @@ class ForkServer:
         return self.interpreter.with_name("server")
 
 
-def forked_python() -> str:
-    """Return the path of the interpreter; the first call starts the server."""
-    return str(fork_server().interpreter)
+def forked_python(python: str | None = None) -> str:
+    """Return the path of the stand-in for an interpreter, by default this one; the first call starts its server."""
+    return str(fork_server(python or sys.executable).interpreter)
 
 
 @functools.cache
-def fork_server() -> ForkServer:
-    """Start the server; it ends with this process."""
+def fork_server(python: str) -> ForkServer:
+    """Start the server of an interpreter; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="forked-python-"))
     server = subprocess.Popen(
-        [sys.executable, str(_HERE / "server.py"), str(folder / "server")],
+        [python, str(_HERE / "server.py"), str(folder / "server")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **_ONE_THREAD},
     )
     atexit.register(_end, server, folder)
     interpreter = folder / "python"
-    interpreter.write_text(f"#!{sys.executable} -IS\n{(_HERE / 'launcher.py').read_text()}")
+    interpreter.write_text(f"#!{python} -IS\n{(_HERE / 'launcher.py').read_text()}")
     interpreter.chmod(0o755)
     assert server.stdout is not None
     assert server.stdout.readline(), "the server of forked processes did not start"

@@ -6,6 +6,7 @@ It prints a line when it listens, and ends with its standard input.
 """
 
 import atexit
+import ctypes
 import fcntl
 import gc
 import importlib
@@ -49,7 +50,8 @@ MODULES = (
 """What is imported, where it is installed; packages of ours with all that is in them."""
 Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
 """Working directory, arguments, variables, ignored signals and open files of a process."""
-AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME", "OMPI_", "PMI_", "SLURM_")
+BY_PATH = ("PYTHONPATH", "LD_LIBRARY_PATH")
+AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
 
@@ -177,7 +179,7 @@ def _can_be_forked(request: Request) -> bool:
 
 
 def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name != "PYTHONPATH"}
+    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name not in BY_PATH}
 
 
 def _become(request: Request) -> None:
@@ -230,11 +232,16 @@ def _end_with(code: int) -> int:
     """Do what the interpreter does at its end, but for the removal of all modules, which takes 0.2 s."""
     threading._shutdown()
     atexit._run_exitfuncs()
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        mpi.Finalize()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             code = 120
+    if mpi is not None:
+        ctypes.CDLL(None).exit(code & 0xFF)  # MPICH leaves its launcher in a function that C calls at the end
     return code & 0xFF
 
 

@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -12,12 +13,12 @@ from forked_python.command import fork_server, forked_python
 def test_server_goes_on_when_a_launcher_was_killed_before_its_request_was_complete(beginning: bytes) -> None:
     for _ in range(5):
         with socket.socket(socket.AF_UNIX) as launcher:
-            launcher.connect(str(fork_server().address))
+            launcher.connect(str(fork_server(sys.executable).address))
             if beginning:
                 launcher.sendmsg([beginning])
     words = [forked_python(), "-c", "print(6 * 7)"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "42\n"
-    assert fork_server().process.poll() is None
+    assert fork_server(sys.executable).process.poll() is None
 
 
 def test_server_goes_on_when_launchers_are_killed_at_any_time() -> None:
@@ -30,4 +31,4 @@ def test_server_goes_on_when_launchers_are_killed_at_any_time() -> None:
             launcher.wait()
     words = [forked_python(), "-c", "raise SystemExit(3)"]
     assert subprocess.run(words, check=False).returncode == 3
-    assert fork_server().process.poll() is None
+    assert fork_server(sys.executable).process.poll() is None
