@@ -83,7 +83,7 @@ def test_convert_names_frame_and_atom_of_a_coordinate_that_is_no_number(tmp_path
     positions[211, 3, 1] = np.nan
     source = Source.memory(positions, np.arange(300.0))
     for n_workers in (1, 3):
-        with pytest.raises(MismatchError, match="frame 211, atom 3: y is NaN"):
+        with pytest.raises(MismatchError, match="frame 211: atom 3: y is NaN"):
             convert(source, tmp_path / "a.xtc", n_workers=n_workers)
     assert list(tmp_path.iterdir()) == []
     convert(source, tmp_path / "a.dcd")  # which holds floats, whatever they are

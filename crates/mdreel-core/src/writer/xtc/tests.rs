@@ -118,7 +118,7 @@ fn coordinate_that_is_no_number_is_refused_with_frame_and_atom() {
         frames[1][2][1] = value;
         let encoder = XtcEncoder::new(&outline(n_atoms), 1000.0).unwrap();
         let error = write(&directory.path().join("a.xtc"), encoder, &frames).unwrap_err().to_string();
-        assert!(error.starts_with("frame 1, atom 2: y is ") && error.contains(words), "{error}");
+        assert!(error.starts_with("frame 1: atom 2: y is ") && error.contains(words), "{error}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -133,12 +133,12 @@ fn coordinate_beyond_the_integers_is_refused() {
         write(&directory.path().join("a.xtc"), encoder, &[frame.to_vec()]).unwrap_err().to_string()
     };
     let error = refused(&frame);
-    assert!(error.starts_with("frame 0, atom 4: z = 1000000000 Å is too far away"), "{error}");
+    assert!(error.starts_with("frame 0: atom 4: z = 1000000000 Å is too far away"), "{error}");
     // Each fits, their difference does not.
     frame[4][2] = 15_000.0;
     frame[5][2] = -15_000.0;
     let error = refused(&frame);
-    assert!(error.starts_with("frame 0, atom 4: z lies too far from the other atoms'"), "{error}");
+    assert!(error.starts_with("frame 0: atom 4: z lies too far from the other atoms'"), "{error}");
 }
 
 #[test]
